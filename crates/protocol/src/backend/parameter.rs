@@ -1,0 +1,24 @@
+//! The two messages with "parameter" in their name: settings of the session, and the types of a
+//! statement's placeholders.
+
+use super::Message;
+use crate::error::RemoteError;
+use crate::reader::Reader;
+
+pub(super) fn parameter_status(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> {
+    let name = reader.text("name")?;
+    let value = reader.text("value")?;
+    reader.finish()?;
+    Ok(Message::ParameterStatus { name, value })
+}
+
+/// The count is unsigned in practice: servers accept and report up to 65535 parameters.
+pub(super) fn parameter_description(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> {
+    let count = usize::from(reader.u16("parameter count")?);
+    let mut types = Vec::with_capacity(count.min(reader.left() / 4));
+    for _ in 0..count {
+        types.push(reader.u32("parameter type")?);
+    }
+    reader.finish()?;
+    Ok(Message::ParameterDescription(types))
+}

@@ -1,0 +1,260 @@
+//! The cursor over a run of rows, and the spans that say where each value lies.
+//!
+//! This is the hottest code of the crate: it looks at every value of every result once. It checks
+//! all lengths, so that what reads the values afterwards can trust the spans, and it writes the
+//! spans column by column, so that a decoder reads one column's values one after another.
+
+use std::ops::Range;
+
+use crate::error::{Error, RemoteError, RowFault};
+use crate::frame::HEADER_LEN;
+
+/// Bytes of a row before its first value: tag, length, column count.
+const ROW_HEADER_LEN: usize = HEADER_LEN + 2;
+
+/// Bytes of the length in front of each value.
+const VALUE_HEADER_LEN: usize = 4;
+
+/// Spans in one cache line of 64 bytes.
+const SPANS_PER_LINE: usize = 64 / size_of::<Span>();
+
+/// Where one value lies in [`DataRows::bytes`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Span {
+    start: u32,
+    /// Length of the value; `u32::MAX`, which no value can have, stands for NULL.
+    len: u32,
+}
+
+impl Span {
+    /// The span of a NULL.
+    pub const NULL: Self = Self { start: 0, len: u32::MAX };
+
+    /// Whether the value is NULL, which is something else than an empty value.
+    #[inline]
+    pub const fn is_null(self) -> bool {
+        self.len == u32::MAX
+    }
+
+    /// Offset of the value's first byte.
+    #[inline]
+    pub const fn start(self) -> usize {
+        self.start as usize
+    }
+
+    /// Length of the value in bytes; 0 for NULL.
+    #[inline]
+    pub const fn len(self) -> usize {
+        if self.is_null() { 0 } else { self.len as usize }
+    }
+
+    /// Whether the value takes no bytes: it is empty or NULL.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The offsets of the value's bytes; empty for NULL.
+    #[inline]
+    pub const fn range(self) -> Range<usize> {
+        self.start()..self.start() + self.len()
+    }
+
+    /// The value's bytes, `None` for NULL. `bytes` must be the run that was scanned; another slice
+    /// gives other bytes, or none where it is too short.
+    #[inline]
+    pub fn slice(self, bytes: &[u8]) -> Option<&[u8]> {
+        if self.is_null() { None } else { Some(bytes.get(self.range()).unwrap_or(&[])) }
+    }
+}
+
+/// The spans of one scanned block of rows, column by column. Made to be reused: a scan overwrites
+/// it and keeps its memory.
+#[derive(Clone, Default, Debug)]
+pub struct Spans {
+    /// Column `c` takes `spans[c * stride..][..rows]`; what lies between is left over from before.
+    spans: Vec<Span>,
+    rows: usize,
+    columns: usize,
+    /// Always an odd number of cache lines, see [`Spans::prepare`].
+    stride: usize,
+}
+
+impl Spans {
+    /// Empty scratch; the first scan allocates.
+    pub const fn new() -> Self {
+        Self { spans: Vec::new(), rows: 0, columns: 0, stride: 0 }
+    }
+
+    /// Rows of the last scan.
+    #[inline]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns of the last scan.
+    #[inline]
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The spans of column `index`, one per row; empty when there is no such column.
+    #[inline]
+    pub fn column(&self, index: usize) -> &[Span] {
+        if index >= self.columns {
+            return &[];
+        }
+        let start = index * self.stride;
+        self.spans.get(start..start + self.rows).unwrap_or(&[])
+    }
+
+    /// Makes room for `rows` rows of `columns` columns.
+    ///
+    /// A row writes one span to each column, `stride` apart. With a stride that is a power of two
+    /// all those writes would fall into the same few sets of the first-level cache and evict each
+    /// other; an odd number of cache lines spreads them over all sets.
+    fn prepare(&mut self, columns: usize, rows: usize) {
+        let lines = rows.div_ceil(SPANS_PER_LINE) | 1;
+        self.stride = lines * SPANS_PER_LINE;
+        self.columns = columns;
+        self.rows = 0;
+        let needed = columns.saturating_mul(self.stride);
+        if self.spans.len() < needed {
+            self.spans.resize(needed, Span::NULL);
+        }
+    }
+}
+
+/// A cursor over whole `DataRow` frames. Cheap to clone; scanning moves it forward.
+#[derive(Clone, Debug)]
+pub struct DataRows<'a> {
+    /// The run: whole frames, each with the tag `D` and a length of at least 4; below 4 GiB.
+    bytes: &'a [u8],
+    /// Where the first frame that is not scanned yet starts.
+    position: usize,
+    /// Frames from `position` on.
+    left: usize,
+    /// Frames before `position`.
+    scanned: usize,
+}
+
+impl<'a> DataRows<'a> {
+    /// `bytes` must hold exactly `rows` whole frames, each tagged `D`.
+    pub(crate) const fn new(bytes: &'a [u8], rows: usize) -> Self {
+        Self { bytes, position: 0, left: rows, scanned: 0 }
+    }
+
+    /// Whether every row has been scanned.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Rows that have not been scanned yet.
+    #[inline]
+    pub const fn row_count(&self) -> usize {
+        self.left
+    }
+
+    /// The whole run, scanned or not: what the spans of every scan refer to.
+    #[inline]
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Scans up to `max_rows` rows off the front into `spans` and answers how many it scanned; 0
+    /// when there are none left.
+    ///
+    /// Every row must have `columns` columns, each with a length of -1 (NULL) or one that fits,
+    /// and nothing behind the last. A row that does not is a [`RemoteError::Row`] with its index
+    /// in the run; then `spans` is empty and the cursor has not moved.
+    ///
+    /// `max_rows` is the caller's choice of locality: the spans of a block should stay in a near
+    /// cache until every column has been decoded. `spans` takes memory in proportion to the bytes
+    /// of the run, even if `columns` comes from a hostile row description.
+    pub fn scan(
+        &mut self,
+        columns: usize,
+        max_rows: usize,
+        spans: &mut Spans,
+    ) -> Result<usize, Error> {
+        let rest = self.bytes.get(self.position..).unwrap_or(&[]);
+        // No more rows than these bytes can hold with so many columns, but one, so that a row
+        // with too few columns is still looked at and refused.
+        let row_len_min = ROW_HEADER_LEN.saturating_add(columns.saturating_mul(VALUE_HEADER_LEN));
+        let block = self.left.min(max_rows).min(rest.len() / row_len_min + 1);
+        spans.prepare(columns, block);
+
+        let stride = spans.stride;
+        let mut position = self.position;
+        for row in 0..block {
+            match scan_row(self.bytes, position, columns, &mut spans.spans, stride, row) {
+                Ok(end) => position = end,
+                Err(fault) => return Err(self.fault(row, fault)),
+            }
+        }
+        self.position = position;
+        self.left -= block;
+        self.scanned += block;
+        spans.rows = block;
+        Ok(block)
+    }
+
+    #[cold]
+    fn fault(&self, row: usize, fault: RowFault) -> Error {
+        RemoteError::Row { row: self.scanned + row, fault }.into()
+    }
+}
+
+/// Scans the row whose frame starts at `position`, writes its spans as row `row` of each column
+/// and answers where the next frame starts.
+///
+/// A free function over plain slices, so that everything the inner loop needs stays in registers.
+#[inline]
+fn scan_row(
+    bytes: &[u8],
+    position: usize,
+    columns: usize,
+    spans: &mut [Span],
+    stride: usize,
+    row: usize,
+) -> Result<usize, RowFault> {
+    let frame = bytes.get(position..).unwrap_or(&[]);
+    let Some(&[_, a, b, c, d, count_high, count_low]) = frame.first_chunk::<ROW_HEADER_LEN>()
+    else {
+        return Err(RowFault::NoColumnCount);
+    };
+    let end = position + 1 + u32::from_be_bytes([a, b, c, d]) as usize;
+    // A length below 6 has no room for the column count; it makes this range run backwards.
+    let Some(mut rest) = bytes.get(position + ROW_HEADER_LEN..end) else {
+        return Err(RowFault::NoColumnCount);
+    };
+    let found = usize::from(u16::from_be_bytes([count_high, count_low]));
+    if found != columns {
+        return Err(RowFault::ColumnCount { expected: columns, found });
+    }
+    for (column, slots) in spans.chunks_exact_mut(stride).take(columns).enumerate() {
+        let Some((length, values)) = rest.split_first_chunk::<VALUE_HEADER_LEN>() else {
+            return Err(RowFault::NoLength { column });
+        };
+        let length = u32::from_be_bytes(*length);
+        // Runs are shorter than 4 GiB, so offsets fit. A NULL keeps its offset, too: that spares
+        // the loop a branch.
+        let span = Span { start: (end - values.len()) as u32, len: length };
+        rest = match values.get(length as usize..) {
+            Some(rest) => rest,
+            None if length == u32::MAX => values,
+            None => return Err(length_fault(column, length, values.len())),
+        };
+        if let Some(slot) = slots.get_mut(row) {
+            *slot = span;
+        }
+    }
+    if rest.is_empty() { Ok(end) } else { Err(RowFault::Trailing { count: rest.len() }) }
+}
+
+#[cold]
+fn length_fault(column: usize, length: u32, left: usize) -> RowFault {
+    RowFault::Length { column, length: length.cast_signed(), left }
+}

@@ -1,0 +1,181 @@
+//! Refusals to authenticate: the policy forbids it, or the server could not prove itself.
+
+use std::fmt;
+
+/// Authentication cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AuthError {
+    /// The server wants a password and none was given.
+    PasswordMissing {
+        /// The method that needs it, by its `require_auth` name.
+        method: &'static str,
+    },
+    /// `require_auth` does not allow the method that the server asks for.
+    MethodForbidden {
+        /// The method the server asked for, by its `require_auth` name.
+        method: &'static str,
+    },
+    /// The server asks for a method that this driver does not speak.
+    MethodUnsupported {
+        /// The authentication request's code.
+        code: i32,
+    },
+    /// The server offers SASL mechanisms, none of which is SCRAM-SHA-256.
+    NoCommonMechanism {
+        /// What it offers.
+        offered: Vec<String>,
+    },
+    /// `channel_binding=require` cannot be met.
+    ChannelBinding(BindingGap),
+    /// The server let the client in without asking for the authentication that the policy demands.
+    NotAuthenticated,
+    /// The server said "authenticated" before it proved that it knows the password.
+    ServerProofMissing,
+    /// The server's proof is wrong: it does not know the password.
+    ServerProofWrong,
+    /// The server ended the SCRAM exchange with an error.
+    ServerRefused {
+        /// The error in the words of RFC 5802, such as "invalid-proof".
+        reason: String,
+    },
+    /// The server's first SCRAM message cannot be used.
+    Scram(ScramFault),
+    /// The server sent an authentication message out of turn.
+    OutOfTurn {
+        /// The protocol's name of the message.
+        message: &'static str,
+    },
+}
+
+/// Why channel binding is not possible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BindingGap {
+    /// The connection is not encrypted.
+    NoTls,
+    /// The connection is encrypted, but the server certificate gives no binding data.
+    NoBindingData,
+    /// The server does not offer SCRAM-SHA-256-PLUS.
+    NotOffered,
+    /// The server asks for another method than SCRAM, or for none.
+    OtherMethod,
+}
+
+/// What is wrong with the server's first SCRAM message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ScramFault {
+    /// It is not of the form `r=...,s=...,i=...`.
+    Shape,
+    /// Its nonce does not continue the client's.
+    Nonce,
+    /// Its salt is not base64.
+    Salt,
+    /// It asks for no iterations, or for more than the bound.
+    Iterations {
+        /// The number asked for; `u64::MAX` stands for anything larger, too.
+        claimed: u64,
+        /// The largest number accepted.
+        limit: u32,
+    },
+}
+
+impl fmt::Display for AuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PasswordMissing { method } => write!(
+                f,
+                "the server asks for {method} authentication and no password was given: pass \
+                 password=, set PGPASSWORD or add the server to the password file"
+            ),
+            Self::MethodForbidden { method } => write!(
+                f,
+                "the server asks for {method} authentication, which require_auth does not allow: \
+                 change the server's pg_hba.conf or require_auth"
+            ),
+            Self::MethodUnsupported { code } => write!(
+                f,
+                "the server asks for {} authentication, which is not supported: let pg_hba.conf \
+                 offer scram-sha-256 to this client",
+                request_name(*code)
+            ),
+            Self::NoCommonMechanism { offered } => write!(
+                f,
+                "the server offers the SASL mechanisms {}, none of which is SCRAM-SHA-256",
+                offered.join(", ")
+            ),
+            Self::ChannelBinding(gap) => {
+                write!(f, "channel_binding is \"require\", but {gap}")
+            }
+            Self::NotAuthenticated => f.write_str(
+                "the server did not ask for any authentication, but require_auth demands it: add \
+                 \"none\" to require_auth if that is meant",
+            ),
+            Self::ServerProofMissing => f.write_str(
+                "the server ended SCRAM authentication without proving that it knows the \
+                 password: it may be an impostor",
+            ),
+            Self::ServerProofWrong => f.write_str(
+                "the server's SCRAM proof is wrong: it does not know the password and may be an \
+                 impostor",
+            ),
+            Self::ServerRefused { reason } => {
+                write!(f, "the server ended SCRAM authentication with the error {reason:?}")
+            }
+            Self::Scram(fault) => write!(f, "the server's first SCRAM message {fault}"),
+            Self::OutOfTurn { message } => {
+                write!(f, "the server sent {message} out of turn during authentication")
+            }
+        }
+    }
+}
+
+impl std::error::Error for AuthError {}
+
+impl fmt::Display for BindingGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoTls => "the connection is not encrypted: connect with TLS (sslmode=require)",
+            Self::NoBindingData => {
+                "the server certificate gives no binding data: use a certificate whose signature \
+                 has a hash, or set channel_binding=prefer"
+            }
+            Self::NotOffered => {
+                "the server does not offer SCRAM-SHA-256-PLUS: if no one stands between client \
+                 and server, the server was built without it; set channel_binding=prefer"
+            }
+            Self::OtherMethod => {
+                "the server does not ask for SCRAM authentication: let pg_hba.conf ask for \
+                 scram-sha-256, or set channel_binding=prefer"
+            }
+        })
+    }
+}
+
+impl fmt::Display for ScramFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape => f.write_str("is not of the form r=nonce,s=salt,i=count"),
+            Self::Nonce => f.write_str("answers another client: its nonce does not continue ours"),
+            Self::Salt => f.write_str("has a salt that is not base64"),
+            Self::Iterations { claimed, limit } => write!(
+                f,
+                "asks for {claimed} iterations, between 1 and {limit} are accepted: lower \
+                 scram_iterations on the server and set the password anew"
+            ),
+        }
+    }
+}
+
+/// The method behind an authentication request's code, for codes this driver cannot answer.
+pub(crate) fn request_name(code: i32) -> String {
+    match code {
+        2 => "Kerberos V5".to_owned(),
+        4 => "crypt".to_owned(),
+        6 => "SCM credential".to_owned(),
+        7 | 8 => "GSSAPI".to_owned(),
+        9 => "SSPI".to_owned(),
+        _ => format!("unknown (code {code})"),
+    }
+}

@@ -1,0 +1,98 @@
+//! Cuts the receive buffer into frames: a tag byte, a length that counts itself, a body.
+//!
+//! Rows are the bulk of every large result, so they never become messages: the longest run of
+//! whole `DataRow` frames at the front is handed on as one borrowed slice. A fault behind such a
+//! run is reported by the next call, so the rows before it arrive however the bytes were cut.
+
+use crate::data_rows::DataRows;
+use crate::error::{Error, RemoteError};
+use crate::tag;
+
+/// Bytes of the tag and the length field.
+pub(crate) const HEADER_LEN: usize = 5;
+
+/// Bytes of one run at most: what a 32-bit span can address, and far above any receive buffer.
+const RUN_LEN_MAX: usize = u32::MAX as usize;
+
+/// What stands at the front of the receive buffer.
+#[derive(Clone, Debug)]
+pub enum Frame<'a> {
+    /// As many whole `DataRow` frames as follow one another; at least one.
+    DataRows(DataRows<'a>),
+    /// One whole frame of any other kind, for [`Message::parse`](crate::Message::parse).
+    Message {
+        /// The byte that says which message this is; always one that servers use.
+        tag: u8,
+        /// What follows the length field.
+        body: &'a [u8],
+    },
+}
+
+/// Takes the next frame, or run of row frames, off the front of `bytes`.
+///
+/// Answers the frame and how many bytes it took, or `None` when not even one whole frame is here.
+/// An unknown tag and an impossible length are refused as soon as they are seen.
+///
+/// ```
+/// use colonnade_protocol::{Frame, next_frame};
+///
+/// let bytes = b"Z\x00\x00\x00\x05I1\x00\x00";
+/// let Some((Frame::Message { tag, body }, consumed)) = next_frame(bytes)? else { panic!() };
+/// assert_eq!((tag, body, consumed), (b'Z', &b"I"[..], 6));
+/// assert!(next_frame(&bytes[consumed..])?.is_none());
+/// # Ok::<(), colonnade_protocol::Error>(())
+/// ```
+pub fn next_frame(bytes: &[u8]) -> Result<Option<(Frame<'_>, usize)>, Error> {
+    let Some(&tag) = bytes.first() else { return Ok(None) };
+    if tag == tag::DATA_ROW {
+        let (consumed, rows) = row_run(bytes);
+        if let Some(run) = bytes.get(..consumed).filter(|run| !run.is_empty()) {
+            return Ok(Some((Frame::DataRows(DataRows::new(run, rows)), consumed)));
+        }
+    }
+    // A run of no rows falls through to here: its first frame is either incomplete or at fault.
+    let Some(total) = claimed_len(bytes)? else { return Ok(None) };
+    let Some(body) = bytes.get(HEADER_LEN..total) else { return Ok(None) };
+    Ok(Some((Frame::Message { tag, body }, total)))
+}
+
+/// How many bytes the frame at the front takes in all, once its 5-byte header is there.
+///
+/// `None` asks for more bytes. The answer is bounded per message, so a receive buffer may grow to
+/// it: 1 GiB and 64 KiB for messages that carry data or text, 64 KiB for all others.
+pub fn claimed_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
+    let Some(&tag) = bytes.first() else { return Ok(None) };
+    let limit = tag::length_max(tag).ok_or(RemoteError::UnknownTag { tag })?;
+    let Some(&[_, a, b, c, d]) = bytes.first_chunk::<HEADER_LEN>() else { return Ok(None) };
+    let length = u32::from_be_bytes([a, b, c, d]);
+    if length < 4 {
+        return Err(RemoteError::LengthTooSmall { tag, length }.into());
+    }
+    // Widening: `usize` has at least 32 bits wherever this crate builds, checked below.
+    let claimed = length as usize;
+    if claimed > limit {
+        return Err(RemoteError::LengthTooLarge { tag, length, limit }.into());
+    }
+    Ok(Some(claimed + 1))
+}
+
+const _: () = assert!(size_of::<usize>() >= size_of::<u32>());
+
+/// Length in bytes and number of the whole, plausible `DataRow` frames at the front.
+///
+/// Stops without an error at anything else, which the caller looks at when nothing precedes it.
+fn row_run(bytes: &[u8]) -> (usize, usize) {
+    let run_max = bytes.len().min(RUN_LEN_MAX);
+    let mut rest = bytes.get(..run_max).unwrap_or(bytes);
+    let mut rows = 0;
+    while let Some(&[tag::DATA_ROW, a, b, c, d]) = rest.first_chunk::<HEADER_LEN>() {
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        if !(4..=tag::LONG_LENGTH_MAX).contains(&length) {
+            break;
+        }
+        let Some(next) = rest.get(length + 1..) else { break };
+        rest = next;
+        rows += 1;
+    }
+    (run_max - rest.len(), rows)
+}

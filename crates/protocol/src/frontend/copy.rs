@@ -1,0 +1,22 @@
+//! COPY data on its way to the server.
+
+use super::LocalError;
+use super::writer::{bare, message, text};
+
+/// Sends a piece of the data; pieces need not end where rows end.
+pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) -> Result<(), LocalError> {
+    message(out, b'd', "CopyData", |out| {
+        out.extend_from_slice(data);
+        Ok(())
+    })
+}
+
+/// Ends the data well.
+pub fn copy_done(out: &mut Vec<u8>) {
+    bare(out, b'c');
+}
+
+/// Ends the data badly: the server fails the COPY with an error that quotes `reason`.
+pub fn copy_fail(out: &mut Vec<u8>, reason: &str) -> Result<(), LocalError> {
+    message(out, b'f', "CopyFail", |out| text(out, "reason to fail the COPY", reason))
+}

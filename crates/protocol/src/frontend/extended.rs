@@ -1,0 +1,115 @@
+//! Queries: the simple one, and the steps of the extended ones.
+
+use super::LocalError;
+use super::params::EncodedParams;
+use super::writer::{bare, formats, message, text};
+use crate::Oid;
+use crate::format::Format;
+
+/// Runs the statements in `sql`, which come back as text and may not have parameters.
+pub fn query(out: &mut Vec<u8>, sql: &str) -> Result<(), LocalError> {
+    message(out, b'Q', "Query", |out| text(out, "query text", sql))
+}
+
+/// Prepares `sql` as the statement `name`; the empty name is the unnamed statement. Parameters
+/// beyond `param_types`, and those with type 0, are left to the server to infer.
+pub fn parse(
+    out: &mut Vec<u8>,
+    name: &str,
+    sql: &str,
+    param_types: &[Oid],
+) -> Result<(), LocalError> {
+    let count = param_types.len();
+    message(out, b'P', "Parse", |out| {
+        text(out, "statement name", name)?;
+        text(out, "query text", sql)?;
+        let counted = u16::try_from(count).map_err(|_| LocalError::TooManyParameters { count })?;
+        out.extend_from_slice(&counted.to_be_bytes());
+        for oid in param_types {
+            out.extend_from_slice(&oid.to_be_bytes());
+        }
+        Ok(())
+    })
+}
+
+/// Binds parameters to a statement, which makes the portal `portal`.
+///
+/// `param_formats` says how the values are written: none means text for all, one means this one
+/// for all, else there is one for each; [`EncodedParams::formats`] is right for values that were
+/// pushed there. `result_formats` has the same meaning for the columns of the result.
+pub fn bind(
+    out: &mut Vec<u8>,
+    portal: &str,
+    statement: &str,
+    param_formats: &[Format],
+    params: &EncodedParams,
+    result_formats: &[Format],
+) -> Result<(), LocalError> {
+    let parameters = params.count();
+    if !(param_formats.len() <= 1 || param_formats.len() == parameters) {
+        return Err(LocalError::ParameterFormats { formats: param_formats.len(), parameters });
+    }
+    let count = u16::try_from(parameters)
+        .map_err(|_| LocalError::TooManyParameters { count: parameters })?;
+    if let Some((index, length)) = params.oversized() {
+        return Err(LocalError::ValueTooLarge { index, length });
+    }
+    message(out, b'B', "Bind", |out| {
+        text(out, "portal name", portal)?;
+        text(out, "statement name", statement)?;
+        formats(out, param_formats)?;
+        out.extend_from_slice(&count.to_be_bytes());
+        out.extend_from_slice(params.bytes());
+        formats(out, result_formats)
+    })
+}
+
+/// Asks for the parameters and columns of a statement.
+pub fn describe_statement(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
+    message(out, b'D', "Describe", |out| statement_name(out, name))
+}
+
+/// Asks for the columns of a portal.
+pub fn describe_portal(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
+    message(out, b'D', "Describe", |out| portal_name(out, name))
+}
+
+/// Fetches up to `max_rows` rows of a portal; 0 fetches all.
+pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: i32) -> Result<(), LocalError> {
+    message(out, b'E', "Execute", |out| {
+        text(out, "portal name", portal)?;
+        out.extend_from_slice(&max_rows.to_be_bytes());
+        Ok(())
+    })
+}
+
+/// Forgets a statement; no error if there is none of this name.
+pub fn close_statement(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
+    message(out, b'C', "Close", |out| statement_name(out, name))
+}
+
+/// Forgets a portal; no error if there is none of this name.
+pub fn close_portal(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
+    message(out, b'C', "Close", |out| portal_name(out, name))
+}
+
+fn statement_name(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
+    out.push(b'S');
+    text(out, "statement name", name)
+}
+
+fn portal_name(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
+    out.push(b'P');
+    text(out, "portal name", name)
+}
+
+/// Ends a series of extended messages: the server commits what was implicit, skips to here after
+/// an error, and answers with `ReadyForQuery`.
+pub fn sync(out: &mut Vec<u8>) {
+    bare(out, b'S');
+}
+
+/// Asks the server to send what it has so far.
+pub fn flush(out: &mut Vec<u8>) {
+    bare(out, b'H');
+}

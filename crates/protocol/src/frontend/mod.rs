@@ -1,0 +1,23 @@
+//! What the client says: each function appends one whole message to the send buffer.
+//!
+//! A message that cannot be written is a [`LocalError`], and the buffer is left as it was.
+//! Functions that cannot fail return nothing.
+
+mod connect;
+mod copy;
+mod extended;
+mod params;
+mod writer;
+
+pub use connect::{
+    cancel_request, gssenc_request, password, sasl_initial_response, sasl_response, ssl_request,
+    startup, terminate,
+};
+pub use copy::{copy_data, copy_done, copy_fail};
+pub use extended::{
+    bind, close_portal, close_statement, describe_portal, describe_statement, execute, flush,
+    parse, query, sync,
+};
+pub use params::EncodedParams;
+
+use crate::error::LocalError;

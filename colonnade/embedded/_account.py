@@ -1,0 +1,166 @@
+"""As whom PostgreSQL runs, and what ends it when its owner is gone.
+
+PostgreSQL refuses to run as root. A normal user starts it as it is. For root there are two
+ways, and neither creates a user or changes the mode of a folder that is not ours:
+
+* a user namespace in which root is seen as ``nobody``: every file that root can read stays
+  readable, and what the server writes belongs to root;
+* where namespaces are forbidden (a container's seccomp profile), the ``nobody`` account
+  itself; then the directories are given to it, and programs in places it cannot enter are
+  copied to one it can.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from colonnade.embedded._errors import EmbeddedServerError
+
+if sys.platform != "win32":
+    import pwd
+
+_PROBE_SECONDS_MAX = 10.0
+
+
+@dataclass(frozen=True)
+class Account:
+    """The identity of the server's processes.
+
+    ``name`` also keeps templates of different identities apart. ``prefix`` is put before every
+    command. ``uid`` and ``gid`` are set only when processes really change their user.
+    """
+
+    name: str
+    prefix: tuple[str, ...] = ()
+    uid: int | None = None
+    gid: int | None = None
+
+    def run(self, command: list[str], directory: Path, text: str = "") -> tuple[int, str]:
+        """Run a program to its end; return its exit code and everything it printed."""
+        done = subprocess.run(  # noqa: S603 - our own words and PostgreSQL's programs
+            [*self.prefix, *command],
+            input=text.encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=directory,
+            env=environment(),
+            user=self.uid,
+            group=self.gid,
+            extra_groups=self._extra_groups(),
+            start_new_session=True,
+            check=False,
+        )
+        return done.returncode, done.stdout.decode(errors="replace")
+
+    def spawn(
+        self, command: list[str], directory: Path, log: int, *, die_with_thread: bool
+    ) -> subprocess.Popen[bytes]:
+        """Start a server that prints to the descriptor `log`.
+
+        A session of its own keeps a terminal's Ctrl-C away from it. With `die_with_thread` the
+        kernel interrupts it when the calling *thread* ends.
+        """
+        guard = _DEATH_SIGNAL if die_with_thread else ()
+        return subprocess.Popen(  # noqa: S603 - as above
+            [*self.prefix, *guard, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=directory,
+            env=environment(),
+            user=self.uid,
+            group=self.gid,
+            extra_groups=self._extra_groups(),
+            start_new_session=True,
+        )
+
+    def take(self, path: Path) -> None:
+        """Give a file or a whole directory to this account."""
+        if self.uid is None or self.gid is None:
+            return
+        os.chown(path, self.uid, self.gid, follow_symlinks=False)
+        for parent, directories, files in os.walk(path):
+            for name in (*directories, *files):
+                os.chown(Path(parent, name), self.uid, self.gid, follow_symlinks=False)
+
+    def can_enter(self, path: Path) -> bool:
+        """Whether processes of this account reach `path`."""
+        if self.uid is None:
+            return True
+        resolved = path.resolve()
+        return all(entry.stat().st_mode & stat.S_IXOTH for entry in (resolved, *resolved.parents))
+
+    def _extra_groups(self) -> list[int] | None:
+        return None if self.uid is None else []
+
+
+# The words of setpriv that make the kernel send SIGINT (a fast shutdown) to the server.
+_DEATH_SIGNAL = ("setpriv", "--pdeathsig", "INT", "--")
+
+
+def environment() -> dict[str, str]:
+    """Return the environment without what would change PostgreSQL's mind or its language."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {**kept, "LC_ALL": "C"}
+
+
+@functools.cache
+def current_account() -> Account:
+    """Return the account that servers of this process run as; probed once."""
+    if sys.platform == "win32":
+        raise EmbeddedServerError(
+            "The embedded server runs on Linux and macOS only. Set COLONNADE_DSN to a server."
+        )
+    if os.geteuid() != 0:
+        return Account("user")
+    nobody = _nobody()
+    namespace = (
+        "unshare",
+        "--user",
+        f"--map-user={nobody.pw_uid}",
+        f"--map-group={nobody.pw_gid}",
+        "--",
+    )
+    if _succeeds(*namespace, "true"):
+        return Account("namespace", prefix=namespace)
+    return Account("nobody", uid=nobody.pw_uid, gid=nobody.pw_gid)
+
+
+@functools.cache
+def has_death_signal() -> bool:
+    """Whether the kernel can be told to end the server together with the thread that made it."""
+    return shutil.which("setpriv") is not None and _succeeds(*_DEATH_SIGNAL, "true")
+
+
+if sys.platform != "win32":
+
+    def _nobody() -> pwd.struct_passwd:
+        # initdb looks its own user up, so the identity has to be one that the system knows.
+        try:
+            return pwd.getpwnam("nobody")
+        except KeyError:
+            raise EmbeddedServerError(
+                "PostgreSQL does not run as root, and this system has no user `nobody` to run it "
+                "as instead. Start the program as a normal user, or set COLONNADE_DSN to a server."
+            ) from None
+
+
+def _succeeds(*command: str) -> bool:
+    try:
+        done = subprocess.run(  # noqa: S603 - literal words
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_SECONDS_MAX,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,152 @@
+"""Data directories without the wait for initdb.
+
+The first start with some binaries makes a template; each server gets a copy of it, which takes
+a tenth of the time. A template is complete once it has its final name, so readers need no lock;
+its makers take turns by one. Root and other users never share templates.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colonnade.embedded._binaries import Binaries
+from colonnade.embedded._directory import locked
+from colonnade.embedded._errors import EmbeddedServerError
+
+if TYPE_CHECKING:
+    from colonnade.embedded._account import Account
+
+# Part of every cached name: raise it when the arguments of initdb change.
+_RECIPE = 1
+_INITDB_ARGUMENTS = (
+    "--username=postgres",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-sync",
+    "--no-instructions",
+)
+_NOT_NEEDED_TO_RUN = shutil.ignore_patterns("include", "doc", "man", "*.a", "pkgconfig", "pgxs")
+
+
+def copy_template(binaries: Binaries, account: Account, base: Path, data: Path) -> None:
+    """Make the data directory `data` from a cached template, made now when it is missing."""
+    template = _template(binaries, account, _cache_directory(account, base))
+    # Directories keep their modes (the server refuses a data directory that others can enter);
+    # those of the files inside do not matter then.
+    shutil.copytree(template, data, copy_function=shutil.copyfile)
+    account.take(data)
+
+
+def reachable_binaries(binaries: Binaries, account: Account, base: Path) -> Binaries:
+    """Return binaries that the account can run: these, or a copy in the cache."""
+    if account.can_enter(binaries.postgres):
+        return binaries
+    prefix = binaries.directory.parent
+    package = prefix.parent
+    cached = _cache_directory(account, base) / f"binaries-{_key(binaries, account)}"
+    with locked(_lock_of(cached)):
+        if not cached.is_dir():
+            unfinished = _unfinished(cached)
+            # Programs find their files and libraries relative to themselves: keep the shape.
+            shutil.copytree(
+                prefix,
+                unfinished / package.name / prefix.name,
+                symlinks=True,
+                ignore=_NOT_NEEDED_TO_RUN,
+            )
+            libraries = package.with_name(f"{package.name}.libs")
+            if libraries.is_dir():
+                shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
+            unfinished.chmod(0o755)
+            unfinished.rename(cached)
+    directory = cached / package.name / prefix.name / "bin"
+    return Binaries(directory, binaries.version, binaries.source)
+
+
+def _template(binaries: Binaries, account: Account, cache: Path) -> Path:
+    template = cache / f"template-{_key(binaries, account)}"
+    if template.is_dir():
+        return template
+    with locked(_lock_of(template)):
+        if template.is_dir():
+            return template
+        unfinished = _unfinished(template)
+        account.take(unfinished)
+        try:
+            data = unfinished / "data"
+            command = [str(binaries.initdb), *_INITDB_ARGUMENTS, f"--pgdata={data}"]
+            code, output = account.run(command, unfinished)
+            if code != 0:
+                raise EmbeddedServerError(
+                    f"{binaries.initdb} ({binaries.source}, PostgreSQL {binaries.version}) failed "
+                    f"with exit code {code}:\n{output.strip()}"
+                )
+            data.rename(template)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return template
+
+
+def _unfinished(final: Path) -> Path:
+    """Return a new directory beside `final`; what interrupted makers left there goes first.
+
+    The caller holds the lock of `final`.
+    """
+    mark = f"{final.name}.unfinished-"
+    for leftover in final.parent.glob(f"{mark}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=mark, dir=final.parent))
+
+
+def _lock_of(final: Path) -> Path:
+    return final.with_name(f"{final.name}.lock")
+
+
+def _key(binaries: Binaries, account: Account) -> str:
+    """Name a version of PostgreSQL and an account.
+
+    The size of the server program tells apart two builds of one version; its path does not take
+    part, so that all virtual environments with one wheel share one template.
+    """
+    size = binaries.postgres.stat().st_size
+    return f"{binaries.version}-{size}-{account.name}-{_RECIPE}"
+
+
+def _cache_directory(account: Account, base: Path) -> Path:
+    """Return where templates are kept: the user's cache, or the base directory of servers.
+
+    The latter when the account cannot enter the former, when there is none to write to, and
+    when it belongs to somebody else (root under sudo would lock its owner out).
+    """
+    cache = _user_cache() / "colonnade" / "embedded"
+    if account.uid is None and _is_mine(cache):
+        with contextlib.suppress(OSError):
+            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return cache
+    cache = base / "cache"
+    cache.mkdir(mode=0o711, exist_ok=True)
+    return cache
+
+
+def _is_mine(path: Path) -> bool:
+    """Whether a directory, or the nearest one above it that exists, is this user's to write to."""
+    existing = next(entry for entry in (path, *path.parents) if entry.exists())
+    return existing.stat().st_uid == os.geteuid() and os.access(existing, os.W_OK | os.X_OK)
+
+
+def _user_cache() -> Path:
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if chosen.is_absolute():
+        return chosen
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return Path("/nonexistent")
+    return home / ("Library/Caches" if sys.platform == "darwin" else ".cache")

@@ -1,0 +1,81 @@
+"""Every exception that Colonnade raises, and the messages that servers send without an error.
+
+Errors of the server are subclasses of ``PostgresError``, one per SQLSTATE, each under the class of
+its first two characters: ``UniqueViolationError`` (23505) is an
+``IntegrityConstraintViolationError`` (23000). A SQLSTATE that is not in the list becomes the class
+of its first two characters, or ``UnknownPostgresError``; ``sqlstate`` is always what the server
+sent. Errors of the client are in ``colonnade.errors._client`` and explained there.
+
+Every error has ``safe_to_retry``. Timeouts are Python's own ``TimeoutError``, failures to reach the
+server are ``OSError``.
+"""
+
+from __future__ import annotations
+
+from colonnade.errors import _sqlstate
+from colonnade.errors._base import (
+    FIELD_NAMES,
+    RETRYABLE_SQLSTATES,
+    FatalPostgresError,
+    PostgresError,
+    PostgresLogMessage,
+    PostgresMessage,
+    UnknownPostgresError,
+)
+from colonnade.errors._client import (
+    AuthenticationError,
+    ClientConfigurationError,
+    DecodeError,
+    EncodeError,
+    InterfaceError,
+    InterfaceWarning,
+    InternalClientError,
+    InvalidCachedStatementError,
+    LocalProtocolError,
+    OutdatedSchemaCacheError,
+    ProtocolError,
+    RemoteProtocolError,
+    SchemaError,
+    TargetServerAttributeNotMatched,
+    UnsupportedClientFeatureError,
+    UnsupportedServerFeatureError,
+)
+from colonnade.errors._from_fields import error_class, from_fields, log_message_from_fields
+from colonnade.errors._sqlstate import *  # noqa: F403
+
+__all__ = [
+    "FIELD_NAMES",
+    "RETRYABLE_SQLSTATES",
+    "AuthenticationError",
+    "ClientConfigurationError",
+    "DecodeError",
+    "EncodeError",
+    "FatalPostgresError",
+    "InterfaceError",
+    "InterfaceWarning",
+    "InternalClientError",
+    "InvalidCachedStatementError",
+    "LocalProtocolError",
+    "OutdatedSchemaCacheError",
+    "PostgresError",
+    "PostgresLogMessage",
+    "PostgresMessage",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "SchemaError",
+    "TargetServerAttributeNotMatched",
+    "UnknownPostgresError",
+    "UnsupportedClientFeatureError",
+    "UnsupportedServerFeatureError",
+    "error_class",
+    "from_fields",
+    "log_message_from_fields",
+]
+__all__ += _sqlstate.__all__
+
+# Tracebacks and pickles name the public path, which stays when the private modules move.
+for _name in __all__:
+    _item = globals()[_name]
+    if isinstance(_item, type):
+        _item.__module__ = __name__
+del _name, _item

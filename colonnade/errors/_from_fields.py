@@ -1,0 +1,63 @@
+"""Which class a report of the server becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from colonnade.errors import _sqlstate
+from colonnade.errors._base import (
+    PostgresError,
+    PostgresLogMessage,
+    UnknownPostgresError,
+    assign_fields,
+)
+from colonnade.errors._client import InvalidCachedStatementError
+
+_CLASSES = [getattr(_sqlstate, name) for name in _sqlstate.__all__]
+_ERRORS: dict[str, type[PostgresError]] = {
+    cls.sqlstate: cls for cls in _CLASSES if issubclass(cls, PostgresError)
+}
+_LOG_MESSAGES: dict[str, type[PostgresLogMessage]] = {
+    cls.sqlstate: cls for cls in _CLASSES if issubclass(cls, PostgresLogMessage)
+}
+
+# The server function that finds a cached plan unusable; the message itself may be translated.
+_PLAN_CHECK = "RevalidateCachedQuery"
+
+
+def error_class(sqlstate: str) -> type[PostgresError]:
+    """The class of a SQLSTATE: its own, else its two-character class's, else unknown."""
+    exact = _ERRORS.get(sqlstate)
+    if exact is not None:
+        return exact
+    return _ERRORS.get(sqlstate[:2] + "000", UnknownPostgresError)
+
+
+def from_fields(fields: Mapping[str, str], query: str | None = None) -> PostgresError:
+    """The exception for the fields of an ErrorResponse, keyed by their protocol letters."""
+    sqlstate = fields.get("C", "")
+    if sqlstate == "0A000" and fields.get("R") == _PLAN_CHECK:
+        cls: type[PostgresError] = InvalidCachedStatementError
+    else:
+        cls = error_class(sqlstate)
+    error = cls(fields.get("M", ""))
+    assign_fields(error, fields, query)
+    return error
+
+
+def log_message_from_fields(
+    fields: Mapping[str, str], query: str | None = None
+) -> PostgresLogMessage:
+    """The message for the fields of a NoticeResponse, keyed by their protocol letters.
+
+    Warnings become ``PostgresWarning`` or one of its subclasses, everything else stays a plain
+    ``PostgresLogMessage``.
+    """
+    sqlstate = fields.get("C", "")
+    cls = _LOG_MESSAGES.get(sqlstate)
+    if cls is None:
+        is_warning = sqlstate.startswith(("01", "02"))
+        cls = _sqlstate.PostgresWarning if is_warning else PostgresLogMessage
+    message = cls(fields.get("M", ""))
+    assign_fields(message, fields, query)
+    return message

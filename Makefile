@@ -1,0 +1,108 @@
+# Every task of the repository. A fresh machine needs Python 3.11 or newer, and cargo: the first
+# task makes .tools (a pinned uv) and .venv (the locked packages, the extension built in release).
+
+UV_VERSION := 0.13.8
+
+UV := .tools/bin/uv
+PY := .venv/bin/python
+TOOLS_STAMP := .tools/uv-$(UV_VERSION).stamp
+BUILD_STAMP := .venv/build.stamp
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml)
+BUILD_INPUTS := pyproject.toml uv.lock Cargo.toml Cargo.lock $(RUST_SOURCES)
+
+# One interpreter and one environment, whatever the caller's shell has activated.
+export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
+export UV_PYTHON := $(CURDIR)/.tools/bin/python
+export UV_NO_PROGRESS := 1
+unexport VIRTUAL_ENV
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help demo test build check fmt-check lint types tidy drift format sync rust-test drain \
+        bench docs lock clean ci
+
+help: ## List the tasks
+	@echo "Colonnade: PostgreSQL in columns. Tasks:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "Arguments: DEMO_ARGS, TEST_ARGS, BENCH_ARGS, for example make test TEST_ARGS='-k numeric'"
+
+demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
+	@.venv/bin/colonnade demo $(DEMO_ARGS)
+
+test: build ## Run the Python test suite against a real server (TEST_ARGS)
+	@$(PY) -m pytest $(TEST_ARGS)
+
+check: fmt-check lint types tidy drift ## Formatting, lints, types, tidiness, drift
+
+bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
+	@$(PY) -m benches $(BENCH_ARGS)
+
+docs: build ## Run every Python snippet of the README and docs
+	@$(PY) -m pytest -q tests/docs
+
+build: $(BUILD_STAMP) ## Make .venv and build the extension in release
+
+format: $(BUILD_STAMP) ## Format Rust and Python, fix what the linter can fix
+	@cargo fmt --all
+	@$(PY) -m ruff check --quiet --fix-only .
+	@$(PY) -m ruff format --quiet .
+
+sync: $(BUILD_STAMP) ## Generate the error classes, and the blocking API from the asynchronous one
+	@$(PY) -m tools.sqlstates
+	@$(PY) -m tools.unasync
+
+rust-test: | need-cargo ## Run the Rust tests
+	@cargo test --quiet --workspace
+
+drain: | need-cargo ## Build the program that reads a socket and throws the bytes away
+	@cargo build --quiet --release -p colonnade-drain
+
+lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest versions
+	@$(UV) lock --upgrade
+	@cargo update
+
+clean: ## Remove everything that a task made
+	@rm -rf .venv .tools target .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -f colonnade/_core*.so
+	@find colonnade tools tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
+
+ci: ## Run what continuous integration runs
+	@.ci/run
+
+# The parts of check, each one a stage of .ci/run.
+fmt-check: $(BUILD_STAMP)
+	@cargo fmt --all --check
+	@$(PY) -m ruff format --quiet --diff .
+
+lint: $(BUILD_STAMP)
+	@cargo clippy --quiet --workspace --all-targets -- -D warnings
+	@$(PY) -m ruff check --quiet .
+
+types: $(BUILD_STAMP)
+	@$(PY) -m mypy --no-error-summary
+	@$(PY) -m mypy.stubtest colonnade._core
+
+tidy: $(BUILD_STAMP)
+	@$(PY) -m pytest -q tests/tidy
+
+drift: $(BUILD_STAMP)
+	@$(PY) -m tools.sqlstates --check
+	@$(PY) -m tools.unasync --check
+
+$(BUILD_STAMP): $(BUILD_INPUTS) $(TOOLS_STAMP) | need-cargo
+	@echo "Building: packages into .venv, the extension in release (about a minute the first time)"
+	@$(UV) sync --quiet --frozen
+	@touch $@
+
+$(TOOLS_STAMP):
+	@python=$$(tools/find-python) && rm -rf .tools && "$$python" -m venv .tools
+	@.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@touch $@
+
+.PHONY: need-cargo
+need-cargo:
+	@command -v cargo >/dev/null || { echo "cargo was not found: Colonnade's core is built with" \
+	    "Rust 1.88 or newer, from https://rustup.rs or the system's packages." >&2; exit 1; }

@@ -1,0 +1,78 @@
+"""Every Python block of the README and the docs runs, and every relative link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools import docs_snippets
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = docs_snippets.pages(ROOT)
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\((?!https?:|mailto:|#)([^)#\s]+)")
+
+
+def page_id(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_blocks_run(page: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLONNADE_DSN", dsn)
+    # Files that a block writes do not end up in the checkout.
+    monkeypatch.chdir(tmp_path)
+    docs_snippets.run_page(page)
+
+
+def test_links_lead_somewhere() -> None:
+    front = [path for path in sorted(ROOT.glob("*.md")) if path not in PAGES]
+    broken = [
+        f"{page_id(page)}: {target}"
+        for page in PAGES + front
+        for target in LINK.findall(page.read_text("utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert not broken
+
+
+def write_page(folder: Path, text: str) -> Path:
+    path = folder / "page.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_blocks_share_a_namespace_and_may_await(tmp_path: Path) -> None:
+    page = write_page(
+        tmp_path,
+        "```python\nimport asyncio\nx = await asyncio.sleep(0, 20)\n```\n\n"
+        "- a list\n\n  ```python\n  assert x == 20\n  ```\n\n```sql\nselect 1\n```\n",
+    )
+    assert docs_snippets.run_page(page) == 2
+
+
+def test_a_failure_names_the_line_of_the_page(tmp_path: Path) -> None:
+    page = write_page(tmp_path, "# Title\n\n```python\nx = 1\nassert x == 2\n```\n")
+    with pytest.raises(AssertionError) as caught:
+        docs_snippets.run_page(page)
+    assert caught.traceback[-1].lineno == 4
+    assert Path(caught.traceback[-1].path) == page
+
+
+def test_a_block_that_is_not_run_still_compiles(tmp_path: Path) -> None:
+    fence = "```python no-run: needs three machines\n"
+    assert docs_snippets.run_page(write_page(tmp_path, f"{fence}x = cluster()\n```\n")) == 0
+    with pytest.raises(SyntaxError):
+        docs_snippets.run_page(write_page(tmp_path, f"{fence}x = (\n```\n"))
+
+
+@pytest.mark.parametrize("info", ["python no-run", "python no-run:", "python skip"])
+def test_a_fence_without_a_reason_is_refused(tmp_path: Path, info: str) -> None:
+    with pytest.raises(docs_snippets.SnippetError, match="no-run: reason"):
+        docs_snippets.snippets(write_page(tmp_path, f"```{info}\npass\n```\n"))
+
+
+def test_an_open_block_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(docs_snippets.SnippetError, match="never closed"):
+        docs_snippets.snippets(write_page(tmp_path, "```python\npass\n"))

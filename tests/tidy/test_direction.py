@@ -1,0 +1,155 @@
+"""Who may import whom: the straight line of ARCHITECTURE.md, read from the imports themselves."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "colonnade"
+
+_PUBLIC_CLASSES = {"_transport", "_core", "errors", "columns", "codecs"}
+# Room -> the rooms it may import besides itself. `_core` is the extension module. A room that is
+# not here serves one purpose on top of the driver and sees only public names.
+ROOMS: dict[str, set[str]] = {
+    "errors": set(),
+    "codecs": {"_core", "errors"},
+    "columns": {"_core", "errors", "codecs"},
+    "_transport": {"_core", "errors"},
+    "_async": _PUBLIC_CLASSES,
+    "_sync": _PUBLIC_CLASSES,
+    # Starts a server and knows no driver.
+    "embedded": set(),
+}
+# They gather the public names, so they see every room.
+FACES = {"__init__", "sync"}
+# (file, room it imports) -> why it may.
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+# The library that a room is about; everywhere else a library is imported where it is used.
+SUBJECTS = {"cli": {"click", "rich"}, "sqlalchemy": {"sqlalchemy"}}
+# The transports hold the only sockets; a server that is started asks for a free port.
+SOCKET_ROOMS = {"_transport", "embedded"}
+
+CRATES: dict[str, set[str]] = {
+    "protocol": set(),
+    "columnar": {"protocol"},
+    "session": {"protocol", "columnar"},
+    "python": {"protocol", "columnar", "session"},
+}
+# Dependency, by the beginning of its name -> the crates that may have it.
+CRATE_LIBRARIES: dict[str, set[str]] = {
+    "arrow": {"columnar", "session", "python"},
+    "pyo3": {"python"},
+    "async-": set(),
+    "futures": set(),
+    "mio": set(),
+    "tokio": set(),
+}
+# The core does no I/O, starts no thread and reads no clock.
+CORE_REFUSES = re.compile(
+    r"std::(?:fs|net|os|process|thread)\b|(?:Instant|SystemTime)::now|time::(?:Instant|SystemTime)"
+)
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_modules(path: Path, tree: ast.AST) -> set[str]:
+    """Absolute dotted names of everything imported; of `from a import b` it is `a.b`."""
+    package = ("colonnade", *path.relative_to(PACKAGE).parent.parts)
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *filter(None, [node.module])))
+            names |= {f"{module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def python_files() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text("utf-8"))) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def rooms_imported(path: Path, tree: ast.Module) -> set[str]:
+    """First names below `colonnade`, without the file's own room."""
+    parts = [name.split(".") for name in imported_modules(path, tree)]
+    rooms = {name[1] if len(name) > 1 else "" for name in parts if name[0] == "colonnade"}
+    return rooms - {room_of(path)}
+
+
+def allowed(path: Path, room: str) -> bool:
+    importer = room_of(path)
+    if importer in FACES:
+        return True
+    if importer in ROOMS:
+        return room in ROOMS[importer]
+    return not room.startswith("_") or room.startswith("__")
+
+
+def test_python_rooms_import_in_one_direction() -> None:
+    crossings = {
+        (path.relative_to(ROOT).as_posix(), room)
+        for path, tree in python_files()
+        for room in rooms_imported(path, tree)
+        if not allowed(path, room)
+    }
+    assert sorted(crossings - EXCEPTIONS.keys()) == []
+    assert sorted(EXCEPTIONS.keys() - crossings) == [], "an exception that nothing needs"
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    eager = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}: {name}"
+        for path, tree in python_files()
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0)
+        for name in imported_modules(path, node)
+        if (library := name.split(".")[0]) != "colonnade"
+        and library not in sys.stdlib_module_names | SUBJECTS.get(room_of(path), set())
+    ]
+    assert not eager
+
+
+def test_sockets_stay_in_the_transports() -> None:
+    holders = {
+        path.relative_to(ROOT).as_posix()
+        for path, tree in python_files()
+        if "socket" in {name.split(".")[0] for name in imported_modules(path, tree)}
+        and room_of(path) not in SOCKET_ROOMS
+    }
+    assert not holders
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_crates_depend_in_one_direction(crate: str) -> None:
+    manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text("utf-8"))
+    tables = ("dependencies", "dev-dependencies", "build-dependencies")
+    names = {name for table in tables for name in manifest.get(table, {})}
+    ours = {name.removeprefix("colonnade-") for name in names if name.startswith("colonnade-")}
+    assert ours <= CRATES[crate]
+    for prefix, crates in CRATE_LIBRARIES.items():
+        if crate not in crates:
+            assert not [name for name in names if name.startswith(prefix)]
+
+
+def test_every_crate_is_in_the_table() -> None:
+    assert {path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml")} == CRATES.keys()
+
+
+def test_the_core_does_no_io() -> None:
+    reached = [
+        f"{path.relative_to(ROOT).as_posix()}:{number}: {match[0]}"
+        for crate in ("protocol", "columnar", "session")
+        for path in sorted((ROOT / "crates" / crate / "src").rglob("*.rs"))
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if not line.lstrip().startswith("//") and (match := CORE_REFUSES.search(line))
+    ]
+    assert not reached

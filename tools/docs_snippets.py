@@ -1,0 +1,104 @@
+"""Finds and runs the Python blocks of a Markdown page.
+
+The blocks of a page run from top to bottom in one namespace, on one event loop, with top-level
+``await`` as in a notebook. A block that cannot run says why on its fence:
+
+    ```python no-run: needs a cluster of three machines
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+import types
+from dataclasses import dataclass
+from pathlib import Path
+
+_FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+)(?P<info>.*)$")
+_NO_RUN = re.compile(r"no-run(?:: *(?P<reason>\S.*))?$")
+
+
+class SnippetError(Exception):
+    """A block is not written as the rules above ask."""
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One Python block: its text, the line of its first statement, why it is not run."""
+
+    path: Path
+    line: int
+    source: str
+    no_run_reason: str | None
+
+
+def snippets(path: Path) -> list[Snippet]:
+    """The page's Python blocks, in order; raises for a fence that breaks the rules."""
+    found: list[Snippet] = []
+    opening: re.Match[str] | None = None
+    body: list[str] = []
+    first_line = 0
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        fence = _FENCE.match(line)
+        if opening is None:
+            if fence:
+                opening, body, first_line = fence, [], number + 1
+        elif fence and fence["ticks"] == opening["ticks"] and not fence["info"].strip():
+            language, _, options = opening["info"].strip().partition(" ")
+            if language in {"python", "py"}:
+                reason = _no_run_reason(options.strip(), f"{path}:{first_line - 1}")
+                found.append(Snippet(path, first_line, "\n".join(body) + "\n", reason))
+            opening = None
+        else:
+            body.append(line.removeprefix(opening["indent"]))
+    if opening is not None:
+        raise SnippetError(f"{path}:{first_line - 1}: this block is never closed")
+    return found
+
+
+def _no_run_reason(options: str, where: str) -> str | None:
+    if not options:
+        return None
+    match = _NO_RUN.match(options)
+    if match is None:
+        raise SnippetError(f"{where}: unknown option {options!r}; there is only `no-run: reason`")
+    if match["reason"] is None:
+        raise SnippetError(f"{where}: a block that is not run says why: `no-run: reason`")
+    return match["reason"]
+
+
+def run_page(path: Path) -> int:
+    """Runs the page's blocks and returns how many ran; tracebacks point into the page."""
+    namespace: dict[str, object] = {"__name__": "__main__", "__file__": str(path)}
+    ran = 0
+    with asyncio.Runner() as runner:
+        for snippet in snippets(path):
+            code = _compiled(snippet)
+            if snippet.no_run_reason is not None:
+                continue
+            function = types.FunctionType(code, namespace)
+            if code.co_flags & inspect.CO_COROUTINE:
+                runner.run(function())
+            else:
+                function()
+            ran += 1
+    return ran
+
+
+def _compiled(snippet: Snippet) -> types.CodeType:
+    # Blank lines in front give every statement the number that it has on the page.
+    source = "\n" * (snippet.line - 1) + snippet.source
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code: types.CodeType = compile(
+        source, str(snippet.path), "exec", flags=flags, dont_inherit=True
+    )
+    return code
+
+
+def pages(root: Path) -> list[Path]:
+    """The README and every page below docs."""
+    return [path for path in (root / "README.md",) if path.exists()] + sorted(
+        (root / "docs").rglob("*.md")
+    )

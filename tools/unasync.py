@@ -1,0 +1,212 @@
+"""Generates the blocking half of the package from the asynchronous half.
+
+``colonnade/_async`` is the source of truth; ``colonnade/_sync`` is written here and never edited.
+The difference between the two is the table below and nothing else. Where the asynchronous side
+holds something that has no blocking counterpart, it stands between two comments of its own line,
+``# async-only: begin`` and ``# async-only: end``, and is left out.
+
+    python -m tools.unasync            write
+    python -m tools.unasync --check    fail on drift, and on a substitution that nothing uses
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Source folder -> generated folder; a folder that does not exist yet is skipped.
+FOLDERS = {
+    "colonnade/_async": "colonnade/_sync",
+    "tests/async": "tests/sync",
+}
+
+# A run of tokens -> its replacement. The longest run wins, so a dotted name may refine a word.
+CODE = {
+    "async def": "def",
+    "async with": "with",
+    "async for": "for",
+    "await": "",
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__anext__": "__next__",
+    "StopAsyncIteration": "StopIteration",
+    "AsyncGenerator": "Generator",
+    "AsyncIterable": "Iterable",
+    "AsyncIterator": "Iterator",
+    "AsyncioTransport": "BlockingTransport",
+    "_transport.asyncio": "_transport.blocking",
+    "_async": "_sync",
+    "aclose": "close",
+    "aiter": "iter",
+    "anext": "next",
+}
+
+# Comments and strings follow the table's distinctive words; a keyword is prose unless code follows.
+TEXT = {
+    re.compile(r"\bawait (?=[\w.]+\()"): "",
+    re.compile(r"\basync (?=(?:def|for|with)\b)"): "",
+} | {
+    re.compile(rf"(?<!\w){re.escape(old)}(?!\w)"): new
+    for old, new in CODE.items()
+    if " " not in old and old not in {"await", "aiter", "anext"}
+}
+
+HEADER = "# Generated from {source} by tools/unasync.py: never edit it, run `make sync`.\n"
+
+_SKIPPED = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+_TEXTUAL = {tokenize.COMMENT, tokenize.STRING}
+_TEXTUAL |= {getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+
+
+def _tokens(source: str) -> list[tokenize.TokenInfo]:
+    return list(tokenize.generate_tokens(io.StringIO(source).readline))
+
+
+# Ready to be compared with a slice of tokens; the longest first.
+_RUNS = sorted(
+    (
+        ([t.string for t in _tokens(old) if t.type not in _SKIPPED], old, new)
+        for old, new in CODE.items()
+    ),
+    key=lambda run: -len(run[0]),
+)
+
+
+def drop_async_only(source: str, path: str) -> str:
+    """Leaves out the marked regions, markers included."""
+    kept: list[str] = []
+    dropping = False
+    for number, line in enumerate(source.splitlines(keepends=True), 1):
+        marker = line.strip()
+        if marker in {"# async-only: begin", "# async-only: end"}:
+            if dropping == marker.endswith("begin"):
+                raise SystemExit(f"{path}:{number}: {marker} does not pair with the one before")
+            dropping = not dropping
+        elif not dropping:
+            kept.append(line)
+    if dropping:
+        raise SystemExit(f"{path}: an async-only region has no end")
+    return "".join(kept)
+
+
+def translate(source: str, used: Counter[str]) -> str:
+    """Applies both tables; what the tables do not name stays as it is, character by character."""
+    tokens = [token for token in _tokens(source) if token.type not in _SKIPPED]
+    edits: list[tuple[tuple[int, int], tuple[int, int], str]] = []
+    i = 0
+    while i < len(tokens):
+        for run, old, new in _RUNS:
+            last = i + len(run) - 1
+            if [token.string for token in tokens[i : last + 1]] == run:
+                # A word that goes away takes the space behind it along.
+                end = tokens[last].end if new else tokens[last + 1].start
+                edits.append((tokens[i].start, end, new))
+                used[old] += 1
+                i = last
+                break
+        else:
+            text = tokens[i].string
+            if tokens[i].type in _TEXTUAL and (new := _translate_text(text)) != text:
+                edits.append((tokens[i].start, tokens[i].end, new))
+        i += 1
+    return _apply(source, edits)
+
+
+def _translate_text(text: str) -> str:
+    for pattern, new in TEXT.items():
+        text = pattern.sub(new, text)
+    return text
+
+
+def _apply(source: str, edits: list[tuple[tuple[int, int], tuple[int, int], str]]) -> str:
+    line_starts = [0]
+    for line in source.splitlines(keepends=True):
+        line_starts.append(line_starts[-1] + len(line))
+    pieces: list[str] = []
+    at = 0
+    for (first_line, first_column), (last_line, last_column), new in edits:
+        pieces += [source[at : line_starts[first_line - 1] + first_column], new]
+        at = line_starts[last_line - 1] + last_column
+    return "".join(pieces) + source[at:]
+
+
+def _formatted(source: str, path: Path) -> str:
+    """As ruff leaves it: imports sort differently under their new names, lines get shorter."""
+    for command in (["check", "--fix-only", "--select", "I"], ["format"]):
+        source = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", path, "-"],
+            input=source,
+            capture_output=True,
+            check=True,
+            cwd=ROOT,
+            encoding="utf-8",
+        ).stdout
+    return source
+
+
+def generate(used: Counter[str]) -> dict[Path, str]:
+    """Every file that should stand in the generated folders, with its text."""
+    files: dict[Path, str] = {}
+    for source_folder, target_folder in FOLDERS.items():
+        for path in sorted((ROOT / source_folder).rglob("*.py")):
+            target = ROOT / target_folder / path.relative_to(ROOT / source_folder)
+            name = path.relative_to(ROOT).as_posix()
+            body = translate(drop_async_only(path.read_text("utf-8"), name), used)
+            files[target] = _formatted(HEADER.format(source=name) + body, target)
+    return files
+
+
+def differences(files: dict[Path, str]) -> list[Path]:
+    """What is missing, stale or left over in the generated folders."""
+    standing = {
+        path for folder in FOLDERS.values() for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+    stale = [
+        path
+        for path, text in files.items()
+        if path not in standing or path.read_text("utf-8") != text
+    ]
+    return stale + sorted(standing - files.keys())
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the generated files, or with ``--check`` says what would change."""
+    parser = argparse.ArgumentParser(description="Generate the blocking API from the async one.")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail on a difference")
+    check = parser.parse_args(arguments).check
+    used: Counter[str] = Counter()
+    files = generate(used)
+    problems = [
+        f"{path.relative_to(ROOT)}: not what its source generates; run `make sync`"
+        for path in differences(files)
+    ]
+    if files:
+        problems += [
+            f"tools/unasync.py: nothing uses the substitution {old!r}"
+            for old in CODE
+            if not used[old]
+        ]
+    if check:
+        print(*problems, sep="\n", end="\n" if problems else "")
+        return bool(problems)
+    for path in differences(files):
+        if path not in files:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(files[path], encoding="utf-8")
+        print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

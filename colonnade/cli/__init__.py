@@ -1,0 +1,28 @@
+"""The command line: `colonnade demo`.
+
+The programs need `click` and `rich`, which a driver does not: both come with the extra `cli`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+__all__ = ["main"]
+
+_NEEDED = ("click", "rich")
+
+
+def main() -> int:
+    """Run the command line and return its exit status."""
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        print(
+            f"colonnade: the command line needs {' and '.join(missing)}. Install the extras:\n"
+            '    pip install "colonnade[cli,embedded]"',
+            file=sys.stderr,
+        )
+        return 1
+    from colonnade.cli.app import run
+
+    return run()

@@ -1,0 +1,95 @@
+"""The peers: one file for each driver and way of fetching, found by listing the directory.
+
+A peer's module says what it is in constants and does it in three functions, coroutines or not:
+
+    TITLE = "asyncpg rows"          how tables and figures call it
+    KIND = "rows"                   what it gives: "columns" or "rows", or "floor" for a yardstick
+    REQUIRES = ("asyncpg",)         modules without which it cannot run
+    LOOP = "asyncio"                the event loop of its coroutines; asyncio when left out
+
+    connect(dsn) -> connection      imports the driver, so that listing the peers imports none
+    fetch(connection, sql) -> Fetched
+    close(connection)
+
+A module may have `unavailable() -> str | None`, a reason for which it cannot run here, and a peer
+that is a program of its own has `command(dsn, sql) -> list[str]` in place of the three functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import pkgutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import ModuleType
+
+KINDS = ("floor", "columns", "rows")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One way to fetch a result."""
+
+    name: str
+    title: str
+    kind: str
+    module: str
+    requires: tuple[str, ...]
+    #: Why it cannot run here; `None` when it can.
+    unavailable: str | None
+    command: Callable[[str, str], list[str]] | None = None
+
+    def versions(self) -> dict[str, str]:
+        """Name the installed releases of what the peer needs."""
+        found = {}
+        for module in self.requires:
+            distribution = module.replace("_", "-")
+            try:
+                found[distribution] = importlib.metadata.version(distribution)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+        return found
+
+
+def discover(*packages: ModuleType) -> list[Peer]:
+    """List the peers of this package and of `packages`, floors first, able to run or not."""
+    own = importlib.import_module(__name__)
+    peers = [
+        _describe(importlib.import_module(f"{package.__name__}.{entry.name}"))
+        for package in (own, *packages)
+        for entry in pkgutil.iter_modules(package.__path__)
+    ]
+    return sorted(peers, key=lambda peer: (KINDS.index(peer.kind), peer.name))
+
+
+def choose(peers: Iterable[Peer], names: Iterable[str]) -> list[Peer]:
+    """Pick peers by name, in the order asked for; an unknown name is a `ValueError`."""
+    known = {peer.name: peer for peer in peers}
+    chosen = []
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no peer is called {name!r}; there are {', '.join(known)}")
+        chosen.append(known[name])
+    return chosen
+
+
+def _describe(module: ModuleType) -> Peer:
+    requires: tuple[str, ...] = module.REQUIRES
+    missing = [name for name in requires if importlib.util.find_spec(name) is None]
+    reason = f"not installed: {', '.join(missing)}" if missing else None
+    if reason is None and hasattr(module, "unavailable"):
+        reason = module.unavailable()
+    return Peer(
+        name=module.__name__.rpartition(".")[2].replace("_", "-"),
+        title=module.TITLE,
+        kind=module.KIND,
+        module=module.__name__,
+        requires=requires,
+        unavailable=reason,
+        command=getattr(module, "command", None),
+    )

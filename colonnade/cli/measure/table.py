@@ -1,0 +1,74 @@
+"""The figures as a table in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from colonnade.cli.measure.summary import Statistic, Summaries, Summary
+
+MEGABYTE = 1_000_000
+_ABSENT = "-"
+
+
+def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:
+    """Lay out what each peer cost: medians with minima, and multiples of the peer `base`."""
+    yardstick = summaries.base(base) if base is not None else None
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("peer", no_wrap=True)
+    table.add_column("wall ms\n(min)", justify="right")
+    table.add_column("CPU ms\n(min)", justify="right")
+    if yardstick is not None:
+        table.add_column(f"wall /\n{base}", justify="right")
+        table.add_column(f"CPU /\n{base}", justify="right")
+    table.add_column("memory\nMB", justify="right")
+    table.add_column("memory /\nresult", justify="right")
+    table.add_column("loop hold\nms", justify="right")
+    table.add_column("of it CPU\nms", justify="right")
+    for summary in summaries:
+        name = summary.peer.title
+        if not summary.runs:
+            table.add_row(name, f"failed: {summary.failure}" if summary.failure else "not run")
+            continue
+        cells = [_with_minimum(summary, "wall_s"), _with_minimum(summary, "cpu_s")]
+        if yardstick is not None:
+            cells += [_times(summary.ratio(yardstick, name)) for name in ("wall_s", "cpu_s")]
+        cells += [
+            _scaled(summary, "peak_memory_bytes", 1 / MEGABYTE),
+            _times(summary.figure("memory_ratio")),
+            _scaled(summary, "loop_gap_s", 1000, digits=1),
+            _scaled(summary, "loop_burst_s", 1000, digits=1),
+        ]
+        table.add_row(name, *cells)
+    return table
+
+
+def ratio_table(title: str, summaries: Summaries, figure: str, statistic: Statistic) -> Table:
+    """Lay out one figure of every peer as a multiple of every other's."""
+    ran = [summary for summary in summaries if summary.runs]
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("peer", no_wrap=True)
+    for number, _ in enumerate(ran, 1):
+        table.add_column(f"/ {number}", justify="right")
+    for number, summary in enumerate(ran, 1):
+        ratios = (_times(summary.ratio(other, figure, statistic)) for other in ran)
+        table.add_row(f"{number} {summary.peer.title}", *ratios)
+    return table
+
+
+def _with_minimum(summary: Summary, name: str) -> str:
+    median, minimum = summary.figure(name), summary.figure(name, "minimum")
+    if median is None or minimum is None:
+        return _ABSENT
+    return f"{median * 1000:,.0f} ({minimum * 1000:,.0f})"
+
+
+def _scaled(summary: Summary, name: str, factor: float, *, digits: int = 0) -> str:
+    value = summary.figure(name)
+    return _ABSENT if value is None else f"{value * factor:,.{digits}f}"
+
+
+def _times(value: float | None) -> str:
+    return _ABSENT if value is None else f"{value:.2f}"

@@ -16,12 +16,14 @@
 //! was claimed. The crate knows no types, no SQL, no clock and no socket. Fault is told apart:
 //! [`LocalError`] is the caller's, [`RemoteError`] the server's, [`AuthError`] a refusal to trust.
 
+pub mod auth;
 pub mod backend;
 pub mod data_rows;
 pub mod error;
 pub mod format;
 pub mod frame;
 pub mod frontend;
+pub mod trace;
 
 mod reader;
 mod tag;

@@ -18,15 +18,18 @@ pub use error_fields::ErrorFields;
 pub use query::TransactionStatus;
 pub use row_description::Field;
 
+use std::fmt;
+
 use crate::Oid;
 use crate::error::{Error, RemoteError};
 use crate::reader::Reader;
 use crate::tag;
+use crate::trace;
 
 /// One message of the server, borrowed from its frame where that saves a copy.
 ///
 /// A `DataRow` is not among them: rows stay in their run, see [`DataRows`](crate::DataRows).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Message<'a> {
     /// The client is let in.
     AuthenticationOk,
@@ -154,5 +157,50 @@ impl<'a> Message<'a> {
             _ => Err(RemoteError::UnknownTag { tag }),
         };
         message.map_err(Error::Remote)
+    }
+}
+
+impl Message<'_> {
+    /// The protocol's name of this message.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::AuthenticationOk => "AuthenticationOk",
+            Self::AuthenticationCleartextPassword => "AuthenticationCleartextPassword",
+            Self::AuthenticationMd5Password { .. } => "AuthenticationMD5Password",
+            Self::AuthenticationSasl(_) => "AuthenticationSASL",
+            Self::AuthenticationSaslContinue(_) => "AuthenticationSASLContinue",
+            Self::AuthenticationSaslFinal(_) => "AuthenticationSASLFinal",
+            Self::AuthenticationUnsupported(_) => "AuthenticationUnsupported",
+            Self::BackendKeyData { .. } => "BackendKeyData",
+            Self::ParameterStatus { .. } => "ParameterStatus",
+            Self::NegotiateProtocolVersion { .. } => "NegotiateProtocolVersion",
+            Self::ReadyForQuery(_) => "ReadyForQuery",
+            Self::ParseComplete => "ParseComplete",
+            Self::BindComplete => "BindComplete",
+            Self::CloseComplete => "CloseComplete",
+            Self::NoData => "NoData",
+            Self::PortalSuspended => "PortalSuspended",
+            Self::EmptyQueryResponse => "EmptyQueryResponse",
+            Self::ParameterDescription(_) => "ParameterDescription",
+            Self::RowDescription(_) => "RowDescription",
+            Self::CommandComplete(_) => "CommandComplete",
+            Self::ErrorResponse(_) => "ErrorResponse",
+            Self::NoticeResponse(_) => "NoticeResponse",
+            Self::NotificationResponse { .. } => "NotificationResponse",
+            Self::CopyInResponse(_) => "CopyInResponse",
+            Self::CopyOutResponse(_) => "CopyOutResponse",
+            Self::CopyBothResponse(_) => "CopyBothResponse",
+            Self::CopyData(_) => "CopyData",
+            Self::CopyDone => "CopyDone",
+            Self::FunctionCallResponse(_) => "FunctionCallResponse",
+        }
+    }
+}
+
+impl fmt::Debug for Message<'_> {
+    /// The line of this message in a [`trace`]: readable, cut off where it is long,
+    /// and without secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        trace::describe(self, f)
     }
 }

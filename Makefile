@@ -89,6 +89,7 @@ tidy: $(BUILD_STAMP)
 	@$(PY) -m pytest -q tests/tidy
 
 drift: $(BUILD_STAMP)
+	@$(UV) lock --quiet --check
 	@$(PY) -m tools.sqlstates --check
 	@$(PY) -m tools.unasync --check
 

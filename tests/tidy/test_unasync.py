@@ -34,6 +34,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("x = 1  # await the server\n", "same"),
         ("x = 1  # await conn.fetch(sql)\n", "x = 1  # conn.fetch(sql)\n"),
         ('def f(): "Ends with ``aclose``."\n', 'def f(): "Ends with ``close``."\n'),
+        ("x = 1  # an async context manager\n", "x = 1  # a context manager\n"),
         ('x: "AsyncIterator[int]"\n', 'x: "Iterator[int]"\n'),
     ],
 )

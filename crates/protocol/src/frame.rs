@@ -68,15 +68,12 @@ pub fn claimed_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
     if length < 4 {
         return Err(RemoteError::LengthTooSmall { tag, length }.into());
     }
-    // Widening: `usize` has at least 32 bits wherever this crate builds, checked below.
     let claimed = length as usize;
     if claimed > limit {
         return Err(RemoteError::LengthTooLarge { tag, length, limit }.into());
     }
     Ok(Some(claimed + 1))
 }
-
-const _: () = assert!(size_of::<usize>() >= size_of::<u32>());
 
 /// Length in bytes and number of the whole, plausible `DataRow` frames at the front.
 ///

@@ -28,13 +28,6 @@ pub enum LocalError {
         /// How many there were.
         count: usize,
     },
-    /// The list of parameter formats is neither empty, nor one for all, nor one for each.
-    ParameterFormats {
-        /// Formats given.
-        formats: usize,
-        /// Parameters given.
-        parameters: usize,
-    },
     /// One parameter is larger than PostgreSQL can hold in a value.
     ValueTooLarge {
         /// Position of the parameter, from 0.
@@ -89,11 +82,6 @@ impl fmt::Display for LocalError {
             Self::TooManyResultFormats { count } => {
                 write!(f, "{count} result formats given, the protocol carries at most 65535")
             }
-            Self::ParameterFormats { formats, parameters } => write!(
-                f,
-                "{formats} parameter formats given for {parameters} parameters: give none, one \
-                 for all, or one for each"
-            ),
             Self::ValueTooLarge { index, length } => write!(
                 f,
                 "parameter ${} takes {length} bytes, a PostgreSQL value holds less than 1 GiB",

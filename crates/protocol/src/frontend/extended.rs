@@ -34,21 +34,16 @@ pub fn parse(
 
 /// Binds parameters to a statement, which makes the portal `portal`.
 ///
-/// `param_formats` says how the values are written: none means text for all, one means this one
-/// for all, else there is one for each; [`EncodedParams::formats`] is right for values that were
-/// pushed there. `result_formats` has the same meaning for the columns of the result.
+/// `result_formats` says how the columns of the result are to be written: none means text for all,
+/// one means this one for all, else there is one for each.
 pub fn bind(
     out: &mut Vec<u8>,
     portal: &str,
     statement: &str,
-    param_formats: &[Format],
     params: &EncodedParams,
     result_formats: &[Format],
 ) -> Result<(), LocalError> {
     let parameters = params.count();
-    if !(param_formats.len() <= 1 || param_formats.len() == parameters) {
-        return Err(LocalError::ParameterFormats { formats: param_formats.len(), parameters });
-    }
     let count = u16::try_from(parameters)
         .map_err(|_| LocalError::TooManyParameters { count: parameters })?;
     if let Some((index, length)) = params.oversized() {
@@ -57,7 +52,7 @@ pub fn bind(
     message(out, b'B', "Bind", |out| {
         text(out, "portal name", portal)?;
         text(out, "statement name", statement)?;
-        formats(out, param_formats)?;
+        formats(out, params.formats())?;
         out.extend_from_slice(&count.to_be_bytes());
         out.extend_from_slice(params.bytes());
         formats(out, result_formats)

@@ -1,1 +1,36 @@
-//! Under construction.
+//! What PostgreSQL's values are: columns in Arrow's memory layout, values of rows, parameters.
+//!
+//! * [`BatchBuilder`] takes runs of rows from [`colonnade_protocol`] and makes record batches.
+//! * [`types`] is the only place that knows types: one file per type or wire shape, one line per
+//!   type in [`types::TYPES`].
+//! * [`Value`] is the neutral value of rows (decoded) and of parameters (encoded).
+//! * [`export`] changes the layout of strings for a consumer without copying their bytes.
+//!
+//! Four rules hold everywhere. What the server sent gives a value or a [`DecodeError`] that names
+//! column, type and row, never a panic and never a guess. A buffer is written once: the vector a
+//! value is decoded into is the buffer that is exported. The slot of a NULL holds what NumPy takes
+//! for one (NaN, NaT), or zero where it has none. And `unsafe` lives in one file, `trusted.rs`.
+
+pub mod export;
+pub mod types;
+
+mod builder;
+mod column;
+mod error;
+mod params;
+mod schema;
+mod trusted;
+mod validity;
+mod value;
+
+#[cfg(test)]
+mod testing;
+
+pub use builder::{BatchBuilder, DecodeOptions};
+pub use column::{ColumnBuilder, Fields};
+pub use error::{AppendError, DecodeError, EncodeError, Reason};
+pub use export::{StringLayout, with_string_layout};
+pub use params::push_parameter;
+pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
+pub use types::{Kind, PgType, result_format, row_value, type_name, type_of};
+pub use value::{Sign, Value};

@@ -1,0 +1,81 @@
+//! The seam of a type: one column of one block of rows goes in, one Arrow array comes out.
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use colonnade_protocol::Span;
+
+use crate::error::Reason;
+
+/// One column of one scanned block of rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'a> {
+    /// The run of rows that `spans` index.
+    bytes: &'a [u8],
+    spans: &'a [Span],
+}
+
+impl<'a> Fields<'a> {
+    /// `bytes` is the run ([`colonnade_protocol::DataRows::bytes`]) whose scan gave `spans`.
+    pub fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
+        Self { bytes, spans }
+    }
+
+    /// How many rows the block has.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether the block has no rows.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The values, `None` for NULL.
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&'a [u8]>> + use<'a> {
+        let bytes = self.bytes;
+        self.spans.iter().map(move |span| span.slice(bytes))
+    }
+
+    /// Bytes of all values together.
+    #[inline]
+    pub fn byte_len(&self) -> usize {
+        self.spans.iter().map(|span| span.len()).sum()
+    }
+
+    /// One row of the block as a block of its own.
+    pub fn row(&self, row: usize) -> Self {
+        Self { bytes: self.bytes, spans: self.spans.get(row..row + 1).unwrap_or(&[]) }
+    }
+
+    /// Which rows hold a value, as bitmap words of up to 64 rows: (bits, rows).
+    pub(crate) fn valid_words(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.spans.chunks(64).map(|rows| {
+            let mut bits = 0_u64;
+            for (row, span) in rows.iter().enumerate() {
+                bits |= u64::from(!span.is_null()) << row;
+            }
+            (bits, rows.len())
+        })
+    }
+}
+
+/// Builds the Arrow array of one column, a block of rows at a time.
+pub trait ColumnBuilder: Send + Sync {
+    /// Appends a block. On an error the builder stands as before the call, and the error names
+    /// the first row of the block that is at fault, so that what is reported does not depend on
+    /// how the rows were cut into blocks.
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)>;
+
+    /// The array of all rows so far, without a pass over the values; leaves the builder empty.
+    /// From the first call on the Arrow type stays as it is.
+    fn finish(&mut self) -> ArrayRef;
+
+    /// The Arrow type, as it is known so far.
+    fn data_type(&self) -> DataType;
+
+    /// Bytes that are in use by values, offsets and validity.
+    fn nbytes(&self) -> usize;
+}

@@ -1,0 +1,123 @@
+//! Strings in the layout that a consumer takes without copying: only offsets or views are made,
+//! the characters stay where they are and are shared.
+
+use std::sync::Arc;
+
+use arrow_array::types::LargeUtf8Type;
+use arrow_array::{Array, ArrayRef, LargeStringArray, OffsetSizeTrait, RecordBatch, StringArray};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use crate::trusted;
+
+/// How text lies in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum StringLayout {
+    /// As decoded: utf8 with 32-bit offsets, large_utf8 for a column that is past their reach or
+    /// was asked for so. What most consumers take.
+    #[default]
+    Small,
+    /// utf8_view. What Polars takes without a copy.
+    View,
+    /// large_utf8. What pandas takes without a copy.
+    Large,
+}
+
+impl StringLayout {
+    /// The Arrow type in which a column of this type is handed over.
+    fn of(self, data_type: &DataType) -> DataType {
+        match (self, data_type) {
+            (Self::View, DataType::Utf8 | DataType::LargeUtf8) => DataType::Utf8View,
+            (Self::Large, DataType::Utf8) => DataType::LargeUtf8,
+            _ => data_type.clone(),
+        }
+    }
+}
+
+/// The batch with its text columns in `layout`. Nothing else changes, and a batch that is right
+/// already comes back as it is. A utf8_view column stays one: it was asked for by name.
+pub fn with_string_layout(batch: &RecordBatch, layout: StringLayout) -> RecordBatch {
+    let schema = string_layout_schema(batch.schema_ref(), layout);
+    if Arc::ptr_eq(&schema, batch.schema_ref()) {
+        return batch.clone();
+    }
+    let columns = batch.columns().iter().map(|column| convert(column, layout)).collect();
+    trusted::record_batch(schema, columns, batch.num_rows())
+}
+
+/// The schema of [`with_string_layout`]; the same one when nothing changes.
+pub fn string_layout_schema(schema: &SchemaRef, layout: StringLayout) -> SchemaRef {
+    let changes = |field: &Arc<Field>| layout.of(field.data_type()) != *field.data_type();
+    if !schema.fields().iter().any(changes) {
+        return Arc::clone(schema);
+    }
+    let fields = schema.fields().iter().map(|field| {
+        let data_type = layout.of(field.data_type());
+        Arc::new(field.as_ref().clone().with_data_type(data_type))
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
+}
+
+fn convert(column: &ArrayRef, layout: StringLayout) -> ArrayRef {
+    let any = column.as_any();
+    let small = any.downcast_ref::<StringArray>();
+    let large = any.downcast_ref::<LargeStringArray>();
+    match (layout, small, large) {
+        (StringLayout::View, Some(array), _) => {
+            string_views(array.offsets().inner(), array.values(), array.nulls().cloned())
+        }
+        (StringLayout::View, _, Some(array)) => {
+            string_views(array.offsets().inner(), array.values(), array.nulls().cloned())
+        }
+        (StringLayout::Large, Some(array), _) => {
+            let offsets = array.value_offsets().iter().copied().map(i64::from).collect();
+            let data = array.values().clone();
+            trusted::byte_array::<LargeUtf8Type>(offsets, data, array.nulls().cloned())
+        }
+        _ => Arc::clone(column),
+    }
+}
+
+/// The most that one buffer of a view array may hold, because views have signed 32-bit offsets.
+const VIEW_BUFFER_MOST: usize = i32::MAX as usize;
+
+/// Views over a string array's bytes. `offsets` and `data` are those of a valid string array.
+///
+/// A column past 2 GiB is seen through several buffers, which are windows of the same memory.
+pub(crate) fn string_views<O: OffsetSizeTrait>(
+    offsets: &ScalarBuffer<O>,
+    data: &Buffer,
+    nulls: Option<NullBuffer>,
+) -> ArrayRef {
+    string_views_within(offsets, data, nulls, VIEW_BUFFER_MOST)
+}
+
+fn string_views_within<O: OffsetSizeTrait>(
+    offsets: &ScalarBuffer<O>,
+    data: &Buffer,
+    nulls: Option<NullBuffer>,
+    buffer_most: usize,
+) -> ArrayRef {
+    let mut views = Vec::with_capacity(offsets.len().saturating_sub(1));
+    let mut buffers = Vec::new();
+    let mut window = offsets.first().map_or(0, |first| first.as_usize());
+    let mut start = window;
+    for end in offsets.iter().skip(1) {
+        let end = end.as_usize();
+        if end - window > buffer_most && start > window {
+            buffers.push(data.slice_with_length(window, start - window));
+            window = start;
+        }
+        let value = data.get(start..end).unwrap_or(&[]);
+        views.push(arrow_array::builder::make_view(
+            value,
+            buffers.len() as u32,
+            (start - window) as u32,
+        ));
+        start = end;
+    }
+    if start > window {
+        buffers.push(data.slice_with_length(window, start - window));
+    }
+    trusted::string_view_array(views, buffers, nulls)
+}

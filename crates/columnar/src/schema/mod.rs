@@ -1,0 +1,87 @@
+//! What a caller may say about the columns of a result before the first row comes.
+
+mod overrides;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use overrides::{Override, ParseOptionError};
+
+/// What becomes of a value that a column's Arrow type has no number for: infinity in dates,
+/// timestamps and numerics, NaN in numerics.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Infinity {
+    /// It is an error that names this option.
+    #[default]
+    Raise,
+    /// It becomes NULL.
+    Null,
+    /// It becomes the largest or smallest number of the Arrow type; the smallest one that is not
+    /// NumPy's NaT. A decimal has no such number: there it stays an error.
+    Saturate,
+}
+
+impl FromStr for Infinity {
+    type Err = ParseOptionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "raise" => Ok(Self::Raise),
+            "null" => Ok(Self::Null),
+            "saturate" => Ok(Self::Saturate),
+            _ => Err(ParseOptionError::Infinity { given: text.to_owned() }),
+        }
+    }
+}
+
+/// A `schema` that does not fit its result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SchemaError {
+    /// It names a column that the result does not have.
+    UnknownColumn {
+        /// The name in the schema.
+        name: String,
+        /// The result's columns.
+        existing: Vec<String>,
+    },
+    /// It asks for an Arrow type that the PostgreSQL type cannot be decoded to.
+    Impossible {
+        /// The column.
+        column: String,
+        /// Its PostgreSQL type.
+        type_name: String,
+        /// The Arrow type that was asked for.
+        offered: Override,
+        /// The Arrow types it can be decoded to.
+        possible: &'static [&'static str],
+    },
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownColumn { name, existing } if existing.is_empty() => {
+                write!(f, "schema names column {name:?}, but the result has no columns")
+            }
+            Self::UnknownColumn { name, existing } => {
+                write!(f, "schema names column {name:?}, but the result has ")?;
+                for (index, column) in existing.iter().enumerate() {
+                    write!(f, "{}{column:?}", if index == 0 { "" } else { ", " })?;
+                }
+                Ok(())
+            }
+            Self::Impossible { column, type_name, offered, possible } => {
+                write!(
+                    f,
+                    "schema asks for column {column:?} of type {type_name} as {offered}; possible: "
+                )?;
+                if possible.is_empty() {
+                    return f.write_str("only what it is without an entry in schema");
+                }
+                f.write_str(&possible.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for SchemaError {}

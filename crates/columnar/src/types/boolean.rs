@@ -1,0 +1,99 @@
+//! `bool`: one byte, 0 or 1; in Arrow one bit.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray};
+use arrow_schema::DataType;
+
+use super::primitive::exact;
+use super::{Built, Codec, Kind};
+use crate::column::{ColumnBuilder, Fields};
+use crate::error::{EncodeError, Reason};
+use crate::schema::Override;
+use crate::validity::{Bits, Validity};
+use crate::value::Value;
+
+pub(super) const BOOL: Codec = Codec {
+    arrow: "bool",
+    kind: Kind::Bool,
+    casts: &["bool"],
+    value: |raw| decode(raw).map(Value::Bool),
+    encode: |value, out| match value {
+        Value::Bool(truth) => {
+            out.push(u8::from(*truth));
+            Ok(())
+        }
+        other => Err(EncodeError::WrongKind { expected: "a bool", given: other.describe() }),
+    },
+    builder: |request| match request.cast {
+        None | Some(Override::Bool) => Built::plain(BooleanBuilder::default()),
+        _ => None,
+    },
+};
+
+#[inline]
+fn decode(raw: &[u8]) -> Result<bool, Reason> {
+    match exact(raw)? {
+        [0] => Ok(false),
+        [1] => Ok(true),
+        [other] => Err(Reason::NotBool(other)),
+    }
+}
+
+#[derive(Default)]
+struct BooleanBuilder {
+    /// 0 where NULL.
+    bits: Bits,
+    /// As long as `bits`.
+    validity: Validity,
+}
+
+impl ColumnBuilder for BooleanBuilder {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        append(fields, &mut self.bits, &mut self.validity)
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        Arc::new(BooleanArray::new(self.bits.finish(), self.validity.finish()))
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::Boolean
+    }
+
+    fn nbytes(&self) -> usize {
+        self.bits.nbytes() + self.validity.nbytes()
+    }
+}
+
+/// Packs the values into words of 64, each written once.
+fn append(
+    fields: Fields<'_>,
+    bits: &mut Bits,
+    validity: &mut Validity,
+) -> Result<(), (usize, Reason)> {
+    let start = bits.len();
+    let mut nulls = 0;
+    let mut word = 0_u64;
+    let mut filled = 0;
+    for (row, field) in fields.iter().enumerate() {
+        match field.map(decode) {
+            Some(Ok(truth)) => word |= u64::from(truth) << filled,
+            Some(Err(reason)) => {
+                bits.truncate(start);
+                return Err((row, reason));
+            }
+            None => nulls += 1,
+        }
+        filled += 1;
+        if filled == 64 {
+            bits.push_word(word, 64);
+            (word, filled) = (0, 0);
+        }
+    }
+    if filled > 0 {
+        bits.push_word(word, filled);
+    }
+    validity.append(fields, nulls, &[]);
+    Ok(())
+}

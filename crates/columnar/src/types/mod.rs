@@ -1,0 +1,303 @@
+//! The types, each in exactly one place: its own file, and its line in [`TYPES`].
+//!
+//! A file holds the type's layout on the wire, its decoding into a column and into a [`Value`],
+//! its encoding, its edges and its tests, and offers them as one [`Codec`]. Types that share a
+//! wire shape share a file. Everything else asks the table: nothing outside this folder knows the
+//! OID of any type.
+
+mod boolean;
+mod bytea;
+mod date;
+mod float;
+mod int;
+mod json;
+mod numeric;
+mod opaque;
+mod primitive;
+mod single_byte;
+mod text;
+mod time;
+mod timestamp;
+mod uuid;
+mod varlen;
+
+use std::borrow::Cow;
+
+use colonnade_protocol::{Format, Oid};
+
+use crate::column::ColumnBuilder;
+use crate::error::{EncodeError, Reason};
+use crate::schema::{Infinity, Override};
+use crate::value::Value;
+
+/// Every type that is known, ordered by OID. Name, OID, OID of its array, send function, codec.
+pub static TYPES: &[PgType] = &[
+    line("bool", 16, 1000, "boolsend", boolean::BOOL),
+    line("bytea", 17, 1001, "byteasend", bytea::BYTEA),
+    line("char", 18, 1002, "charsend", single_byte::CHAR),
+    line("name", 19, 1003, "namesend", text::TEXT),
+    line("int8", 20, 1016, "int8send", int::INT8),
+    line("int2", 21, 1005, "int2send", int::INT2),
+    line("int4", 23, 1007, "int4send", int::INT4),
+    line("text", 25, 1009, "textsend", text::TEXT),
+    line("oid", 26, 1028, "oidsend", int::OID),
+    line("xid", 28, 1011, "xidsend", int::OID),
+    line("cid", 29, 1012, "cidsend", int::OID),
+    line("json", 114, 199, "json_send", json::JSON),
+    line("xml", 142, 143, "xml_send", text::TEXT),
+    line("float4", 700, 1021, "float4send", float::FLOAT4),
+    line("float8", 701, 1022, "float8send", float::FLOAT8),
+    line("unknown", 705, 0, "unknownsend", text::TEXT),
+    line("aclitem", 1033, 1034, "", text::TEXT),
+    line("bpchar", 1042, 1014, "bpcharsend", text::TEXT),
+    line("varchar", 1043, 1015, "varcharsend", text::TEXT),
+    line("date", 1082, 1182, "date_send", date::DATE),
+    line("time", 1083, 1183, "time_send", time::TIME),
+    line("timestamp", 1114, 1115, "timestamp_send", timestamp::TIMESTAMP),
+    line("timestamptz", 1184, 1185, "timestamptz_send", timestamp::TIMESTAMPTZ),
+    line("numeric", 1700, 1231, "numeric_send", numeric::NUMERIC),
+    line("uuid", 2950, 2951, "uuid_send", uuid::UUID),
+    line("gtsvector", 3642, 3644, "", text::TEXT),
+    line("jsonb", 3802, 3807, "jsonb_send", json::JSONB),
+];
+
+/// A type's line in the table.
+#[derive(Clone, Copy, Debug)]
+pub struct PgType {
+    /// PostgreSQL's own name, as `pg_type` has it.
+    pub name: &'static str,
+    /// The same in every PostgreSQL server.
+    pub oid: Oid,
+    /// OID of its array type, 0 where there is none.
+    pub array_oid: Oid,
+    /// Name of the function that writes its binary form; empty where there is none, and the type
+    /// is asked for as text.
+    pub send: &'static str,
+    /// Its Arrow type, for people.
+    pub arrow: &'static str,
+    /// Which [`Value`] its rows give and its parameters take.
+    pub kind: Kind,
+    /// The Arrow types that a schema may ask for instead, as a schema spells them.
+    pub casts: &'static [&'static str],
+    /// Decodes one value of a row.
+    pub value: fn(&[u8]) -> Result<Value<'_>, Reason>,
+    /// Appends the binary form of one parameter (the text, where there is no binary form). Not
+    /// called with [`Value::Null`].
+    pub encode: fn(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
+    /// Makes the builder of a column.
+    builder: BuilderFn,
+}
+
+/// The part of a line that a type's own file knows.
+#[derive(Clone, Copy)]
+struct Codec {
+    arrow: &'static str,
+    kind: Kind,
+    casts: &'static [&'static str],
+    value: fn(&[u8]) -> Result<Value<'_>, Reason>,
+    encode: fn(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
+    builder: BuilderFn,
+}
+
+/// `None` when the type cannot be decoded to [`Request::cast`].
+type BuilderFn = fn(&Request) -> Option<Built>;
+
+const fn line(
+    name: &'static str,
+    oid: Oid,
+    array_oid: Oid,
+    send: &'static str,
+    codec: Codec,
+) -> PgType {
+    let Codec { arrow, kind, casts, value, encode, builder } = codec;
+    PgType { name, oid, array_oid, send, arrow, kind, casts, value, encode, builder }
+}
+
+/// The [`Value`] of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// [`Value::Bool`]
+    Bool,
+    /// [`Value::Int`]
+    Int,
+    /// [`Value::UInt`]
+    UInt,
+    /// [`Value::Float`]
+    Float,
+    /// [`Value::Float32`]
+    Float32,
+    /// [`Value::Text`]
+    Text,
+    /// [`Value::Bytes`]
+    Bytes,
+    /// [`Value::Uuid`]
+    Uuid,
+    /// [`Value::Date`], [`Value::DateInfinity`]
+    Date,
+    /// [`Value::Time`]
+    Time,
+    /// [`Value::Timestamp`], [`Value::TimestampInfinity`]
+    Timestamp,
+    /// [`Value::TimestampTz`], [`Value::TimestampInfinity`]
+    TimestampTz,
+    /// [`Value::Numeric`]
+    Numeric,
+}
+
+/// What a column asks of its type.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// What the column was declared with, -1 for nothing.
+    type_modifier: i32,
+    infinity: Infinity,
+    cast: Option<Override>,
+}
+
+/// A column's builder, and the extension type that its field carries.
+pub(crate) struct Built {
+    pub(crate) builder: Box<dyn ColumnBuilder>,
+    pub(crate) extension: Option<Extension>,
+}
+
+impl Built {
+    fn plain(builder: impl ColumnBuilder + 'static) -> Option<Self> {
+        Some(Self { builder: Box::new(builder), extension: None })
+    }
+}
+
+/// One of Arrow's canonical extension types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Extension {
+    /// `arrow.json`
+    Json,
+    /// `arrow.opaque`: bytes whose meaning is known to PostgreSQL alone.
+    Opaque,
+    /// `arrow.uuid`
+    Uuid,
+}
+
+/// The line of a type, by its OID.
+pub fn type_of(oid: Oid) -> Option<&'static PgType> {
+    TYPES.iter().find(|line| line.oid == oid)
+}
+
+/// What a type is called in messages and metadata: its name, `int4[]` for the array of a known
+/// type, `oid 12345` for a type that is not known.
+pub fn type_name(oid: Oid) -> Cow<'static, str> {
+    if let Some(line) = type_of(oid) {
+        return Cow::Borrowed(line.name);
+    }
+    match TYPES.iter().find(|line| line.array_oid == oid && oid != 0) {
+        Some(line) => Cow::Owned(format!("{}[]", line.name)),
+        None => Cow::Owned(format!("oid {oid}")),
+    }
+}
+
+/// The format in which to ask for a type: binary, but for the few that have no binary form.
+pub fn result_format(oid: Oid) -> Format {
+    let textual =
+        |line: &&PgType| line.send.is_empty() && (line.oid == oid || line.array_oid == oid);
+    match TYPES.iter().find(textual) {
+        Some(_) => Format::Text,
+        None => Format::Binary,
+    }
+}
+
+/// The function that decodes a row's values of a type that was asked for in its
+/// [`result_format`]. A type without a line gives its bytes, or its text where that is what comes.
+pub fn row_value(oid: Oid) -> fn(&[u8]) -> Result<Value<'_>, Reason> {
+    match (type_of(oid), result_format(oid)) {
+        (Some(line), _) => line.value,
+        (None, Format::Text) => text::TEXT.value,
+        (None, Format::Binary) => opaque::value,
+    }
+}
+
+/// The builder of a column; on an impossible cast, that cast and the possible ones.
+pub(crate) fn column_builder(
+    oid: Oid,
+    type_modifier: i32,
+    format: Format,
+    infinity: Infinity,
+    cast: Option<Override>,
+) -> Result<Built, (Override, &'static [&'static str])> {
+    let request = Request { type_modifier, infinity, cast };
+    let (builder, casts): (BuilderFn, _) = match (type_of(oid), format) {
+        // A text form is text, whatever the type: what it means is not looked into.
+        (_, Format::Text) => (text::TEXT.builder, text::TEXT.casts),
+        (Some(line), Format::Binary) => (line.builder, line.casts),
+        (None, Format::Binary) => (opaque::builder, opaque::CASTS),
+    };
+    match (builder(&request), cast) {
+        (Some(built), _) => Ok(built),
+        (None, Some(cast)) => Err((cast, casts)),
+        // No type gets here, a test asks each of them; bytes would be right for any.
+        (None, None) => Ok(opaque::column()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_ordered_and_unique() {
+        assert!(TYPES.windows(2).all(|pair| pair[0].oid < pair[1].oid));
+        for line in TYPES {
+            let same = |other: &&PgType| other.name == line.name || other.array_oid == line.oid;
+            assert_eq!(TYPES.iter().filter(same).count(), 1, "{}", line.name);
+        }
+    }
+
+    #[test]
+    fn casts_are_what_the_builders_take() {
+        let all = [
+            "bool",
+            "int16",
+            "int32",
+            "int64",
+            "uint32",
+            "float32",
+            "float64",
+            "utf8",
+            "large_utf8",
+            "utf8_view",
+            "binary",
+            "decimal128(p, s)",
+            "decimal256(p, s)",
+        ];
+        let opaque = std::iter::once((opaque::builder as BuilderFn, opaque::CASTS, "opaque"));
+        let lines = TYPES.iter().map(|line| (line.builder, line.casts, line.name));
+        for (builder, casts, name) in lines.chain(opaque) {
+            for cast in all {
+                let plain = Request { type_modifier: -1, infinity: Infinity::Raise, cast: None };
+                assert!(builder(&plain).is_some(), "{name}");
+                let parsed = cast.replace("(p, s)", "(20, 5)").parse::<Override>().unwrap();
+                let request =
+                    Request { type_modifier: -1, infinity: Infinity::Raise, cast: Some(parsed) };
+                let taken = builder(&request);
+                assert_eq!(taken.is_some(), casts.contains(&cast), "{name} as {cast}");
+                if let Some(built) = taken {
+                    let given = built.builder.data_type().to_string().to_lowercase();
+                    let asked = parsed.to_string().replace('_', "");
+                    assert_eq!(given.replace('_', ""), asked, "{name}");
+                }
+            }
+            assert!(casts.iter().all(|cast| all.contains(cast)), "{name}: {casts:?}");
+        }
+    }
+
+    #[test]
+    fn names_and_formats() {
+        assert_eq!(type_name(23), "int4");
+        assert_eq!(type_name(1007), "int4[]");
+        assert_eq!(type_name(99_999), "oid 99999");
+        assert_eq!(type_name(0), "oid 0");
+        assert_eq!(result_format(23), Format::Binary);
+        assert_eq!(result_format(99_999), Format::Binary);
+        assert_eq!(result_format(1033), Format::Text);
+        assert_eq!(result_format(1034), Format::Text);
+        assert_eq!(row_value(1034)(b"{}"), Ok(Value::Text("{}".into())));
+        assert_eq!(row_value(99_999)(b"{}"), Ok(Value::Bytes(b"{}".into())));
+    }
+}

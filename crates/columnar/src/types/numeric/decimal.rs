@@ -1,0 +1,264 @@
+//! Columns of exact decimals.
+
+use std::sync::Arc;
+
+use arrow_array::types::{Decimal128Type, Decimal256Type};
+use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_buffer::{ScalarBuffer, i256};
+use arrow_schema::DataType;
+
+use super::scaled::{Integer, Misfit};
+use super::wire::{self, Numeric};
+use crate::column::{ColumnBuilder, Fields};
+use crate::error::{FixedBy, Reason};
+use crate::schema::Infinity;
+use crate::validity::Validity;
+
+/// Builds a decimal column, of fixed or of growing scale.
+pub(super) struct DecimalBuilder {
+    /// Each the value times ten to `scale`, at most `precision` digits; 0 where NULL.
+    values: Values,
+    /// As long as `values`.
+    validity: Validity,
+    precision: u8,
+    /// 0 to `precision`.
+    scale: u8,
+    /// Who fixed precision and scale; `None` while they grow with the values.
+    fixed_by: Option<FixedBy>,
+    infinity: Infinity,
+}
+
+enum Values {
+    Narrow(Vec<i128>),
+    Wide(Vec<i256>),
+}
+
+impl Values {
+    fn new(wide: bool) -> Self {
+        if wide { Self::Wide(Vec::new()) } else { Self::Narrow(Vec::new()) }
+    }
+}
+
+impl DecimalBuilder {
+    /// A column as it was declared; -1 for a `numeric` without precision.
+    pub(super) fn declared(type_modifier: i32, infinity: Infinity) -> Self {
+        let fixed = declared_digits(type_modifier);
+        let (precision, scale) = fixed.unwrap_or((i128::PRECISION, 0));
+        Self {
+            values: Values::new(precision > i128::PRECISION),
+            validity: Validity::default(),
+            precision,
+            scale,
+            fixed_by: fixed.map(|_| FixedBy::Declaration),
+            infinity,
+        }
+    }
+
+    /// A column as a schema asks for it.
+    pub(super) fn asked(precision: u8, scale: u8, wide: bool, infinity: Infinity) -> Self {
+        Self {
+            values: Values::new(wide),
+            validity: Validity::default(),
+            precision,
+            scale,
+            fixed_by: Some(FixedBy::Schema),
+            infinity,
+        }
+    }
+
+    fn append_block(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        if self.fixed_by.is_none() {
+            self.grow_to(fields)?;
+        }
+        let mut made_null = Vec::new();
+        let (scale, precision, infinity) = (self.scale, self.precision, self.infinity);
+        let appended = match &mut self.values {
+            Values::Narrow(values) => {
+                append(fields, values, scale, precision, infinity, &mut made_null)
+            }
+            Values::Wide(values) => {
+                append(fields, values, scale, precision, infinity, &mut made_null)
+            }
+        };
+        match (appended, self.fixed_by, &self.values) {
+            (Ok(nulls), _, _) => {
+                self.validity.append(fields, nulls, &made_null);
+                Ok(())
+            }
+            (Err((_, Fault::Misfit(Misfit::Width))), None, Values::Narrow(_)) => {
+                self.widen();
+                self.append_block(fields)
+            }
+            (Err((row, fault)), _, _) => Err((row, self.reason(fault))),
+        }
+    }
+
+    /// Makes the scale as large as the block's largest.
+    fn grow_to(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        let scales = fields.iter().map(|field| field.map_or(0, wire::scale_of));
+        let largest = scales.max().unwrap_or(0);
+        if largest <= self.scale.into() {
+            return Ok(());
+        }
+        let too_wide = (0, Reason::NumericTooWide { column_scale: largest.into() });
+        let scale = u8::try_from(largest).ok().filter(|scale| *scale <= i256::PRECISION);
+        let Some(scale) = scale else { return Err(too_wide) };
+        let power = u32::from(scale - self.scale);
+        if let Values::Narrow(values) = &mut self.values {
+            if scale <= i128::PRECISION && i128::rescale(values, power) {
+                self.scale = scale;
+                return Ok(());
+            }
+            self.widen();
+        }
+        if let Values::Wide(values) = &mut self.values {
+            if !i256::rescale(values, power) {
+                return Err(too_wide);
+            }
+            self.scale = scale;
+        }
+        Ok(())
+    }
+
+    fn widen(&mut self) {
+        if let Values::Narrow(values) = &self.values {
+            self.values = Values::Wide(values.iter().copied().map(i256::from_i128).collect());
+            self.precision = i256::PRECISION;
+        }
+    }
+
+    fn reason(&self, fault: Fault) -> Reason {
+        let column_scale = self.scale.into();
+        match (fault, self.fixed_by) {
+            (Fault::Reason(reason), _) => reason,
+            (Fault::Misfit(_), None) => Reason::NumericTooWide { column_scale },
+            (Fault::Misfit(Misfit::Scale), Some(fixed_by)) => {
+                Reason::NumericScale { column_scale, fixed_by }
+            }
+            (Fault::Misfit(Misfit::Width), Some(fixed_by)) => {
+                Reason::NumericPrecision { precision: self.precision, column_scale, fixed_by }
+            }
+        }
+    }
+}
+
+impl ColumnBuilder for DecimalBuilder {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        let appended = self.append_block(fields);
+        if appended.is_ok() || self.fixed_by.is_some() {
+            return appended;
+        }
+        // While the scale grows, the row at fault is the one that, coming after those before it,
+        // leaves no decimal for all of them. Only row by row does that become clear.
+        let rows_before = self.validity.len();
+        for row in 0..fields.len() {
+            if let Err((_, reason)) = self.append_block(fields.row(row)) {
+                match &mut self.values {
+                    Values::Narrow(values) => values.truncate(rows_before),
+                    Values::Wide(values) => values.truncate(rows_before),
+                }
+                self.validity.truncate(rows_before);
+                return Err((row, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        self.fixed_by = self.fixed_by.or(Some(FixedBy::FirstBatch));
+        let data_type = self.data_type();
+        let nulls = self.validity.finish();
+        match &mut self.values {
+            Values::Narrow(values) => {
+                let values = ScalarBuffer::from(std::mem::take(values));
+                let array = PrimitiveArray::<Decimal128Type>::new(values, nulls);
+                Arc::new(array.with_data_type(data_type))
+            }
+            Values::Wide(values) => {
+                let values = ScalarBuffer::from(std::mem::take(values));
+                let array = PrimitiveArray::<Decimal256Type>::new(values, nulls);
+                Arc::new(array.with_data_type(data_type))
+            }
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        // At most 76, see `scale`.
+        let scale = self.scale as i8;
+        match self.values {
+            Values::Narrow(_) => DataType::Decimal128(self.precision, scale),
+            Values::Wide(_) => DataType::Decimal256(self.precision, scale),
+        }
+    }
+
+    fn nbytes(&self) -> usize {
+        let values = match &self.values {
+            Values::Narrow(values) => size_of_val(values.as_slice()),
+            Values::Wide(values) => size_of_val(values.as_slice()),
+        };
+        values + self.validity.nbytes()
+    }
+}
+
+/// Why a value is not in the column.
+enum Fault {
+    Reason(Reason),
+    Misfit(Misfit),
+}
+
+/// Appends a block and answers how many NULLs it has. On an error it takes the block back.
+fn append<T: Integer>(
+    fields: Fields<'_>,
+    values: &mut Vec<T>,
+    scale: u8,
+    precision: u8,
+    infinity: Infinity,
+    made_null: &mut Vec<usize>,
+) -> Result<usize, (usize, Fault)> {
+    let start = values.len();
+    let most = T::most(precision);
+    let scale = i32::from(scale);
+    let mut nulls = 0;
+    values.reserve(fields.len());
+    for (row, field) in fields.iter().enumerate() {
+        let decoded = match field {
+            None => {
+                nulls += 1;
+                Ok(T::default())
+            }
+            Some(raw) => match wire::parse(raw) {
+                Ok(Numeric::Finite(number)) => {
+                    T::scaled(&number, scale, most).map_err(Fault::Misfit)
+                }
+                Ok(_) if infinity == Infinity::Null => {
+                    made_null.push(row);
+                    Ok(T::default())
+                }
+                Ok(Numeric::Nan) => Err(Fault::Reason(Reason::NumericNan)),
+                Ok(Numeric::Infinite(sign)) => Err(Fault::Reason(Reason::NumericInfinite(sign))),
+                Err(reason) => Err(Fault::Reason(reason)),
+            },
+        };
+        match decoded {
+            Ok(value) => values.push(value),
+            Err(fault) => {
+                values.truncate(start);
+                return Err((row, fault));
+            }
+        }
+    }
+    Ok(nulls)
+}
+
+/// Arrow's precision and scale for a declaration: see the table at the top of the module. `None`
+/// when there is none, or Arrow has no decimal so wide.
+fn declared_digits(type_modifier: i32) -> Option<(u8, u8)> {
+    let packed = type_modifier.checked_sub(4).filter(|packed| *packed >= 0)?;
+    let precision = packed >> 16 & 0xFFFF;
+    // Eleven bits of two's complement.
+    let scale = (packed & 0x7FF ^ 0x400) - 0x400;
+    let (precision, scale) =
+        if scale < 0 { (precision - scale, 0) } else { (precision.max(scale), scale) };
+    let fits = (1..=i32::from(i256::PRECISION)).contains(&precision);
+    fits.then_some((precision as u8, scale as u8))
+}

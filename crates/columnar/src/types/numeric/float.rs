@@ -1,0 +1,77 @@
+//! The nearest float64 of a `numeric`.
+
+use arrow_array::types::Float64Type;
+
+use super::text;
+use super::wire::{self, Finite, Numeric};
+use crate::error::Reason;
+use crate::schema::Infinity;
+use crate::types::primitive::Shape;
+use crate::value::Sign;
+
+/// Integers up to here are floats.
+const EXACT_MOST: u64 = 1 << 53;
+
+/// The powers of ten that are floats.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// A column of floats, with NaN and infinities as themselves.
+pub(super) struct NumericAsFloat;
+
+impl Shape for NumericAsFloat {
+    type Arrow = Float64Type;
+    const NULL: f64 = f64::NAN;
+
+    #[inline]
+    fn decode(raw: &[u8]) -> Option<f64> {
+        match wire::parse(raw).ok()? {
+            Numeric::Finite(number) => nearest(&number),
+            Numeric::Nan => Some(f64::NAN),
+            Numeric::Infinite(Sign::Positive) => Some(f64::INFINITY),
+            Numeric::Infinite(Sign::Negative) => Some(f64::NEG_INFINITY),
+        }
+    }
+
+    fn edge(raw: &[u8], _: Infinity) -> Result<Option<f64>, Reason> {
+        wire::parse(raw).and(Err(Reason::NumericFloatOverflow))
+    }
+}
+
+/// `None` when the number is beyond the floats.
+#[inline]
+fn nearest(number: &Finite<'_>) -> Option<f64> {
+    let float = match nearest_short(number) {
+        Some(magnitude) if number.negative => -magnitude,
+        Some(magnitude) => magnitude,
+        None => nearest_long(number)?,
+    };
+    Some(float)
+}
+
+/// With an integer and a power of ten that are both floats, one operation rounds once.
+#[inline]
+fn nearest_short(number: &Finite<'_>) -> Option<f64> {
+    if number.groups.len() > 4 {
+        return None;
+    }
+    let digits = number
+        .groups
+        .iter()
+        .fold(0, |sum, group| sum * 10_000 + u64::from(u16::from_be_bytes(*group)));
+    if digits > EXACT_MOST {
+        return None;
+    }
+    let power = 4 * (i32::from(number.weight) + 1 - number.groups.len() as i32);
+    let factor = *POWERS.get(power.unsigned_abs() as usize)?;
+    Some(if power < 0 { digits as f64 / factor } else { digits as f64 * factor })
+}
+
+fn nearest_long(number: &Finite<'_>) -> Option<f64> {
+    let mut digits = Vec::new();
+    text::write_finite(number, &mut digits);
+    let float: f64 = std::str::from_utf8(&digits).ok()?.parse().ok()?;
+    float.is_finite().then_some(float)
+}

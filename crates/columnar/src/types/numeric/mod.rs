@@ -1,0 +1,69 @@
+//! `numeric`: decimal numbers of up to 131,072 digits before the point and 16,383 after it, NaN,
+//! and two infinities.
+//!
+//! | column | becomes |
+//! |---|---|
+//! | `numeric(p, s)` | decimal128(p, s), decimal256 from p = 39 on |
+//! | `numeric(p, s)` with s > p | decimal(s, s): Arrow's scale is never more than its precision |
+//! | `numeric(p, s)` with s < 0 | decimal(p - s, 0): few consumers know a negative scale |
+//! | `numeric`, and p beyond 76 | decimal128(38, s), where s is the largest scale of the result's values; decimal256(76, s) when a value needs it |
+//! | cast to decimal128(p, s), decimal256(p, s) | that; a value that does not fit is an error, never rounded |
+//! | cast to float64 | the nearest float64; NaN and infinities are themselves |
+//! | cast to utf8 | the text that the server prints; NaN and infinities too |
+
+mod decimal;
+mod float;
+mod scaled;
+mod text;
+mod wire;
+
+use std::borrow::Cow;
+
+use self::decimal::DecimalBuilder;
+use self::float::NumericAsFloat;
+use self::text::NumericAsText;
+use super::primitive::PrimitiveBuilder;
+use super::varlen::{Layout, VarlenBuilder};
+use super::{Built, Codec, Kind};
+use crate::error::EncodeError;
+use crate::schema::Override;
+use crate::value::Value;
+
+pub(super) const NUMERIC: Codec = Codec {
+    arrow: "decimal128(p, s), decimal256(p, s)",
+    kind: Kind::Numeric,
+    casts: &["float64", "utf8", "large_utf8", "utf8_view", "decimal128(p, s)", "decimal256(p, s)"],
+    value: |raw| {
+        let mut text = Vec::new();
+        text::write(&wire::parse(raw)?, &mut text);
+        // Digits, a sign, a point, or one of three words: every byte is ASCII.
+        let text = text.into_iter().map(char::from).collect();
+        Ok(Value::Numeric(Cow::Owned(text)))
+    },
+    encode: |value, out| match value {
+        Value::Numeric(text) => text::encode(text, out),
+        Value::Int(number) => text::encode(&number.to_string(), out),
+        Value::UInt(number) => text::encode(&number.to_string(), out),
+        other => Err(EncodeError::WrongKind { expected: "a decimal", given: other.describe() }),
+    },
+    builder: |request| match request.cast {
+        None => Built::plain(DecimalBuilder::declared(request.type_modifier, request.infinity)),
+        Some(Override::Decimal128 { precision, scale }) => {
+            Built::plain(DecimalBuilder::asked(precision, scale, false, request.infinity))
+        }
+        Some(Override::Decimal256 { precision, scale }) => {
+            Built::plain(DecimalBuilder::asked(precision, scale, true, request.infinity))
+        }
+        Some(Override::Float64) => {
+            Built::plain(PrimitiveBuilder::<NumericAsFloat>::new(request.infinity))
+        }
+        Some(Override::Utf8) => Built::plain(VarlenBuilder::<NumericAsText>::new(Layout::Utf8)),
+        Some(Override::LargeUtf8) => {
+            Built::plain(VarlenBuilder::<NumericAsText>::new(Layout::LargeUtf8))
+        }
+        Some(Override::Utf8View) => {
+            Built::plain(VarlenBuilder::<NumericAsText>::new(Layout::Utf8View))
+        }
+        Some(_) => None,
+    },
+};

@@ -1,0 +1,139 @@
+//! The builder that fixed-width types share: a value goes from the wire into one slot of one
+//! vector, and the vector becomes the Arrow buffer.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_buffer::ScalarBuffer;
+use arrow_schema::DataType;
+
+use crate::column::{ColumnBuilder, Fields};
+use crate::error::Reason;
+use crate::schema::Infinity;
+use crate::validity::Validity;
+
+/// A wire shape and the Arrow type that it is decoded to.
+pub(super) trait Shape: Send + Sync + 'static {
+    /// The Arrow type, but for a time zone.
+    type Arrow: ArrowPrimitiveType;
+
+    /// What the slot of a NULL holds: NumPy's own NULL where it has one.
+    const NULL: Native<Self>;
+
+    /// Decodes an ordinary value; `None` when [`Shape::edge`] must say what it is.
+    fn decode(raw: &[u8]) -> Option<Native<Self>>;
+
+    /// Decodes what [`Shape::decode`] did not: to a number, to NULL, or to an error.
+    fn edge(raw: &[u8], infinity: Infinity) -> Result<Option<Native<Self>>, Reason>;
+
+    /// The Arrow type in full.
+    fn data_type() -> DataType {
+        Self::Arrow::DATA_TYPE
+    }
+}
+
+/// What a slot of the shape's column holds.
+pub(super) type Native<S> = <<S as Shape>::Arrow as ArrowPrimitiveType>::Native;
+
+/// Exactly `N` bytes, or the reason why not.
+#[inline]
+pub(super) fn exact<const N: usize>(raw: &[u8]) -> Result<[u8; N], Reason> {
+    raw.try_into().map_err(|_| Reason::WrongLength { expected: N, actual: raw.len() })
+}
+
+/// Builds a column of one [`Shape`].
+pub(super) struct PrimitiveBuilder<S: Shape> {
+    values: Vec<Native<S>>,
+    /// As long as `values`.
+    validity: Validity,
+    infinity: Infinity,
+    shape: PhantomData<S>,
+}
+
+impl<S: Shape> PrimitiveBuilder<S> {
+    pub(super) fn new(infinity: Infinity) -> Self {
+        Self { values: Vec::new(), validity: Validity::default(), infinity, shape: PhantomData }
+    }
+}
+
+impl<S: Shape> ColumnBuilder for PrimitiveBuilder<S> {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        append::<S>(fields, &mut self.values, &mut self.validity, self.infinity)
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        let array = PrimitiveArray::<S::Arrow>::new(values, self.validity.finish());
+        Arc::new(array.with_data_type(S::data_type()))
+    }
+
+    fn data_type(&self) -> DataType {
+        S::data_type()
+    }
+
+    fn nbytes(&self) -> usize {
+        size_of_val(self.values.as_slice()) + self.validity.nbytes()
+    }
+}
+
+/// The hot loop: one load, one swap and one store per value, and no exit. What needs a second
+/// look is noted and looked at afterwards.
+fn append<S: Shape>(
+    fields: Fields<'_>,
+    values: &mut Vec<Native<S>>,
+    validity: &mut Validity,
+    infinity: Infinity,
+) -> Result<(), (usize, Reason)> {
+    let start = values.len();
+    let mut nulls = 0;
+    let mut edges = false;
+    values.extend(fields.iter().map(|field| match field {
+        Some(raw) => S::decode(raw).unwrap_or_else(|| {
+            edges = true;
+            S::NULL
+        }),
+        None => {
+            nulls += 1;
+            S::NULL
+        }
+    }));
+    if edges {
+        return append_edges::<S>(fields, start, nulls, values, validity, infinity);
+    }
+    validity.append(fields, nulls, &[]);
+    Ok(())
+}
+
+/// The second look at a block, which fills the slots of its edge values.
+#[cold]
+fn append_edges<S: Shape>(
+    fields: Fields<'_>,
+    start: usize,
+    nulls: usize,
+    values: &mut Vec<Native<S>>,
+    validity: &mut Validity,
+    infinity: Infinity,
+) -> Result<(), (usize, Reason)> {
+    let mut made_null = Vec::new();
+    let mut failed = None;
+    let slots = values.iter_mut().skip(start);
+    for (row, (field, slot)) in fields.iter().zip(slots).enumerate() {
+        let Some(raw) = field.filter(|raw| S::decode(raw).is_none()) else { continue };
+        match S::edge(raw, infinity) {
+            Ok(Some(value)) => *slot = value,
+            Ok(None) => made_null.push(row),
+            Err(reason) => {
+                failed = Some((row, reason));
+                break;
+            }
+        }
+    }
+    if let Some(error) = failed {
+        values.truncate(start);
+        return Err(error);
+    }
+    validity.append(fields, nulls, &made_null);
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! `timestamp`, `timestamptz`: 64-bit count of microseconds since 2000-01-01 00:00:00 (UTC); the
+//! extremes of the integer are the infinities.
+//!
+//! PostgreSQL's timestamps go from 4714-11-24 BC to the end of 294276 AD. Counted from 1970 the
+//! last 30 of those years, from 294247-01-10 04:00:54.775808 on, do not fit into 64 bits.
+
+use std::marker::PhantomData;
+
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_schema::{DataType, TimeUnit};
+
+use super::primitive::{PrimitiveBuilder, Shape, exact};
+use super::{Built, Codec, Kind};
+use crate::error::{EncodeError, Reason};
+use crate::schema::Infinity;
+use crate::value::{Sign, Value};
+
+/// Microseconds from 1970-01-01 to PostgreSQL's epoch.
+const EPOCH_MICROS: i64 = 946_684_800_000_000;
+
+/// 4714-11-24 00:00:00 BC, PostgreSQL's first, since 2000-01-01.
+const FIRST_MICROS: i64 = -211_813_488_000_000_000;
+
+/// Where PostgreSQL's range ends, 294277-01-01 00:00:00, since 2000-01-01.
+const END_MICROS: i64 = 9_223_371_331_200_000_000;
+
+/// The last one that fits when counted from 1970, since 2000-01-01.
+const LAST_MICROS: i64 = i64::MAX - EPOCH_MICROS;
+
+pub(super) const TIMESTAMP: Codec = Codec {
+    arrow: "timestamp[us]",
+    kind: Kind::Timestamp,
+    casts: &[],
+    value: |raw| value(raw, Value::Timestamp),
+    encode: |value, out| match value {
+        Value::Timestamp(micros) => encode_finite(*micros, "timestamp", out),
+        Value::TimestampInfinity(sign) => encode_infinite(*sign, out),
+        other => Err(EncodeError::WrongKind {
+            expected: "a datetime without time zone",
+            given: other.describe(),
+        }),
+    },
+    builder: |request| match request.cast {
+        None => Built::plain(PrimitiveBuilder::<Timestamp<Local>>::new(request.infinity)),
+        Some(_) => None,
+    },
+};
+
+pub(super) const TIMESTAMPTZ: Codec = Codec {
+    arrow: "timestamp[us, UTC]",
+    kind: Kind::TimestampTz,
+    casts: &[],
+    value: |raw| value(raw, Value::TimestampTz),
+    encode: |value, out| match value {
+        Value::TimestampTz(micros) => encode_finite(*micros, "timestamptz", out),
+        Value::TimestampInfinity(sign) => encode_infinite(*sign, out),
+        other => Err(EncodeError::WrongKind {
+            expected: "a datetime with time zone",
+            given: other.describe(),
+        }),
+    },
+    builder: |request| match request.cast {
+        None => Built::plain(PrimitiveBuilder::<Timestamp<Utc>>::new(request.infinity)),
+        Some(_) => None,
+    },
+};
+
+enum Instant {
+    /// Microseconds since 1970-01-01.
+    Finite(i64),
+    Infinite(Sign),
+}
+
+fn decode(raw: &[u8]) -> Result<Instant, Reason> {
+    match i64::from_be_bytes(exact(raw)?) {
+        i64::MAX => Ok(Instant::Infinite(Sign::Positive)),
+        i64::MIN => Ok(Instant::Infinite(Sign::Negative)),
+        micros @ FIRST_MICROS..=LAST_MICROS => Ok(Instant::Finite(micros + EPOCH_MICROS)),
+        micros => Err(Reason::TimestampOutOfRange(micros)),
+    }
+}
+
+fn value<'a>(raw: &[u8], finite: fn(i64) -> Value<'a>) -> Result<Value<'a>, Reason> {
+    match decode(raw)? {
+        Instant::Finite(micros) => Ok(finite(micros)),
+        Instant::Infinite(sign) => Ok(Value::TimestampInfinity(sign)),
+    }
+}
+
+fn encode_finite(
+    micros: i64,
+    type_name: &'static str,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let micros = micros
+        .checked_sub(EPOCH_MICROS)
+        .filter(|micros| (FIRST_MICROS..END_MICROS).contains(micros))
+        .ok_or(EncodeError::TimeOutOfRange {
+            type_name,
+            range: "from 4714-11-24 BC to the end of 294276 AD",
+        })?;
+    out.extend_from_slice(&micros.to_be_bytes());
+    Ok(())
+}
+
+fn encode_infinite(sign: Sign, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let micros = match sign {
+        Sign::Positive => i64::MAX,
+        Sign::Negative => i64::MIN,
+    };
+    out.extend_from_slice(&micros.to_be_bytes());
+    Ok(())
+}
+
+/// Whether the Arrow type says that the count is in UTC.
+trait Zone: Send + Sync + 'static {
+    const NAME: Option<&'static str>;
+}
+
+struct Local;
+
+impl Zone for Local {
+    const NAME: Option<&'static str> = None;
+}
+
+struct Utc;
+
+impl Zone for Utc {
+    const NAME: Option<&'static str> = Some("UTC");
+}
+
+struct Timestamp<Z>(PhantomData<Z>);
+
+impl<Z: Zone> Shape for Timestamp<Z> {
+    type Arrow = TimestampMicrosecondType;
+    const NULL: i64 = i64::MIN;
+
+    #[inline]
+    fn decode(raw: &[u8]) -> Option<i64> {
+        let micros = i64::from_be_bytes(exact(raw).ok()?);
+        (FIRST_MICROS..=LAST_MICROS).contains(&micros).then(|| micros.wrapping_add(EPOCH_MICROS))
+    }
+
+    fn edge(raw: &[u8], infinity: Infinity) -> Result<Option<i64>, Reason> {
+        match (decode(raw)?, infinity) {
+            (Instant::Finite(micros), _) => Ok(Some(micros)),
+            (Instant::Infinite(sign), Infinity::Raise) => Err(Reason::Infinite(sign)),
+            (Instant::Infinite(_), Infinity::Null) => Ok(None),
+            (Instant::Infinite(Sign::Positive), Infinity::Saturate) => Ok(Some(i64::MAX)),
+            (Instant::Infinite(Sign::Negative), Infinity::Saturate) => Ok(Some(i64::MIN + 1)),
+        }
+    }
+
+    fn data_type() -> DataType {
+        DataType::Timestamp(TimeUnit::Microsecond, Z::NAME.map(Into::into))
+    }
+}

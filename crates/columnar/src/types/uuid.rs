@@ -1,0 +1,95 @@
+//! `uuid`: 16 bytes, most significant first, in Arrow as on the wire.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, FixedSizeBinaryArray};
+use arrow_buffer::Buffer;
+use arrow_schema::DataType;
+
+use super::primitive::exact;
+use super::{Built, Codec, Extension, Kind};
+use crate::column::{ColumnBuilder, Fields};
+use crate::error::{EncodeError, Reason};
+use crate::validity::Validity;
+use crate::value::Value;
+
+pub(super) const UUID: Codec = Codec {
+    arrow: "fixed_size_binary[16] (arrow.uuid)",
+    kind: Kind::Uuid,
+    casts: &[],
+    value: |raw| exact(raw).map(Value::Uuid),
+    encode: |value, out| match value {
+        Value::Uuid(bytes) => {
+            out.extend_from_slice(bytes);
+            Ok(())
+        }
+        other => Err(EncodeError::WrongKind { expected: "a UUID", given: other.describe() }),
+    },
+    builder: |request| match request.cast {
+        None => Some(Built {
+            builder: Box::new(UuidBuilder::default()),
+            extension: Some(Extension::Uuid),
+        }),
+        Some(_) => None,
+    },
+};
+
+#[derive(Default)]
+struct UuidBuilder {
+    /// The bytes of each value in the order of the wire; 0 where NULL.
+    values: Vec<u128>,
+    /// As long as `values`.
+    validity: Validity,
+}
+
+impl ColumnBuilder for UuidBuilder {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        append(fields, &mut self.values, &mut self.validity)
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let values = Buffer::from_vec(std::mem::take(&mut self.values));
+        Arc::new(FixedSizeBinaryArray::new(16, values, self.validity.finish()))
+    }
+
+    fn data_type(&self) -> DataType {
+        DataType::FixedSizeBinary(16)
+    }
+
+    fn nbytes(&self) -> usize {
+        size_of_val(self.values.as_slice()) + self.validity.nbytes()
+    }
+}
+
+fn append(
+    fields: Fields<'_>,
+    values: &mut Vec<u128>,
+    validity: &mut Validity,
+) -> Result<(), (usize, Reason)> {
+    let start = values.len();
+    let mut nulls = 0;
+    let mut misfits = false;
+    values.extend(fields.iter().map(|field| match field {
+        Some(raw) => raw.try_into().map_or_else(
+            |_| {
+                misfits = true;
+                0
+            },
+            u128::from_ne_bytes,
+        ),
+        None => {
+            nulls += 1;
+            0
+        }
+    }));
+    if misfits {
+        values.truncate(start);
+        for (row, raw) in fields.iter().enumerate() {
+            if let Some(Err(reason)) = raw.map(exact::<16>) {
+                return Err((row, reason));
+            }
+        }
+    }
+    validity.append(fields, nulls, &[]);
+    Ok(())
+}

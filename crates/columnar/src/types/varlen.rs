@@ -1,0 +1,304 @@
+//! The builder that types of variable length share: the bytes of all values one after another,
+//! and the offset at which each ends.
+//!
+//! Offsets have 32 bits, as most consumers want them, until a block comes that would carry them
+//! past `i32::MAX`; then the column becomes one with 64 bits. Text is checked for UTF-8 a block
+//! at a time, while it is in the cache.
+
+use std::marker::PhantomData;
+
+use arrow_array::ArrayRef;
+use arrow_array::types::{BinaryType, LargeBinaryType, LargeUtf8Type, Utf8Type};
+use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_schema::DataType;
+
+use super::{Built, Extension, Request};
+use crate::column::{ColumnBuilder, Fields};
+use crate::error::Reason;
+use crate::export;
+use crate::schema::Override;
+use crate::trusted;
+use crate::validity::Validity;
+
+/// How a value of the wire becomes bytes of the column.
+pub(super) trait Shape: Send + Sync + 'static {
+    /// Whether the server's word must be checked before the bytes are called text.
+    const UNCHECKED_TEXT: bool;
+
+    /// Appends a value's bytes.
+    fn write(raw: &[u8], data: &mut Vec<u8>) -> Result<(), Reason>;
+
+    /// No block of values can take more bytes than this.
+    fn most_bytes(fields: Fields<'_>) -> usize;
+}
+
+/// The bytes as they came.
+pub(super) struct AsIs;
+
+impl Shape for AsIs {
+    const UNCHECKED_TEXT: bool = true;
+
+    #[inline]
+    fn write(raw: &[u8], data: &mut Vec<u8>) -> Result<(), Reason> {
+        data.extend_from_slice(raw);
+        Ok(())
+    }
+
+    fn most_bytes(fields: Fields<'_>) -> usize {
+        fields.byte_len()
+    }
+}
+
+/// What text types can be cast to.
+pub(super) const TEXT_CASTS: &[&str] = &["utf8", "large_utf8", "utf8_view", "binary"];
+
+/// The builder of a text type, by its cast. The bytes of a text have no extension type.
+pub(super) fn text_builder<S: Shape>(
+    request: &Request,
+    extension: Option<Extension>,
+) -> Option<Built> {
+    let (layout, extension) = match request.cast {
+        None | Some(Override::Utf8) => (Layout::Utf8, extension),
+        Some(Override::LargeUtf8) => (Layout::LargeUtf8, extension),
+        Some(Override::Utf8View) => (Layout::Utf8View, extension),
+        Some(Override::Binary) => (Layout::Binary, None),
+        Some(_) => return None,
+    };
+    Some(Built { builder: Box::new(VarlenBuilder::<S>::new(layout)), extension })
+}
+
+/// The Arrow type that is wanted, before it may turn out to need 64-bit offsets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Layout {
+    Utf8,
+    LargeUtf8,
+    Utf8View,
+    Binary,
+}
+
+impl Layout {
+    fn is_text(self) -> bool {
+        self != Self::Binary
+    }
+}
+
+/// Builds a column of values of variable length.
+pub(super) struct VarlenBuilder<S> {
+    /// The bytes of all values; UTF-8 between any two offsets when the layout is text.
+    data: Vec<u8>,
+    /// 0, then where each value ends in `data`.
+    offsets: Offsets,
+    /// One row for each offset but the first.
+    validity: Validity,
+    layout: Layout,
+    /// A first batch has said which width the offsets have.
+    fixed: bool,
+    /// How far offsets of 32 bits reach; less than `i32::MAX` only in tests.
+    small_reach: usize,
+    shape: PhantomData<S>,
+}
+
+enum Offsets {
+    Small(Vec<i32>),
+    Large(Vec<i64>),
+}
+
+impl Offsets {
+    fn new(large: bool) -> Self {
+        if large { Self::Large(vec![0]) } else { Self::Small(vec![0]) }
+    }
+}
+
+impl<S: Shape> VarlenBuilder<S> {
+    pub(super) fn new(layout: Layout) -> Self {
+        // Views are made of 64-bit offsets, so that a view column never meets a limit.
+        let large = matches!(layout, Layout::LargeUtf8 | Layout::Utf8View);
+        Self {
+            data: Vec::new(),
+            offsets: Offsets::new(large),
+            validity: Validity::default(),
+            layout,
+            fixed: false,
+            small_reach: i32::MAX as usize,
+            shape: PhantomData,
+        }
+    }
+
+    /// Sees to it that the offsets reach to the end of a block, or says why they cannot.
+    fn reach(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        let Offsets::Small(offsets) = &self.offsets else { return Ok(()) };
+        let most = S::most_bytes(fields);
+        if self.data.len().saturating_add(most) <= self.small_reach {
+            return Ok(());
+        }
+        if self.fixed {
+            let mut end = self.data.len();
+            let fits = |field: &Option<&[u8]>| {
+                end = end.saturating_add(field.map_or(0, <[u8]>::len));
+                end <= self.small_reach
+            };
+            return Err((fields.iter().take_while(fits).count(), Reason::OffsetOverflow));
+        }
+        self.offsets = Offsets::Large(offsets.iter().copied().map(i64::from).collect());
+        Ok(())
+    }
+}
+
+impl<S: Shape> ColumnBuilder for VarlenBuilder<S> {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        self.reach(fields)?;
+        let is_text = self.layout.is_text();
+        let nulls = match &mut self.offsets {
+            Offsets::Small(offsets) => append::<S, i32>(fields, &mut self.data, offsets, is_text),
+            Offsets::Large(offsets) => append::<S, i64>(fields, &mut self.data, offsets, is_text),
+        }?;
+        self.validity.append(fields, nulls, &[]);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        self.fixed = true;
+        let large = matches!(self.offsets, Offsets::Large(_));
+        let offsets = std::mem::replace(&mut self.offsets, Offsets::new(large));
+        let data = Buffer::from_vec(std::mem::take(&mut self.data));
+        let nulls = self.validity.finish();
+        match (offsets, self.layout) {
+            (Offsets::Large(offsets), Layout::Utf8View) => {
+                export::string_views::<i64>(&ScalarBuffer::from(offsets), &data, nulls)
+            }
+            (Offsets::Small(offsets), Layout::Binary) => {
+                trusted::byte_array::<BinaryType>(offsets, data, nulls)
+            }
+            (Offsets::Large(offsets), Layout::Binary) => {
+                trusted::byte_array::<LargeBinaryType>(offsets, data, nulls)
+            }
+            (Offsets::Small(offsets), _) => trusted::byte_array::<Utf8Type>(offsets, data, nulls),
+            (Offsets::Large(offsets), _) => {
+                trusted::byte_array::<LargeUtf8Type>(offsets, data, nulls)
+            }
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        match (&self.offsets, self.layout) {
+            (_, Layout::Utf8View) => DataType::Utf8View,
+            (Offsets::Small(_), Layout::Binary) => DataType::Binary,
+            (Offsets::Large(_), Layout::Binary) => DataType::LargeBinary,
+            (Offsets::Small(_), _) => DataType::Utf8,
+            (Offsets::Large(_), _) => DataType::LargeUtf8,
+        }
+    }
+
+    fn nbytes(&self) -> usize {
+        let offsets = match &self.offsets {
+            Offsets::Small(offsets) => size_of_val(offsets.as_slice()),
+            Offsets::Large(offsets) => size_of_val(offsets.as_slice()),
+        };
+        self.data.len() + offsets + self.validity.nbytes()
+    }
+}
+
+/// An offset of 32 or 64 bits.
+trait Offset: Copy {
+    /// `end` is known to fit, see [`VarlenBuilder::reach`].
+    fn at(end: usize) -> Self;
+    fn place(self) -> usize;
+}
+
+impl Offset for i32 {
+    #[inline]
+    fn at(end: usize) -> Self {
+        end as Self
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+impl Offset for i64 {
+    #[inline]
+    fn at(end: usize) -> Self {
+        end as Self
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// Appends a block and answers how many NULLs it has. On an error it takes the block back.
+fn append<S: Shape, O: Offset>(
+    fields: Fields<'_>,
+    data: &mut Vec<u8>,
+    offsets: &mut Vec<O>,
+    is_text: bool,
+) -> Result<usize, (usize, Reason)> {
+    let data_start = data.len();
+    let offsets_start = offsets.len();
+    let copied = copy::<S, O>(fields, data, offsets);
+    let checked = if is_text && S::UNCHECKED_TEXT {
+        // Also what was copied before a fault: text that is wrong comes first then.
+        let own = offsets.get(offsets_start..).unwrap_or(&[]);
+        check_utf8(data, data_start, own)
+    } else {
+        Ok(())
+    };
+    match (checked, copied) {
+        (Ok(()), Ok(nulls)) => Ok(nulls),
+        (Err(error), _) | (_, Err(error)) => {
+            data.truncate(data_start);
+            offsets.truncate(offsets_start);
+            Err(error)
+        }
+    }
+}
+
+fn copy<S: Shape, O: Offset>(
+    fields: Fields<'_>,
+    data: &mut Vec<u8>,
+    offsets: &mut Vec<O>,
+) -> Result<usize, (usize, Reason)> {
+    data.reserve(fields.byte_len());
+    offsets.reserve(fields.len());
+    let mut nulls = 0;
+    for (row, field) in fields.iter().enumerate() {
+        match field {
+            Some(raw) => S::write(raw, data).map_err(|reason| (row, reason))?,
+            None => nulls += 1,
+        }
+        offsets.push(O::at(data.len()));
+    }
+    Ok(nulls)
+}
+
+/// Checks that every value from `start` on is UTF-8; `ends` are where they end.
+///
+/// Bytes that are UTF-8 as a whole need not be so in parts: a character may be cut by the border
+/// between two values. Then the second one starts with a continuation byte.
+fn check_utf8<O: Offset>(data: &[u8], start: usize, ends: &[O]) -> Result<(), (usize, Reason)> {
+    let own = data.get(start..).unwrap_or(&[]);
+    if own.is_ascii() {
+        return Ok(());
+    }
+    let continues = |end: &O| data.get(end.place()).is_some_and(|byte| byte & 0xC0 == 0x80);
+    if simdutf8::basic::from_utf8(own).is_ok() && !ends.iter().any(continues) {
+        return Ok(());
+    }
+    find_not_utf8(data, start, ends)
+}
+
+#[cold]
+fn find_not_utf8<O: Offset>(data: &[u8], start: usize, ends: &[O]) -> Result<(), (usize, Reason)> {
+    let mut start = start;
+    for (row, end) in ends.iter().enumerate() {
+        let value = data.get(start..end.place()).unwrap_or(&[]);
+        if let Err(error) = std::str::from_utf8(value) {
+            return Err((row, Reason::NotUtf8 { valid_up_to: error.valid_up_to() }));
+        }
+        start = end.place();
+    }
+    Ok(())
+}

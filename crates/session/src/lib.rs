@@ -1,1 +1,29 @@
-//! Under construction.
+//! How the talk with a PostgreSQL server goes: one file per exchange, no I/O, no clock.
+//!
+//! A [`Session`] is fed the bytes that arrived and gives events and bytes to send. Whoever owns
+//! the socket (an event loop, a blocking call, a test with a script) moves the bytes:
+//!
+//! 1. write [`Session::data_to_send`] to the socket,
+//! 2. read into [`Session::receive_buffer`] and tell with [`Session::receive_data`] how much came,
+//! 3. take events with [`Session::next_event`] until there is none, and go on at 1.
+//!
+//! Rows never become messages: a run of rows goes straight from the receive buffer to the
+//! [`Sink`] of the running query.
+
+mod cancel_key;
+// conninfo
+mod error;
+mod event;
+mod exchange;
+mod receive_buffer;
+mod session;
+mod sink;
+mod statement;
+
+pub use cancel_key::CancelKey;
+pub use error::Error;
+pub use event::{Announcement, Completion, Event};
+pub use receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveWindow};
+pub use session::{Session, Startup};
+pub use sink::{ColumnSink, Sink, SinkError};
+pub use statement::Statement;

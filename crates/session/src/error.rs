@@ -1,0 +1,104 @@
+//! Why an exchange or a whole session failed.
+
+use std::fmt;
+
+use colonnade_columnar::DecodeError;
+use colonnade_protocol::LocalError;
+use colonnade_protocol::backend::ErrorFields;
+
+use crate::SinkError;
+
+/// The reason an exchange did not end as asked.
+#[derive(Debug)]
+pub enum Error {
+    /// The server's ErrorResponse. The session goes on unless the severity is FATAL or worse.
+    Server(Box<ErrorFields>),
+    /// A value could not be represented; the session goes on.
+    Decode(Box<DecodeError>),
+    /// The caller's sink failed for a reason of its own; the session goes on.
+    Foreign(Box<dyn std::error::Error + Send + Sync>),
+    /// One side broke the protocol, or authentication was refused by us.
+    Protocol(colonnade_protocol::Error),
+    /// The server sent a message that has no business at this point; the session is closed.
+    OutOfTurn {
+        /// The protocol's name of the message.
+        message: &'static str,
+    },
+    /// The statement began a COPY where only a query or command can run; the session goes on.
+    UnexpectedCopy,
+    /// A statement given to a copy method is no COPY in that direction; the session goes on.
+    NotACopy,
+    /// The session's text encoding was changed away from UTF-8; the value is the new encoding.
+    ClientEncoding(String),
+    /// The peer closed the connection while an exchange was under way.
+    ConnectionLost,
+    /// The session was closed before the exchange could run.
+    Closed,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(fields) => {
+                f.write_str(fields.message().unwrap_or("the server gave no message"))
+            }
+            Self::Decode(error) => error.fmt(f),
+            Self::Foreign(error) => error.fmt(f),
+            Self::Protocol(error) => error.fmt(f),
+            Self::OutOfTurn { message } => {
+                write!(f, "the server sent {message} where it has no place")
+            }
+            Self::UnexpectedCopy => f.write_str(
+                "a COPY from STDIN or to STDOUT cannot run as a query: use the copy methods",
+            ),
+            Self::NotACopy => f.write_str(
+                "the statement is no COPY in this direction: COPY ... FROM STDIN takes data, \
+                 COPY ... TO STDOUT gives it",
+            ),
+            Self::ClientEncoding(name) => write!(
+                f,
+                "client_encoding was changed to {name}, but text is read as UTF-8: \
+                 run SET client_encoding TO 'UTF8' with execute() to go on"
+            ),
+            Self::ConnectionLost => f.write_str("connection was closed in the middle of operation"),
+            Self::Closed => f.write_str("connection is closed"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// Whether the talk cannot go on: the meaning of what follows is unknown.
+    pub(crate) fn ends_session(&self) -> bool {
+        matches!(self, Self::Protocol(_) | Self::OutOfTurn { .. })
+    }
+}
+
+impl From<colonnade_protocol::Error> for Error {
+    fn from(error: colonnade_protocol::Error) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl From<LocalError> for Error {
+    fn from(error: LocalError) -> Self {
+        Self::Protocol(error.into())
+    }
+}
+
+impl From<DecodeError> for Error {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(Box::new(error))
+    }
+}
+
+impl From<SinkError> for Error {
+    fn from(error: SinkError) -> Self {
+        match error {
+            SinkError::Protocol(error) => Self::Protocol(error),
+            SinkError::Decode(error) => Self::from(error),
+            SinkError::Foreign(error) => Self::Foreign(error),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a session tells its owner.
+
+use std::sync::Arc;
+
+use colonnade_protocol::backend::ErrorFields;
+
+use crate::{Error, Sink, Statement};
+
+/// One step of the exchange at the front, in the order things happened.
+#[derive(Debug)]
+pub enum Event<S: Sink> {
+    /// A finished batch of a streaming query.
+    Batch(S::Batch),
+    /// The server waits for COPY data: `copy_data`, then `copy_done` or `copy_fail`.
+    CopyIn,
+    /// Bytes of a COPY out, whole CopyData payloads put together.
+    CopyData(Vec<u8>),
+    /// The exchange ended well and the server is ready for the next one.
+    Complete(Completion<S>),
+    /// The exchange failed. Unless the session is closed, the server is ready for the next one.
+    Failed(Error),
+}
+
+/// What an exchange that ended well leaves behind.
+#[derive(Debug)]
+pub struct Completion<S> {
+    /// The last command tag, such as `SELECT 5`; none after start-up, prepare and empty queries.
+    pub tag: Option<String>,
+    /// The statement that a prepare exchange made.
+    pub statement: Option<Arc<Statement>>,
+    /// The sink of a query, with what it gathered.
+    pub sink: Option<S>,
+}
+
+impl<S> Default for Completion<S> {
+    fn default() -> Self {
+        Self { tag: None, statement: None, sink: None }
+    }
+}
+
+/// What a server may say at any time, exchange or not.
+#[derive(Debug, Clone)]
+pub enum Announcement {
+    /// A NoticeResponse: a warning, a notice, a log message.
+    Notice(Box<ErrorFields>),
+    /// A NotificationResponse to a `LISTEN`.
+    Notification {
+        /// The backend that notified.
+        process_id: i32,
+        /// The channel's name.
+        channel: String,
+        /// The payload, empty where none was given.
+        payload: String,
+    },
+}

@@ -1,0 +1,55 @@
+//! COPY ... FROM STDIN: the owner sends data once the server is ready for it.
+
+use colonnade_protocol::backend::Message;
+use colonnade_protocol::{DataRows, frontend};
+
+use super::{Context, Exchange, unexpected};
+use crate::{Completion, Error, Event, Sink};
+
+pub(crate) struct CopyIn {
+    tag: Option<String>,
+    accepted: bool,
+}
+
+impl CopyIn {
+    pub(crate) fn start(sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
+        frontend::query(out, sql)?;
+        Ok(Self { tag: None, accepted: false })
+    }
+}
+
+impl<S: Sink> Exchange<S> for CopyIn {
+    fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        match message {
+            Message::CopyInResponse(_) if !self.accepted => {
+                self.accepted = true;
+                context.link.copying = true;
+                context.events.push_back(Event::CopyIn);
+            }
+            Message::CommandComplete(tag) => {
+                context.link.copying = false;
+                self.tag = Some(tag.to_owned());
+            }
+            // Some other statement: it runs to its end, which then says what is wrong.
+            Message::RowDescription(_)
+            | Message::EmptyQueryResponse
+            | Message::CopyOutResponse(_)
+            | Message::CopyData(_)
+            | Message::CopyDone
+                if !self.accepted => {}
+            other => return Err(unexpected(other.name())),
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+        if !self.accepted {
+            return Err(Error::NotACopy);
+        }
+        Ok(Completion { tag: self.tag, ..Completion::default() })
+    }
+}

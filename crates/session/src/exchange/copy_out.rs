@@ -1,0 +1,56 @@
+//! COPY ... TO STDOUT: the server's data goes to the owner as bytes.
+
+use colonnade_protocol::backend::Message;
+use colonnade_protocol::{DataRows, frontend};
+
+use super::{Context, Exchange, unexpected};
+use crate::{Completion, Error, Event, Sink};
+
+/// Payloads are put together up to this size, for the server sends a message a row.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+pub(crate) struct CopyOut {
+    tag: Option<String>,
+    accepted: bool,
+}
+
+impl CopyOut {
+    pub(crate) fn start(sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
+        frontend::query(out, sql)?;
+        Ok(Self { tag: None, accepted: false })
+    }
+}
+
+impl<S: Sink> Exchange<S> for CopyOut {
+    fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        match message {
+            Message::CopyOutResponse(_) if !self.accepted => self.accepted = true,
+            Message::CopyData(bytes) if self.accepted => match context.events.back_mut() {
+                Some(Event::CopyData(chunk)) if chunk.len() < CHUNK_BYTES => {
+                    chunk.extend_from_slice(bytes);
+                }
+                _ => context.events.push_back(Event::CopyData(bytes.to_vec())),
+            },
+            Message::CopyDone if self.accepted => {}
+            Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
+            Message::CopyInResponse(_) => {
+                frontend::copy_fail(context.out, "COPY FROM STDIN was run where data is read")?;
+            }
+            // Some other statement: it runs to its end, which then says what is wrong.
+            Message::RowDescription(_) | Message::EmptyQueryResponse if !self.accepted => {}
+            other => return Err(unexpected(other.name())),
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+        if !self.accepted {
+            return Err(Error::NotACopy);
+        }
+        Ok(Completion { tag: self.tag, ..Completion::default() })
+    }
+}

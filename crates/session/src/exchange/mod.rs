@@ -1,0 +1,55 @@
+//! The exchanges: each says what it sends and what it does with the answers.
+//!
+//! Every exchange ends with the server's ReadyForQuery, which the session itself sees to, as it
+//! does to errors and to what may come at any time (notices, notifications, parameters). An
+//! exchange gets the other messages, and only while nothing has failed.
+
+mod copy_in;
+mod copy_out;
+mod prepare;
+mod query;
+mod script;
+mod startup;
+
+use std::collections::VecDeque;
+
+use colonnade_protocol::DataRows;
+use colonnade_protocol::backend::Message;
+
+use crate::session::Link;
+use crate::{Completion, Error, Event, Sink};
+
+pub(crate) use copy_in::CopyIn;
+pub(crate) use copy_out::CopyOut;
+pub(crate) use prepare::Prepare;
+pub(crate) use query::Query;
+pub(crate) use script::Script;
+pub(crate) use startup::StartupExchange;
+
+/// What an exchange can reach while it handles a message.
+pub(crate) struct Context<'a, S: Sink> {
+    pub(crate) out: &'a mut Vec<u8>,
+    pub(crate) events: &'a mut VecDeque<Event<S>>,
+    pub(crate) link: &'a mut Link,
+}
+
+pub(crate) trait Exchange<S: Sink>: Send {
+    /// A message that only this exchange can expect.
+    fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error>;
+
+    /// A run of rows.
+    fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
+        Err(unexpected("DataRow"))
+    }
+
+    /// The server is ready again and nothing failed.
+    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Completion<S>, Error>;
+
+    /// The server is ready again, but the exchange failed.
+    fn failed(&mut self, _error: &Error, _context: &mut Context<'_, S>) {}
+}
+
+/// A message of a known kind that has no business at this point of the talk.
+pub(crate) fn unexpected(message: &'static str) -> Error {
+    Error::OutOfTurn { message }
+}

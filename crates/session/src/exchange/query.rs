@@ -1,0 +1,95 @@
+//! Bind and Execute: the rows of a prepared statement go to a sink.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use colonnade_protocol::backend::Message;
+use colonnade_protocol::frontend::{self, EncodedParams};
+use colonnade_protocol::{DataRows, Format};
+
+use super::{Context, Exchange, unexpected};
+use crate::{Completion, Error, Event, Sink, Statement};
+
+pub(crate) struct Query<S: Sink> {
+    statement: Arc<Statement>,
+    sink: S,
+    tag: Option<String>,
+    /// The statement began a COPY: it was stopped, and the exchange fails in the end.
+    began_copy: bool,
+}
+
+impl<S: Sink> Query<S> {
+    /// `row_limit` 0 asks for every row.
+    pub(crate) fn start(
+        statement: Arc<Statement>,
+        parameters: &EncodedParams,
+        row_limit: i32,
+        sink: S,
+        out: &mut Vec<u8>,
+    ) -> Result<Self, Error> {
+        let formats: Vec<Format> = statement.result_formats();
+        frontend::bind(out, "", &statement.name, parameters, &formats)?;
+        frontend::execute(out, "", row_limit)?;
+        frontend::sync(out);
+        Ok(Self { statement, sink, tag: None, began_copy: false })
+    }
+}
+
+impl<S: Sink> Exchange<S> for Query<S> {
+    fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        match message {
+            Message::BindComplete | Message::PortalSuspended | Message::EmptyQueryResponse => {}
+            Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
+            Message::CopyInResponse(_) => {
+                self.began_copy = true;
+                frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
+                // The Sync that was sent already counts for nothing while the server copies.
+                frontend::sync(context.out);
+            }
+            Message::CopyOutResponse(_) => self.began_copy = true,
+            Message::CopyData(_) | Message::CopyDone if self.began_copy => {}
+            other => return Err(unexpected(other.name())),
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        let mut batches = VecDeque::new();
+        let outcome = self.sink.rows(rows, &mut batches);
+        context.events.extend(batches.into_iter().map(Event::Batch));
+        Ok(outcome?)
+    }
+
+    fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+        if self.began_copy {
+            return Err(Error::UnexpectedCopy);
+        }
+        let mut batches = VecDeque::new();
+        self.sink.finish(&mut batches)?;
+        context.events.extend(batches.into_iter().map(Event::Batch));
+        Ok(Completion { tag: self.tag, statement: Some(self.statement), sink: Some(self.sink) })
+    }
+
+    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
+        if !is_stale_plan(error) {
+            return;
+        }
+        if let Some(statement) = context.link.statements.remove(&self.statement.sql) {
+            // A name without NUL cannot fail to encode: it was sent before.
+            let _ = frontend::close_statement(context.out, &statement.name);
+        }
+    }
+}
+
+/// The plan itself is what failed: its result type changed, or the server has forgotten it. The
+/// next use of the text must prepare it anew.
+fn is_stale_plan(error: &Error) -> bool {
+    const FEATURE_NOT_SUPPORTED: &str = "0A000";
+    const INVALID_SQL_STATEMENT_NAME: &str = "26000";
+    match error {
+        Error::Server(fields) => {
+            matches!(fields.code(), Some(FEATURE_NOT_SUPPORTED | INVALID_SQL_STATEMENT_NAME))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,47 @@
+//! The simple protocol: one text, any number of statements, no parameters, rows thrown away.
+
+use colonnade_protocol::backend::Message;
+use colonnade_protocol::{DataRows, frontend};
+
+use super::{Context, Exchange, unexpected};
+use crate::{Completion, Error, Sink};
+
+pub(crate) struct Script {
+    tag: Option<String>,
+    began_copy: bool,
+}
+
+impl Script {
+    pub(crate) fn start(sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
+        frontend::query(out, sql)?;
+        Ok(Self { tag: None, began_copy: false })
+    }
+}
+
+impl<S: Sink> Exchange<S> for Script {
+    fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        match message {
+            Message::RowDescription(_) | Message::EmptyQueryResponse => {}
+            Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
+            Message::CopyInResponse(_) => {
+                self.began_copy = true;
+                frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
+            }
+            Message::CopyOutResponse(_) => self.began_copy = true,
+            Message::CopyData(_) | Message::CopyDone if self.began_copy => {}
+            other => return Err(unexpected(other.name())),
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+        if self.began_copy {
+            return Err(Error::UnexpectedCopy);
+        }
+        Ok(Completion { tag: self.tag, ..Completion::default() })
+    }
+}

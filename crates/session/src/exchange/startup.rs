@@ -1,0 +1,46 @@
+//! Start-up and authentication: from the first message to the first ReadyForQuery.
+
+use colonnade_protocol::auth::{AuthStep, Authenticator};
+use colonnade_protocol::backend::Message;
+
+use super::{Context, Exchange, unexpected};
+use crate::{CancelKey, Completion, Error, Sink};
+
+pub(crate) struct StartupExchange {
+    /// Gone once the server is satisfied: later authentication messages are out of order.
+    authenticator: Option<Authenticator>,
+}
+
+impl StartupExchange {
+    pub(crate) fn new(authenticator: Authenticator) -> Self {
+        Self { authenticator: Some(authenticator) }
+    }
+}
+
+impl<S: Sink> Exchange<S> for StartupExchange {
+    fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        if let Some(authenticator) = self.authenticator.as_mut() {
+            if matches!(message, Message::NegotiateProtocolVersion { .. }) {
+                return Ok(());
+            }
+            if authenticator.respond(&message, context.out)? == AuthStep::Done {
+                self.authenticator = None;
+            }
+            return Ok(());
+        }
+        match message {
+            Message::BackendKeyData { process_id, secret_key } => {
+                context.link.cancel_key = Some(CancelKey::new(process_id, secret_key));
+                Ok(())
+            }
+            other => Err(unexpected(other.name())),
+        }
+    }
+
+    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+        if self.authenticator.is_some() {
+            return Err(unexpected("ReadyForQuery"));
+        }
+        Ok(Completion::default())
+    }
+}

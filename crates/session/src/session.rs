@@ -1,0 +1,471 @@
+//! The session: bytes in, events out, and the queue of exchanges between them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use colonnade_protocol::auth::Authenticator;
+use colonnade_protocol::backend::{ErrorFields, Message, TransactionStatus};
+use colonnade_protocol::frame::{self, Frame};
+use colonnade_protocol::frontend::{self, EncodedParams};
+
+use crate::exchange::{
+    Context, CopyIn, CopyOut, Exchange, Prepare, Query, Script, StartupExchange, unexpected,
+};
+use crate::receive_buffer::ReceiveBuffer;
+use crate::statement::StatementCache;
+use crate::{Announcement, CancelKey, Error, Event, ReceiveWindow, Sink, Statement};
+
+/// So many undelivered events, and the session asks for no more bytes: the peer is held back by
+/// its full socket, and a streaming query holds a few batches at most.
+const EVENTS_MAX: usize = 2;
+
+/// Announcements nobody takes are dropped from the oldest on, past this many.
+const ANNOUNCEMENTS_MAX: usize = 10_000;
+
+/// What a session opens with.
+#[derive(Debug)]
+pub struct Startup {
+    /// `user`, `database` and further run-time parameters.
+    pub parameters: Vec<(String, String)>,
+    /// Answers the server's demands.
+    pub authenticator: Authenticator,
+}
+
+/// What lasts longer than one exchange.
+pub(crate) struct Link {
+    pub(crate) cancel_key: Option<CancelKey>,
+    pub(crate) statements: StatementCache,
+    /// The server is in copy-in mode: it takes data.
+    pub(crate) copying: bool,
+    parameters: BTreeMap<String, String>,
+    transaction_status: TransactionStatus,
+    closed: bool,
+}
+
+struct Running<S: Sink> {
+    exchange: Box<dyn Exchange<S>>,
+    /// The first failure; what comes after it is read and thrown away.
+    failure: Option<Error>,
+    /// Nobody waits for the outcome any more.
+    abandoned: bool,
+}
+
+/// One connection's side of the talk.
+pub struct Session<S: Sink> {
+    buffer: ReceiveBuffer,
+    talk: Talk<S>,
+}
+
+/// All of a session but its receive buffer, which is borrowed while it is parsed.
+struct Talk<S: Sink> {
+    link: Link,
+    out: Vec<u8>,
+    events: VecDeque<Event<S>>,
+    announcements: VecDeque<Announcement>,
+    /// The front one gets the messages; the others were sent ahead.
+    running: VecDeque<Running<S>>,
+}
+
+impl<S: Sink> Session<S> {
+    /// A session that keeps up to `statement_cache_size` prepared statements.
+    pub fn new(statement_cache_size: usize) -> Self {
+        let link = Link {
+            cancel_key: None,
+            statements: StatementCache::new(statement_cache_size),
+            copying: false,
+            parameters: BTreeMap::new(),
+            transaction_status: TransactionStatus::Idle,
+            closed: false,
+        };
+        let talk = Talk {
+            link,
+            out: Vec::new(),
+            events: VecDeque::new(),
+            announcements: VecDeque::new(),
+            running: VecDeque::new(),
+        };
+        Self { buffer: ReceiveBuffer::new(), talk }
+    }
+
+    /// Where the next read of the socket goes.
+    pub fn receive_buffer(&mut self) -> ReceiveWindow {
+        self.buffer.window()
+    }
+
+    /// So many bytes were read into the window: parses and decodes all that is whole.
+    pub fn receive_data(&mut self, len: usize) {
+        self.buffer.filled(len);
+        if let Err(error) = self.parse() {
+            self.talk.close(error);
+        }
+    }
+
+    /// The same for bytes that the owner holds already; any length.
+    pub fn receive_bytes(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && !self.is_closed() {
+            let taken = self.buffer.copy_in(bytes);
+            bytes = bytes.get(taken..).unwrap_or_default();
+            self.receive_data(taken);
+        }
+    }
+
+    /// The peer has closed its side.
+    pub fn receive_eof(&mut self) {
+        if !self.is_closed() {
+            self.talk.close(Error::ConnectionLost);
+        }
+    }
+
+    fn parse(&mut self) -> Result<(), Error> {
+        while let Some((frame, len)) = frame::next_frame(self.buffer.unread())? {
+            self.talk.take_frame(frame)?;
+            self.buffer.consume(len);
+        }
+        let claimed = frame::claimed_len(self.buffer.unread())?;
+        self.buffer.make_room(claimed);
+        Ok(())
+    }
+
+    /// The next event of the exchanges, oldest first.
+    pub fn next_event(&mut self) -> Option<Event<S>> {
+        self.talk.events.pop_front()
+    }
+
+    /// The next of what the server said out of turn, oldest first.
+    pub fn next_announcement(&mut self) -> Option<Announcement> {
+        self.talk.announcements.pop_front()
+    }
+
+    /// Takes what must be written to the socket.
+    pub fn data_to_send(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.talk.out)
+    }
+
+    /// Whether reading on is wanted; false holds the server back.
+    pub fn wants_read(&self) -> bool {
+        self.talk.events.len() < EVENTS_MAX
+    }
+
+    /// Whether no exchange is under way.
+    pub fn is_idle(&self) -> bool {
+        self.talk.running.is_empty()
+    }
+
+    /// Whether the talk has ended, for whatever reason.
+    pub fn is_closed(&self) -> bool {
+        self.talk.link.closed
+    }
+
+    /// The transaction status of the last ReadyForQuery.
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.talk.link.transaction_status
+    }
+
+    /// A run-time parameter as the server last reported it.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.talk.link.parameters.get(name).map(String::as_str)
+    }
+
+    /// All reported run-time parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.talk.link.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// With which a second connection can cancel this one's query.
+    pub fn cancel_key(&self) -> Option<&CancelKey> {
+        self.talk.link.cancel_key.as_ref()
+    }
+
+    /// How many prepared statements are kept.
+    pub fn cached_statements(&self) -> usize {
+        self.talk.link.statements.len()
+    }
+
+    /// Opens the talk: the first exchange of a session.
+    ///
+    /// # Errors
+    /// A parameter that cannot be sent.
+    pub fn startup(&mut self, startup: Startup) -> Result<(), Error> {
+        let parameters = startup.parameters.iter().map(|(k, v)| (k.as_str(), v.as_str()));
+        frontend::startup(&mut self.talk.out, parameters)?;
+        self.talk.begin(StartupExchange::new(startup.authenticator))
+    }
+
+    /// The statement kept for this text, if any.
+    pub fn cached_statement(&mut self, sql: &str) -> Option<Arc<Statement>> {
+        self.talk.link.statements.find(sql)
+    }
+
+    /// Begins to prepare a text; completes with the statement.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn prepare(&mut self, sql: &str) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        let name = self.talk.link.statements.next_name();
+        let exchange = Prepare::start(name, sql, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins to run a statement; its rows go to the sink. `row_limit` 0 asks for every row.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn query(
+        &mut self,
+        statement: Arc<Statement>,
+        parameters: &EncodedParams,
+        row_limit: i32,
+        sink: S,
+    ) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        let exchange = Query::start(statement, parameters, row_limit, sink, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins to run a script by the simple protocol; its rows are thrown away.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn script(&mut self, sql: &str) -> Result<(), Error> {
+        let exchange = Script::start(sql, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins a COPY ... FROM STDIN; [`Event::CopyIn`] says when data may be sent.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn copy_in(&mut self, sql: &str) -> Result<(), Error> {
+        let exchange = CopyIn::start(sql, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins a COPY ... TO STDOUT; its data comes as [`Event::CopyData`].
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn copy_out(&mut self, sql: &str) -> Result<(), Error> {
+        let exchange = CopyOut::start(sql, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Sends COPY data. False where the server takes none any more: it has refused the copy, and
+    /// the exchange ends in that error.
+    ///
+    /// # Errors
+    /// Data longer than one message can be.
+    pub fn copy_data(&mut self, data: &[u8]) -> Result<bool, Error> {
+        if self.talk.link.copying {
+            frontend::copy_data(&mut self.talk.out, data)?;
+        }
+        Ok(self.talk.link.copying)
+    }
+
+    /// Says that all COPY data was sent.
+    pub fn copy_done(&mut self) {
+        if std::mem::take(&mut self.talk.link.copying) {
+            frontend::copy_done(&mut self.talk.out);
+        }
+    }
+
+    /// Gives the COPY up; the exchange fails with the server's error, which quotes the reason.
+    ///
+    /// # Errors
+    /// A reason that cannot be sent.
+    pub fn copy_fail(&mut self, reason: &str) -> Result<(), Error> {
+        if std::mem::take(&mut self.talk.link.copying) {
+            frontend::copy_fail(&mut self.talk.out, reason)?;
+        }
+        Ok(())
+    }
+
+    /// Nobody waits for the exchanges under way any more: what they still bring is read and
+    /// thrown away, and the session is idle when the server is ready again.
+    pub fn abandon(&mut self) {
+        self.talk.events.clear();
+        for running in &mut self.talk.running {
+            running.abandoned = true;
+        }
+        if std::mem::take(&mut self.talk.link.copying) {
+            // A constant text without NUL always encodes.
+            let _ = frontend::copy_fail(&mut self.talk.out, "COPY was cancelled by the client");
+        }
+    }
+
+    /// Says good-bye: nothing can be asked any more.
+    pub fn terminate(&mut self) {
+        if !self.is_closed() {
+            frontend::terminate(&mut self.talk.out);
+            self.talk.close(Error::Closed);
+        }
+    }
+}
+
+impl<S: Sink> Talk<S> {
+    fn begin(&mut self, exchange: impl Exchange<S> + 'static) -> Result<(), Error> {
+        if self.link.closed {
+            return Err(Error::Closed);
+        }
+        self.running.push_back(Running {
+            exchange: Box::new(exchange),
+            failure: None,
+            abandoned: false,
+        });
+        Ok(())
+    }
+
+    /// Text is read and written as UTF-8; a session that was switched away from it would make
+    /// wrong text of right bytes.
+    fn check_encoding(&self) -> Result<(), Error> {
+        match self.link.parameters.get("client_encoding") {
+            Some(name) if !matches!(name.as_str(), "UTF8" | "UNICODE") => {
+                Err(Error::ClientEncoding(name.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_frame(&mut self, frame: Frame<'_>) -> Result<(), Error> {
+        match frame {
+            Frame::DataRows(rows) => {
+                self.with_exchange("DataRow", |exchange, context| exchange.rows(rows, context))
+            }
+            Frame::Message { tag, body } => self.take_message(Message::parse(tag, body)?),
+        }
+    }
+
+    fn take_message(&mut self, message: Message<'_>) -> Result<(), Error> {
+        match message {
+            Message::NoticeResponse(fields) => {
+                self.announce(Announcement::Notice(Box::new(fields)));
+                Ok(())
+            }
+            Message::NotificationResponse { process_id, channel, payload } => {
+                self.announce(Announcement::Notification {
+                    process_id,
+                    channel: channel.to_owned(),
+                    payload: payload.to_owned(),
+                });
+                Ok(())
+            }
+            Message::ParameterStatus { name, value } => {
+                self.link.parameters.insert(name.to_owned(), value.to_owned());
+                Ok(())
+            }
+            // Statements that left the cache are closed along the way.
+            Message::CloseComplete => Ok(()),
+            Message::ErrorResponse(fields) => self.take_error(fields),
+            Message::ReadyForQuery(status) => self.take_ready(status),
+            other => {
+                let name = other.name();
+                self.with_exchange(name, |exchange, context| exchange.message(other, context))
+            }
+        }
+    }
+
+    /// Lets the exchange at the front handle what came, unless it failed before.
+    fn with_exchange(
+        &mut self,
+        name: &'static str,
+        handle: impl FnOnce(&mut dyn Exchange<S>, &mut Context<'_, S>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Self { link, out, events, running, .. } = self;
+        let Some(front) = running.front_mut() else { return Err(unexpected(name)) };
+        if front.failure.is_some() {
+            return Ok(());
+        }
+        if front.abandoned && name == "DataRow" {
+            return Ok(());
+        }
+        let mut context = Context { out, events, link };
+        let outcome = handle(front.exchange.as_mut(), &mut context);
+        if front.abandoned {
+            events.clear();
+        }
+        match outcome {
+            Err(error) if error.ends_session() => Err(error),
+            Err(error) => {
+                front.failure = Some(error);
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn take_error(&mut self, fields: ErrorFields) -> Result<(), Error> {
+        self.link.copying = false;
+        let fatal = matches!(fields.severity(), Some("FATAL" | "PANIC"));
+        let error = Error::Server(Box::new(fields));
+        if fatal {
+            return Err(error);
+        }
+        match self.running.front_mut() {
+            Some(front) => {
+                front.failure.get_or_insert(error);
+                Ok(())
+            }
+            None => Err(error),
+        }
+    }
+
+    fn take_ready(&mut self, status: TransactionStatus) -> Result<(), Error> {
+        self.link.transaction_status = status;
+        self.link.copying = false;
+        let Some(mut done) = self.running.pop_front() else {
+            return Err(unexpected("ReadyForQuery"));
+        };
+        let Self { link, out, events, .. } = self;
+        let mut context = Context { out, events, link };
+        let event = match done.failure {
+            Some(error) => {
+                done.exchange.failed(&error, &mut context);
+                Event::Failed(error)
+            }
+            None => match done.exchange.complete(&mut context) {
+                Ok(completion) => {
+                    if matches!(completion.tag.as_deref(), Some("DISCARD ALL" | "DEALLOCATE ALL")) {
+                        self.link.statements.clear();
+                    }
+                    Event::Complete(completion)
+                }
+                Err(error) if error.ends_session() => return Err(error),
+                Err(error) => Event::Failed(error),
+            },
+        };
+        if done.abandoned {
+            self.events.clear();
+        } else {
+            self.events.push_back(event);
+        }
+        Ok(())
+    }
+
+    fn announce(&mut self, announcement: Announcement) {
+        if self.announcements.len() >= ANNOUNCEMENTS_MAX {
+            self.announcements.pop_front();
+        }
+        self.announcements.push_back(announcement);
+    }
+
+    /// Ends the talk: the exchange at the front gets the reason, unless it has one already, and
+    /// the ones behind it learn that they never ran.
+    fn close(&mut self, error: Error) {
+        self.link.closed = true;
+        self.link.copying = false;
+        let mut reason = Some(error);
+        if self.running.is_empty()
+            && let Some(Error::Server(fields)) = reason.take()
+        {
+            // Nobody asked: say it as the notice that it is.
+            self.announce(Announcement::Notice(fields));
+        }
+        while let Some(done) = self.running.pop_front() {
+            let error = done.failure.or_else(|| reason.take()).unwrap_or(Error::Closed);
+            reason = None;
+            if !done.abandoned {
+                self.events.push_back(Event::Failed(error));
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Where the rows of a query go.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use arrow_array::RecordBatch;
+use colonnade_columnar::{AppendError, BatchBuilder, DecodeError};
+use colonnade_protocol::{DataRows, Error as ProtocolError};
+
+/// Takes the rows of one query as runs, straight from the receive buffer.
+///
+/// A run is borrowed for the call only. What a sink gathers it keeps until it is handed back with
+/// the exchange's completion; a streaming sink pushes finished batches as it goes.
+pub trait Sink: Send + Sized + 'static {
+    /// What a streaming sink hands over while the query still runs.
+    type Batch: Send + fmt::Debug;
+
+    /// Takes a run of rows.
+    ///
+    /// # Errors
+    /// The first error ends the query: what follows is read and thrown away.
+    fn rows(
+        &mut self,
+        rows: DataRows<'_>,
+        batches: &mut VecDeque<Self::Batch>,
+    ) -> Result<(), SinkError>;
+
+    /// The server has sent every row.
+    ///
+    /// # Errors
+    /// As for [`Sink::rows`].
+    fn finish(&mut self, batches: &mut VecDeque<Self::Batch>) -> Result<(), SinkError>;
+}
+
+/// Why a sink refused a run of rows.
+#[derive(Debug)]
+pub enum SinkError {
+    /// The bytes are no rows: the session cannot go on.
+    Protocol(ProtocolError),
+    /// A value has no representation in its column.
+    Decode(DecodeError),
+    /// A reason of the sink's own.
+    Foreign(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<AppendError> for SinkError {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Protocol(error) => Self::Protocol(error),
+            AppendError::Decode(error) => Self::Decode(error),
+        }
+    }
+}
+
+impl From<DecodeError> for SinkError {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}
+
+/// Gathers rows in columns: one batch for all, or a batch each `batch_rows` rows.
+pub struct ColumnSink {
+    builder: BatchBuilder,
+    batch_rows: usize,
+    batches_made: u64,
+}
+
+impl ColumnSink {
+    /// A sink whose one batch holds the whole result.
+    pub fn whole(builder: BatchBuilder) -> Self {
+        Self { builder, batch_rows: usize::MAX, batches_made: 0 }
+    }
+
+    /// A sink that hands over a batch whenever `batch_rows` rows are there.
+    pub fn batched(builder: BatchBuilder, batch_rows: usize) -> Self {
+        Self { builder, batch_rows: batch_rows.max(1), batches_made: 0 }
+    }
+
+    /// Takes a run of rows, as [`Sink::rows`] does.
+    ///
+    /// # Errors
+    /// Rows that break the protocol, or a value without a representation in its column.
+    pub fn rows(
+        &mut self,
+        mut rows: DataRows<'_>,
+        batches: &mut VecDeque<RecordBatch>,
+    ) -> Result<(), SinkError> {
+        while !rows.is_empty() {
+            self.builder.append(&mut rows, self.batch_rows)?;
+            if self.builder.rows() >= self.batch_rows {
+                self.push_batch(batches)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left. A result without rows gives one empty batch: its columns have
+    /// names and types too.
+    ///
+    /// # Errors
+    /// As for [`ColumnSink::rows`].
+    pub fn finish(&mut self, batches: &mut VecDeque<RecordBatch>) -> Result<(), SinkError> {
+        if self.builder.rows() > 0 || self.batches_made == 0 {
+            self.push_batch(batches)?;
+        }
+        Ok(())
+    }
+
+    fn push_batch(&mut self, batches: &mut VecDeque<RecordBatch>) -> Result<(), SinkError> {
+        batches.push_back(self.builder.finish()?);
+        self.batches_made += 1;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ColumnSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ColumnSink {{ rows: {}, batch_rows: {} }}", self.builder.rows(), self.batch_rows)
+    }
+}

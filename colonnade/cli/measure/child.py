@@ -109,7 +109,7 @@ async def measure_async(peer: AsyncPeer, job: Job) -> Measurement:
         async with Ticker() as idle:
             await asyncio.sleep(IDLE_S)
         async with Ticker() as busy:
-            fetched = await peer.fetch(connection, job.sql)
+            await peer.fetch(connection, job.sql)
     finally:
         await peer.close(connection)
     return replace(cost, loop_gap_s=busy.gap_s, loop_burst_s=busy.burst_s, idle_gap_s=idle.gap_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -10,27 +11,31 @@ if TYPE_CHECKING:
     from colonnade.cli.measure.summary import Statistic, Summaries, Summary
 
 MEGABYTE = 1_000_000
+#: The width of a table that goes to a file or a pipe.
+PLAIN_WIDTH = 132
 _ABSENT = "-"
+_DIGITS_MAX = 4
 
 
 def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:
     """Lay out what each peer cost: medians with minima, and multiples of the peer `base`."""
     yardstick = summaries.base(base) if base is not None else None
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=title, title_justify="left", title_style="bold", caption_justify="left")
     table.add_column("peer", no_wrap=True)
     table.add_column("wall ms\n(min)", justify="right")
     table.add_column("CPU ms\n(min)", justify="right")
     if yardstick is not None:
-        table.add_column(f"wall /\n{base}", justify="right")
-        table.add_column(f"CPU /\n{base}", justify="right")
+        table.caption = f"×: multiple of {yardstick.peer.title}"
+        table.add_column("wall\n×", justify="right")
+        table.add_column("CPU\n×", justify="right")
     table.add_column("memory\nMB", justify="right")
-    table.add_column("memory /\nresult", justify="right")
+    table.add_column("memory ÷\nresult", justify="right")
     table.add_column("loop hold\nms", justify="right")
     table.add_column("of it CPU\nms", justify="right")
     for summary in summaries:
         name = summary.peer.title
         if not summary.runs:
-            table.add_row(name, f"failed: {summary.failure}" if summary.failure else "not run")
+            table.add_row(name, "failed")
             continue
         cells = [_with_minimum(summary, "wall_s"), _with_minimum(summary, "cpu_s")]
         if yardstick is not None:
@@ -51,7 +56,7 @@ def ratio_table(title: str, summaries: Summaries, figure: str, statistic: Statis
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("peer", no_wrap=True)
     for number, _ in enumerate(ran, 1):
-        table.add_column(f"/ {number}", justify="right")
+        table.add_column(f"÷ {number}", justify="right")
     for number, summary in enumerate(ran, 1):
         ratios = (_times(summary.ratio(other, figure, statistic)) for other in ran)
         table.add_row(f"{number} {summary.peer.title}", *ratios)
@@ -71,4 +76,8 @@ def _scaled(summary: Summary, name: str, factor: float, *, digits: int = 0) -> s
 
 
 def _times(value: float | None) -> str:
-    return _ABSENT if value is None else f"{value:.2f}"
+    if value is None:
+        return _ABSENT
+    # Three digits that count, without an exponent.
+    digits = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 2
+    return f"{value:,.{min(digits, _DIGITS_MAX)}f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colonnade.cli.measure.measurement import Fetched
 
@@ -58,5 +58,6 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 def _fetch(database: duckdb.DuckDBPyConnection, sql: str) -> Fetched:
     quoted = sql.replace("'", "''")
-    table = database.execute(f"SELECT * FROM postgres_query('p', '{quoted}')").to_arrow_table()
+    cursor = database.execute(f"SELECT * FROM postgres_query('p', '{quoted}')")
+    table: Any = cursor.to_arrow_table()
     return Fetched(table, table.num_rows, table.nbytes)

@@ -1,0 +1,3 @@
+"""The benchmark suite: `python -m benches --help`."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Peers of the suite alone: the drain, a program that is not in the wheel."""
+
+from __future__ import annotations

@@ -1,0 +1,19 @@
+"""The floor: reads the socket and throws the bytes away."""
+
+from __future__ import annotations
+
+from benches import drain_program
+
+TITLE = "drain"
+KIND = "floor"
+REQUIRES = ()
+
+
+def unavailable() -> str | None:
+    """Say how to build the program when it is not there."""
+    return drain_program.unavailable()
+
+
+def command(dsn: str, sql: str) -> list[str]:
+    """Name the program and its arguments."""
+    return drain_program.command(dsn, sql)

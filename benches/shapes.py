@@ -1,0 +1,67 @@
+"""The shapes that the suite reads."""
+
+from __future__ import annotations
+
+from colonnade.cli.measure.shapes import SEED, Shape
+
+NARROW = Shape(
+    name="narrow",
+    title="int8, float8, timestamptz",
+    purpose="many short rows: what a row costs before its values do",
+    columns=(
+        ("id", "i"),
+        ("reading", "i * 0.001::float8 - 1000"),
+        ("taken", "timestamptz '2020-01-01 00:00:00+00' + i * interval '1 second'"),
+    ),
+    rows=5_000_000,
+)
+
+#: TPC-H's lineitem in column types and sizes, with values of our own.
+LINEITEM = Shape(
+    name="lineitem",
+    title="16 columns with numeric, date and text",
+    purpose="the row of a warehouse: numbers that are not binary, dates, short texts",
+    columns=(
+        ("orderkey", "i / 4"),
+        ("partkey", "i * 7919 % 200000"),
+        ("suppkey", "i * 104729 % 10000"),
+        ("linenumber", "(i % 7 + 1)::int4"),
+        ("quantity", "(i % 50 + 1)::numeric(15, 2)"),
+        ("extendedprice", "((i * 6151 % 9500000 + 90000) / 100.0)::numeric(15, 2)"),
+        ("discount", "(i % 11 / 100.0)::numeric(15, 2)"),
+        ("tax", "(i % 9 / 100.0)::numeric(15, 2)"),
+        ("returnflag", "(ARRAY['N', 'A', 'R'])[i % 3 + 1]"),
+        ("linestatus", "(ARRAY['O', 'F'])[i % 2 + 1]"),
+        ("shipdate", "date '1992-01-02' + (i % 2526)::int4"),
+        ("commitdate", "date '1992-01-31' + (i % 2466)::int4"),
+        ("receiptdate", "date '1992-01-04' + (i % 2555)::int4"),
+        (
+            "shipinstruct",
+            "(ARRAY['DELIVER IN PERSON', 'COLLECT COD', 'NONE', 'TAKE BACK RETURN'])[i % 4 + 1]",
+        ),
+        (
+            "shipmode",
+            "(ARRAY['REG AIR', 'AIR', 'RAIL', 'SHIP', 'TRUCK', 'MAIL', 'FOB'])[i % 7 + 1]",
+        ),
+        ("comment", "left(md5(i::text), (10 + i % 22)::int4)"),
+    ),
+    rows=2_000_000,
+)
+
+WIDETEXT = Shape(
+    name="widetext",
+    title="texts of all lengths, with NULLs",
+    purpose="long values: copying, checking UTF-8, validity",
+    columns=(
+        ("id", "i"),
+        ("code", "CASE WHEN i % 10 <> 0 THEN left(md5(i::text), 12) END"),
+        ("title", "CASE WHEN i % 7 <> 0 THEN repeat(md5(i::text), 2) END"),
+        ("city", "CASE WHEN i % 5 <> 0 THEN 'Zürich, Αθήνα, 東京 ' || i END"),
+        ("note", "CASE WHEN i % 3 <> 0 THEN repeat(md5((-i)::text), 3) END"),
+        ("path", "CASE WHEN i % 4 <> 0 THEN '/var/data/' || md5(i::text) || '/' || i END"),
+        ("body", "CASE WHEN i % 2 <> 0 THEN repeat('a line of a letter; ', (i % 20)::int4) END"),
+    ),
+    rows=500_000,
+)
+
+SHAPES = {shape.name: shape for shape in (SEED, NARROW, LINEITEM, WIDETEXT)}

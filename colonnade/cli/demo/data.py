@@ -1,0 +1,72 @@
+"""Puts the demo's tables on the server, in a schema of their own, and takes them away again."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import colonnade
+from colonnade.cli.demo import flights
+from colonnade.cli.measure.shapes import SEED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+#: What the table of generated rows is called.
+ROWS_TABLE = "observations"
+
+
+@asynccontextmanager
+async def connected(dsn: str) -> AsyncIterator[colonnade.Connection]:
+    """Connect for the length of a block."""
+    connection = await colonnade.connect(dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def create_schema(dsn: str) -> str:
+    """Make a schema under a name that nobody else has."""
+    schema = f"colonnade_demo_{secrets.token_hex(4)}"
+    async with connected(dsn) as connection:
+        await connection.execute(f"CREATE SCHEMA {schema}")
+    return schema
+
+
+async def drop_schema(dsn: str, schema: str) -> None:
+    """Take everything away."""
+    async with connected(dsn) as connection:
+        await connection.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+async def server_version(dsn: str) -> str:
+    """Ask the server what it is."""
+    async with connected(dsn) as connection:
+        return str(await connection.fetchval("SELECT version()"))
+
+
+async def load(
+    dsn: str, schema: str, rows: int, directory: Path, report: Callable[[str], None]
+) -> None:
+    """Make and fill all tables, telling each to `report`."""
+    async with connected(dsn) as connection:
+        for data_file in flights.DATA_FILES:
+            report(data_file.table)
+            table = f"{schema}.{data_file.table}"
+            await connection.execute(f"CREATE UNLOGGED TABLE {table} ({data_file.columns})")
+            await connection.copy_to_table(
+                data_file.table,
+                source=data_file.chunks(directory),
+                schema_name=schema,
+                format="csv",
+                header=True,
+                null=flights.NULL,
+            )
+            await connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}")
+        report(ROWS_TABLE)
+        table = f"{schema}.{ROWS_TABLE}"
+        await connection.execute(SEED.create_sql(table, rows))
+        await connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}")

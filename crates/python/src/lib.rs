@@ -1,1 +1,41 @@
-//! Under construction.
+//! `colonnade._core`: the thin Python face of the Rust core.
+//!
+//! Classes hand calls on to the crates below, release the interpreter around decoding, and turn
+//! Python values into parameters and neutral values into Python objects. What the bytes mean is
+//! decided below; what the public API looks like is decided above, in Python.
+
+mod batch;
+mod buffer;
+mod calendar;
+mod column;
+
+mod errors;
+mod parameters;
+mod record;
+mod rows;
+mod session;
+mod sink;
+mod statement;
+mod values;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = true)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<batch::Batch>()?;
+    module.add_class::<batch::Field>()?;
+    module.add_class::<buffer::Buffer>()?;
+    module.add_class::<buffer::ReceiveWindow>()?;
+    module.add_class::<column::Column>()?;
+
+    module.add_class::<record::Record>()?;
+    module.add_class::<session::Session>()?;
+    module.add_class::<session::Completion>()?;
+    module.add_class::<session::CopyIn>()?;
+    module.add_class::<session::Notice>()?;
+    module.add_class::<session::Notification>()?;
+    module.add_class::<statement::Statement>()?;
+
+    session::add_functions(module)
+}

@@ -1,0 +1,109 @@
+//! One column: its raw values for NumPy, and its values as Python objects.
+
+use arrow_array::{Array, ArrayRef, cast::AsArray};
+use arrow_buffer::Buffer as ArrowBuffer;
+use arrow_schema::{DataType, TimeUnit};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::buffer::Buffer;
+use crate::values;
+
+/// A column of a batch.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct Column(ArrayRef);
+
+impl Column {
+    pub(crate) fn new(array: ArrayRef) -> Self {
+        Self(array)
+    }
+}
+
+#[pymethods]
+impl Column {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    #[getter]
+    fn arrow_type(&self) -> String {
+        arrow_type_name(self.0.data_type())
+    }
+
+    #[getter]
+    fn null_count(&self) -> usize {
+        self.0.null_count()
+    }
+
+    /// The values of a fixed-width column, shared; of booleans a byte each, made anew. NULL slots
+    /// hold NaN, NaT (the least integer), or 0 where the type has no null of its own.
+    fn values(&self) -> PyResult<Buffer> {
+        if let Some(booleans) = self.0.as_boolean_opt() {
+            let bytes: Vec<u8> = booleans.values().iter().map(u8::from).collect();
+            return Ok(Buffer::new(ArrowBuffer::from_vec(bytes)));
+        }
+        let data = self.0.to_data();
+        let width = match data.data_type() {
+            DataType::FixedSizeBinary(width) => usize::try_from(*width).ok(),
+            other => other.primitive_width(),
+        };
+        match (width, data.buffers()) {
+            (Some(width), [values]) => {
+                let start = data.offset() * width;
+                Ok(Buffer::new(values.slice_with_length(start, data.len() * width)))
+            }
+            _ => Err(PyTypeError::new_err(format!(
+                "a {} column has no fixed-width values",
+                arrow_type_name(data.data_type())
+            ))),
+        }
+    }
+
+    /// A byte per row, 1 where the value is NULL; None where no value is.
+    fn null_mask(&self) -> Option<Buffer> {
+        let nulls = self.0.nulls().filter(|nulls| nulls.null_count() > 0)?;
+        let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
+        Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
+    }
+
+    /// The values as rows give them: int, float, str, bytes, datetime, Decimal, UUID, None.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        values::list_of_array(py, self.0.as_ref())
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Column of {} {}, {} NULL>",
+            self.0.len(),
+            arrow_type_name(self.0.data_type()),
+            self.0.null_count()
+        )
+    }
+}
+
+/// The name that Arrow's Python libraries give a type.
+pub(crate) fn arrow_type_name(data_type: &DataType) -> String {
+    let unit = |unit: &TimeUnit| match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    match data_type {
+        DataType::Boolean => "bool".to_owned(),
+        DataType::Float32 => "float32".to_owned(),
+        DataType::Float64 => "float64".to_owned(),
+        DataType::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
+        DataType::Timestamp(u, Some(zone)) => format!("timestamp[{}, {zone}]", unit(u)),
+        DataType::Time64(u) => format!("time64[{}]", unit(u)),
+        DataType::Date32 => "date32".to_owned(),
+        DataType::FixedSizeBinary(width) => format!("fixed_size_binary[{width}]"),
+        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
+        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
+        DataType::LargeUtf8 => "large_utf8".to_owned(),
+        DataType::Utf8View => "utf8_view".to_owned(),
+        DataType::LargeBinary => "large_binary".to_owned(),
+        other => other.to_string().to_lowercase(),
+    }
+}

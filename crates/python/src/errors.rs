@@ -1,0 +1,115 @@
+//! Errors of the core as exceptions of `colonnade.errors`.
+
+use std::error::Error as StdError;
+
+use colonnade_columnar::{DecodeError, SchemaError};
+use colonnade_protocol::Error as ProtocolError;
+use colonnade_protocol::backend::ErrorFields;
+use colonnade_session::Error;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// An attribute of `colonnade.errors`.
+fn errors_attribute<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let module = ERRORS
+        .get_or_try_init(py, || PyModule::import(py, "colonnade.errors").map(Bound::unbind))?;
+    module.bind(py).getattr(name)
+}
+
+/// An exception of the named class, with one message.
+pub(crate) fn of_class(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    build(py, class, (message,))
+}
+
+fn build<'py>(
+    py: Python<'py>,
+    callable: &str,
+    arguments: impl pyo3::call::PyCallArgs<'py>,
+) -> PyErr {
+    let made = errors_attribute(py, callable).and_then(|callable| callable.call1(arguments));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+/// `InterfaceError`: the caller asked for what cannot be done.
+pub(crate) fn interface(py: Python<'_>, message: &str) -> PyErr {
+    of_class(py, "InterfaceError", message)
+}
+
+/// The exception for a failed exchange.
+pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
+    match error {
+        Error::Server(fields) => of_server(py, &fields),
+        Error::Decode(error) => of_decode(py, &error),
+        Error::Foreign(error) => of_foreign(py, error),
+        Error::Protocol(error) => of_protocol(py, &error),
+        error @ Error::OutOfTurn { .. } => of_class(py, "RemoteProtocolError", &error.to_string()),
+        Error::ConnectionLost => {
+            of_class(py, "ConnectionDoesNotExistError", &Error::ConnectionLost.to_string())
+        }
+        error @ (Error::UnexpectedCopy
+        | Error::NotACopy
+        | Error::ClientEncoding(_)
+        | Error::Closed) => interface(py, &error.to_string()),
+    }
+}
+
+fn of_protocol(py: Python<'_>, error: &ProtocolError) -> PyErr {
+    let class = match error {
+        ProtocolError::Local(_) => "LocalProtocolError",
+        ProtocolError::Remote(_) => "RemoteProtocolError",
+        ProtocolError::Auth(_) => "AuthenticationError",
+    };
+    of_class(py, class, &error.to_string())
+}
+
+fn of_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
+    decode(py, &error.column, &error.type_name, error.row, &error.reason.to_string())
+}
+
+/// `DecodeError`: a value that has no place where it was to go.
+pub(crate) fn decode(
+    py: Python<'_>,
+    column: &str,
+    type_name: &str,
+    row: u64,
+    reason: &str,
+) -> PyErr {
+    build(py, "DecodeError", (column, type_name, row, reason))
+}
+
+pub(crate) fn of_schema(py: Python<'_>, error: &SchemaError) -> PyErr {
+    of_class(py, "SchemaError", &error.to_string())
+}
+
+fn of_foreign(py: Python<'_>, error: Box<dyn StdError + Send + Sync>) -> PyErr {
+    match error.downcast::<PyErr>() {
+        Ok(error) => *error,
+        Err(error) => of_class(py, "InternalClientError", &error.to_string()),
+    }
+}
+
+/// The exception for an ErrorResponse, by its SQLSTATE.
+pub(crate) fn of_server(py: Python<'_>, fields: &ErrorFields) -> PyErr {
+    match fields_dict(py, fields) {
+        Ok(dict) => build(py, "from_fields", (dict,)),
+        Err(error) => error,
+    }
+}
+
+/// The fields of an ErrorResponse or NoticeResponse by their one-letter codes.
+pub(crate) fn fields_dict<'py>(
+    py: Python<'py>,
+    fields: &ErrorFields,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (code, text) in fields.iter() {
+        dict.set_item(char::from(code).to_string(), text)?;
+    }
+    Ok(dict)
+}

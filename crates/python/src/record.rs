@@ -1,0 +1,157 @@
+//! A row: a sequence of values that can be asked by name.
+//!
+//! A record holds only atomic values, so it takes no part in cyclic garbage collection: a million
+//! of them do not make the collector's passes any longer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use colonnade_protocol::backend::Field;
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList, PySlice, PyString, PyTuple};
+
+/// The names all records of a result share.
+pub(crate) struct RecordNames {
+    names: Vec<Py<PyString>>,
+    /// The last position of each name: as in asyncpg, a later column hides a former one.
+    positions: HashMap<String, usize>,
+}
+
+impl RecordNames {
+    pub(crate) fn new(py: Python<'_>, fields: &[Field]) -> Self {
+        Self {
+            names: fields.iter().map(|f| PyString::new(py, &f.name).unbind()).collect(),
+            positions: fields.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect(),
+        }
+    }
+}
+
+/// One row of a result. Values by position, slice or column name; equal to a tuple of its values.
+#[pyclass(frozen, sequence, module = "colonnade")]
+pub(crate) struct Record {
+    names: Arc<RecordNames>,
+    values: Box<[Py<PyAny>]>,
+}
+
+impl Record {
+    pub(crate) fn new(names: Arc<RecordNames>, values: Vec<Py<PyAny>>) -> Self {
+        Self { names, values: values.into_boxed_slice() }
+    }
+
+    fn tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.values.iter().map(|value| value.bind(py)))
+    }
+
+    fn by_name(&self, name: &Bound<'_, PyString>) -> PyResult<Option<&Py<PyAny>>> {
+        let position = self.names.positions.get(name.to_str()?);
+        Ok(position.and_then(|&position| self.values.get(position)))
+    }
+}
+
+#[pymethods]
+impl Record {
+    fn __len__(&self) -> usize {
+        self.values.len()
+    }
+
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(name) = key.cast::<PyString>() {
+            let value = self.by_name(name)?;
+            return value
+                .map(|value| value.bind(py).clone())
+                .ok_or_else(|| PyKeyError::new_err(name.clone().unbind()));
+        }
+        if let Ok(slice) = key.cast::<PySlice>() {
+            return self.tuple(py)?.as_any().get_item(slice);
+        }
+        let Ok(index) = key.extract::<isize>() else {
+            let kind = key.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "record indices are column names, integers or slices, not {kind}"
+            )));
+        };
+        let len = self.values.len();
+        let position =
+            if index < 0 { len.checked_add_signed(index) } else { index.try_into().ok() };
+        position
+            .and_then(|position| self.values.get(position))
+            .map(|value| value.bind(py).clone())
+            .ok_or_else(|| PyIndexError::new_err("record index out of range"))
+    }
+
+    /// The value of a column, or `default` where there is no such column.
+    #[pyo3(signature = (name, default = None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        name: &Bound<'py, PyString>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.by_name(name)?.map(|value| value.bind(py).clone()).or(default))
+    }
+
+    /// The column names, in order.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let names = self.names.names.iter().map(|name| name.bind(py));
+        PyTuple::new(py, names)?.as_any().try_iter()
+    }
+
+    /// The values, in order.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.tuple(py)?.as_any().try_iter()
+    }
+
+    /// Pairs of name and value, in order.
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let pairs =
+            self.names.names.iter().zip(&self.values).map(|(n, v)| (n.bind(py), v.bind(py)));
+        PyList::new(py, pairs)?.as_any().try_iter()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.values(py)
+    }
+
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match name.cast::<PyString>() {
+            Ok(name) => Ok(self.by_name(name)?.is_some()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn __richcmp__<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let other = match other.cast::<Self>() {
+            Ok(record) => record.get().tuple(py)?.into_any(),
+            Err(_) if other.is_instance_of::<PyTuple>() => other.clone(),
+            Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        self.tuple(py)?.as_any().rich_compare(other, op)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.tuple(py)?.as_any().hash()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let mut text = String::from("<Record");
+        for (name, value) in self.names.names.iter().zip(&self.values) {
+            text.push(' ');
+            text.push_str(name.bind(py).to_str()?);
+            text.push('=');
+            text.push_str(value.bind(py).repr()?.to_str()?);
+        }
+        text.push('>');
+        Ok(text)
+    }
+}

@@ -1,0 +1,403 @@
+//! The session as Python's transports and connections use it.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use colonnade_columnar::{BatchBuilder, DecodeOptions};
+use colonnade_protocol::auth::{AuthPolicy, Authenticator, ChannelBinding};
+use colonnade_protocol::backend::{Field, TransactionStatus};
+use colonnade_protocol::{LocalError, frontend};
+use colonnade_session::{Announcement, ColumnSink, Event, Session as CoreSession, Startup};
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+use crate::batch::Batch;
+use crate::buffer::ReceiveWindow;
+use crate::rows::RecordSink;
+use crate::sink::RowSink;
+use crate::statement::Statement;
+use crate::{errors, parameters};
+
+/// Reads below this are handled at once: to release the interpreter would cost more.
+const DETACH_BYTES_MIN: usize = 4 * 1024;
+
+type Core = CoreSession<RowSink>;
+
+struct Inner {
+    core: Core,
+    /// The columns of the query under way.
+    fields: Arc<[Field]>,
+}
+
+/// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct Session(Mutex<Inner>);
+
+impl Session {
+    /// The session, unless another thread is inside it: to wait here while holding the
+    /// interpreter could wait for ever.
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inner>> {
+        self.0.try_lock().map_err(|_| {
+            errors::interface(py, "cannot perform operation: another operation is in progress")
+        })
+    }
+
+    fn begin(
+        &self,
+        py: Python<'_>,
+        start: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
+    ) -> PyResult<()> {
+        start(&mut self.lock(py)?.core).map_err(|error| errors::of_session(py, error))
+    }
+
+    fn query(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        row_limit: i32,
+        sink: RowSink,
+    ) -> PyResult<()> {
+        let encoded = parameters::encode(py, &statement.statement.parameters, arguments)?;
+        let mut inner = self.lock(py)?;
+        inner.fields = Arc::clone(&statement.fields);
+        inner
+            .core
+            .query(Arc::clone(&statement.statement), &encoded, row_limit, sink)
+            .map_err(|error| errors::of_session(py, error))
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (statement_cache_size = 100))]
+    fn new(statement_cache_size: usize) -> Self {
+        let core = Core::new(statement_cache_size);
+        Self(Mutex::new(Inner { core, fields: Arc::from([]) }))
+    }
+
+    /// Where the next read of the socket goes (buffer protocol).
+    fn receive_buffer(&self, py: Python<'_>) -> PyResult<ReceiveWindow> {
+        Ok(ReceiveWindow::new(self.lock(py)?.core.receive_buffer()))
+    }
+
+    /// So many bytes were read: parses and decodes them with the interpreter released.
+    fn receive_data(&self, py: Python<'_>, length: usize) -> PyResult<()> {
+        if length < DETACH_BYTES_MIN {
+            self.lock(py)?.core.receive_data(length);
+            return Ok(());
+        }
+        let taken = py.detach(|| match self.0.try_lock() {
+            Ok(mut inner) => {
+                inner.core.receive_data(length);
+                true
+            }
+            Err(_) => false,
+        });
+        if taken { Ok(()) } else { self.lock(py).map(drop) }
+    }
+
+    /// Bytes that were read elsewhere: copies them in, then as `receive_data`.
+    fn receive_bytes(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
+        self.lock(py)?.core.receive_bytes(data);
+        Ok(())
+    }
+
+    /// The peer has closed its side.
+    fn receive_eof(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.receive_eof();
+        Ok(())
+    }
+
+    /// The next event: a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
+    /// None where more must be read first. Raises what the exchange failed with.
+    fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (event, fields) = {
+            let mut inner = self.lock(py)?;
+            let Some(event) = inner.core.next_event() else { return Ok(None) };
+            (event, Arc::clone(&inner.fields))
+        };
+        let object = match event {
+            Event::Batch(batch) => Bound::new(py, Batch::new(batch, fields))?.into_any(),
+            Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
+            Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
+            Event::Complete(completion) => {
+                let rows = match completion.sink {
+                    Some(RowSink::Records(sink)) => Some(sink.into_records()),
+                    _ => None,
+                };
+                let statement = completion.statement.map(Statement::new);
+                let statement = statement.map(|statement| Py::new(py, statement)).transpose()?;
+                Bound::new(py, Completion { tag: completion.tag, statement, rows })?.into_any()
+            }
+            Event::Failed(error) => return Err(errors::of_session(py, error)),
+        };
+        Ok(Some(object))
+    }
+
+    /// The next Notice or Notification, or None.
+    fn next_announcement<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let announcement = self.lock(py)?.core.next_announcement();
+        announcement
+            .map(|announcement| match announcement {
+                Announcement::Notice(fields) => {
+                    let fields = errors::fields_dict(py, &fields)?.unbind();
+                    Ok(Bound::new(py, Notice { fields })?.into_any())
+                }
+                Announcement::Notification { process_id, channel, payload } => {
+                    let made = Notification { process_id, channel, payload };
+                    Ok(Bound::new(py, made)?.into_any())
+                }
+            })
+            .transpose()
+    }
+
+    /// Takes the bytes that must be written to the socket.
+    fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = self.lock(py)?.core.data_to_send();
+        Ok(PyBytes::new(py, &data))
+    }
+
+    /// Whether reading on is wanted; False holds the server back.
+    #[getter]
+    fn wants_read(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.wants_read())
+    }
+
+    /// Whether no exchange is under way.
+    #[getter]
+    fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.is_idle())
+    }
+
+    /// Whether the talk has ended.
+    #[getter]
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.is_closed())
+    }
+
+    /// "idle", "in transaction" or "failed": as of the last time the server was ready.
+    #[getter]
+    fn transaction_status(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(match self.lock(py)?.core.transaction_status() {
+            TransactionStatus::Idle => "idle",
+            TransactionStatus::InTransaction => "in transaction",
+            TransactionStatus::Failed => "failed",
+        })
+    }
+
+    /// The run-time parameters the server has reported.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.lock(py)?.core.parameters() {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// The backend's process identifier; None before the server has told.
+    #[getter]
+    fn process_id(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        Ok(self.lock(py)?.core.cancel_key().map(|key| key.process_id))
+    }
+
+    /// How many prepared statements are kept.
+    #[getter]
+    fn cached_statements(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py)?.core.cached_statements())
+    }
+
+    /// The whole message of a cancel connection; None before the server has given a key.
+    fn cancel_request<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let request = self.lock(py)?.core.cancel_key().map(colonnade_session::CancelKey::request);
+        Ok(request.map(|request| PyBytes::new(py, &request)))
+    }
+
+    /// Opens the talk. `tls_server_end_point` is the channel-binding data of a TLS connection,
+    /// None without TLS; `channel_binding` is "disable", "prefer" or "require".
+    #[pyo3(signature = (parameters, user, password, *, tls, tls_server_end_point, channel_binding, require_auth))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments of one call, named where it is made
+    fn startup(
+        &self,
+        py: Python<'_>,
+        parameters: Vec<(String, String)>,
+        user: &str,
+        password: Option<&str>,
+        tls: bool,
+        tls_server_end_point: Option<Vec<u8>>,
+        channel_binding: &str,
+        require_auth: Option<&str>,
+    ) -> PyResult<()> {
+        let binding = match (tls, tls_server_end_point) {
+            (_, Some(data)) => ChannelBinding::TlsServerEndPoint(data),
+            (true, None) => ChannelBinding::Unsupported,
+            (false, None) => ChannelBinding::NotUsed,
+        };
+        let policy = auth_policy(require_auth, channel_binding)
+            .map_err(|error| errors::of_session(py, error.into()))?;
+        let authenticator = Authenticator::new(user, password, binding, policy);
+        self.begin(py, |core| core.startup(Startup { parameters, authenticator }))
+    }
+
+    /// The statement kept for a text, or None.
+    fn cached_statement(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Statement>> {
+        Ok(self.lock(py)?.core.cached_statement(sql).map(Statement::new))
+    }
+
+    /// Begins to prepare a text; the Completion holds the Statement.
+    fn prepare(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.prepare(sql))
+    }
+
+    /// Begins a query whose Completion holds its rows; `row_limit` 0 asks for all.
+    fn fetch_rows(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        row_limit: i32,
+    ) -> PyResult<()> {
+        let sink = RowSink::Records(RecordSink::new(py, Arc::clone(&statement.fields)));
+        self.query(py, statement, arguments, row_limit, sink)
+    }
+
+    /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows.
+    fn fetch_batches(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+        batch_rows: Option<usize>,
+    ) -> PyResult<()> {
+        let options: DecodeOptions = parameters::decode_options(py, schema.as_ref(), infinity)?;
+        let builder = BatchBuilder::new(&statement.fields, &options)
+            .map_err(|error| errors::of_schema(py, &error))?;
+        let sink = match batch_rows {
+            Some(batch_rows) => ColumnSink::batched(builder, batch_rows),
+            None => ColumnSink::whole(builder),
+        };
+        self.query(py, statement, arguments, 0, RowSink::Columns(Box::new(sink)))
+    }
+
+    /// Begins a query of which only the command tag is wanted.
+    fn execute(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<()> {
+        self.query(py, statement, arguments, 0, RowSink::Nowhere)
+    }
+
+    /// Begins a script by the simple protocol.
+    fn script(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.script(sql))
+    }
+
+    /// Begins a COPY ... FROM STDIN; a CopyIn event says when data may be sent.
+    fn copy_in(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.copy_in(sql))
+    }
+
+    /// Begins a COPY ... TO STDOUT; its data comes as bytes.
+    fn copy_out(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.copy_out(sql))
+    }
+
+    /// Sends COPY data (any bytes-like object). False where the server has refused the copy.
+    fn copy_data(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(bytes) = data.cast::<PyBytes>() {
+            let outcome = self.lock(py)?.core.copy_data(bytes.as_bytes());
+            return outcome.map_err(|error| errors::of_session(py, error));
+        }
+        let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
+        self.lock(py)?.core.copy_data(&bytes).map_err(|error| errors::of_session(py, error))
+    }
+
+    /// Says that all COPY data was sent.
+    fn copy_done(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.copy_done();
+        Ok(())
+    }
+
+    /// Gives the COPY up; the server's error quotes the reason.
+    fn copy_fail(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        self.begin(py, |core| core.copy_fail(reason))
+    }
+
+    /// Nobody waits for the exchange under way any more.
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.abandon();
+        Ok(())
+    }
+
+    /// Says good-bye; nothing can be asked any more.
+    fn terminate(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.terminate();
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        match self.0.try_lock() {
+            Err(_) => "<Session busy>".to_owned(),
+            Ok(inner) if inner.core.is_closed() => "<Session closed>".to_owned(),
+            Ok(inner) if inner.core.is_idle() => "<Session idle>".to_owned(),
+            Ok(_) => "<Session in an exchange>".to_owned(),
+        }
+    }
+}
+
+fn auth_policy(
+    require_auth: Option<&str>,
+    channel_binding: &str,
+) -> Result<AuthPolicy, LocalError> {
+    Ok(AuthPolicy {
+        require_auth: require_auth.map(str::parse).transpose()?.unwrap_or_default(),
+        channel_binding: channel_binding.parse()?,
+    })
+}
+
+/// How an exchange ended well.
+#[pyclass(frozen, get_all, module = "colonnade._core")]
+pub(crate) struct Completion {
+    /// The command tag, such as `SELECT 5`, or None.
+    tag: Option<String>,
+    /// The statement that was prepared or run, or None.
+    statement: Option<Py<Statement>>,
+    /// The records of a query in rows, or None.
+    rows: Option<Py<PyList>>,
+}
+
+/// The server waits for COPY data.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct CopyIn;
+
+/// A notice of the server: its fields by their one-letter codes.
+#[pyclass(frozen, get_all, module = "colonnade._core")]
+pub(crate) struct Notice {
+    fields: Py<PyDict>,
+}
+
+/// A notification on a channel.
+#[pyclass(frozen, get_all, module = "colonnade._core")]
+pub(crate) struct Notification {
+    process_id: i32,
+    channel: String,
+    payload: String,
+}
+
+/// The message with which a connection asks for TLS, before any other.
+#[pyfunction]
+fn ssl_request(py: Python<'_>) -> Bound<'_, PyBytes> {
+    let mut out = Vec::with_capacity(8);
+    frontend::ssl_request(&mut out);
+    PyBytes::new(py, &out)
+}
+
+pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(ssl_request, module)?)
+}

@@ -44,7 +44,7 @@ class Account:
 
     def run(self, command: list[str], directory: Path, text: str = "") -> tuple[int, str]:
         """Run a program to its end; return its exit code and everything it printed."""
-        done = subprocess.run(  # noqa: S603 - our own words and PostgreSQL's programs
+        done = subprocess.run(
             [*self.prefix, *command],
             input=text.encode(),
             stdout=subprocess.PIPE,
@@ -68,7 +68,7 @@ class Account:
         kernel interrupts it when the calling *thread* ends.
         """
         guard = _DEATH_SIGNAL if die_with_thread else ()
-        return subprocess.Popen(  # noqa: S603 - as above
+        return subprocess.Popen(
             [*self.prefix, *guard, *command],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -154,7 +154,7 @@ if sys.platform != "win32":
 
 def _succeeds(*command: str) -> bool:
     try:
-        done = subprocess.run(  # noqa: S603 - literal words
+        done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,

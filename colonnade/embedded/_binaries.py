@@ -163,7 +163,7 @@ def _version_of(postgres: Path) -> str | None:
 def _output_of(*command: str) -> str:
     """Return what a program prints, or nothing when it fails in any way."""
     try:
-        answer = subprocess.run(  # noqa: S603 - the search has chosen the program
+        answer = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,

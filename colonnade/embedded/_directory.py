@@ -190,8 +190,8 @@ def _command_by_ps(pid: int) -> bytes:
     if Path("/proc/self").exists():
         return b""
     try:
-        answer = subprocess.run(  # noqa: S603 - literal words and a number
-            ["ps", "-ww", "-o", "command=", "-p", str(pid)],  # noqa: S607
+        answer = subprocess.run(
+            ["ps", "-ww", "-o", "command=", "-p", str(pid)],
             capture_output=True,
             timeout=_ORPHAN_SECONDS_MAX,
             check=False,

@@ -129,7 +129,7 @@ def tail(log: Path) -> str:
 
 
 def _watch(pid: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - literal words and a number
+    return subprocess.Popen(
         ["/bin/sh", "-c", _WATCHER, "sh", str(pid)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -137,8 +137,12 @@ def _cache_directory(account: Account, base: Path) -> Path:
 
 def _is_mine(path: Path) -> bool:
     """Whether a directory, or the nearest one above it that exists, is this user's to write to."""
-    existing = next(entry for entry in (path, *path.parents) if entry.exists())
-    return existing.stat().st_uid == os.geteuid() and os.access(existing, os.W_OK | os.X_OK)
+    try:
+        existing = next(entry for entry in (path, *path.parents) if entry.exists())
+        return existing.stat().st_uid == os.geteuid() and os.access(existing, os.W_OK | os.X_OK)
+    except OSError:
+        # A home that this user may not even look into, as after a change of user.
+        return False
 
 
 def _user_cache() -> Path:

@@ -1,0 +1,87 @@
+"""What all tests share: one server per session, TLS in front of it, both event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from colonnade import embedded
+from tests.support.servers import PASSWORD_ROLES, ServerUnderTest
+from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certificates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run every asynchronous test on asyncio's own loop and on uvloop's."""
+    factories: dict[str, Callable[[], asyncio.AbstractEventLoop]]
+    factories = {"asyncio": asyncio.new_event_loop}
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        factories["uvloop"] = uvloop.new_event_loop
+    return factories
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[ServerUnderTest]:
+    """The session's server: the one that the environment names, else a private one."""
+    dsn = embedded.resolve_dsn()
+    if dsn is not None:
+        yield ServerUnderTest(dsn)
+        return
+    with embedded.start(tcp=True) as started:
+        yield ServerUnderTest(started.dsn, started.socket_dsn, started)
+
+
+@pytest.fixture(scope="session")
+def dsn(server: ServerUnderTest) -> str:
+    """The address of the session's server, over TCP."""
+    return server.dsn
+
+
+@pytest.fixture(scope="session")
+def socket_dsn(server: ServerUnderTest) -> str:
+    """The address of the session's server, over its Unix socket."""
+    if server.socket_dsn is None:
+        pytest.skip("the server of COLONNADE_DSN has no known socket")
+    return server.socket_dsn
+
+
+@pytest.fixture(scope="session")
+def password_server() -> Iterator[embedded.Server]:
+    """A private server whose `PASSWORD_ROLES` prove themselves, over TCP and the socket."""
+    _need_binaries()
+    with embedded.start(tcp=True, roles=PASSWORD_ROLES) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """The certificates of this session."""
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def tls_shim(
+    password_server: embedded.Server, certificates: Certificates
+) -> Iterator[Callable[[TlsVariant], TlsShim]]:
+    """Start TLS shims, by variant, in front of the server that knows passwords."""
+    socket = password_server.socket_dir / f".s.PGSQL.{password_server.port}"
+    with contextlib.ExitStack() as shims:
+        yield lambda variant: shims.enter_context(TlsShim(socket, certificates, variant))
+
+
+def _need_binaries() -> None:
+    """Skip when the environment names a server and nothing is there to start another one."""
+    if embedded.resolve_dsn() is None:
+        return
+    try:
+        embedded.find_binaries()
+    except embedded.EmbeddedServerError:
+        pytest.skip("this needs a private server, and no PostgreSQL was found to start")

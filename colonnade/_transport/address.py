@@ -1,0 +1,32 @@
+"""Where a server listens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TcpAddress:
+    """A host name or IP address, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """As people write it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnixAddress:
+    """A Unix socket, by the file that stands for it."""
+
+    path: str
+
+    def __str__(self) -> str:
+        """As people write it."""
+        return self.path
+
+
+Address = TcpAddress | UnixAddress

@@ -1,0 +1,350 @@
+"""The asyncio transport: a buffered protocol over memory that the Rust core owns.
+
+Works with any event loop that follows asyncio's transports and protocols (asyncio's own, uvloop),
+over TCP and Unix sockets, plain and under TLS.
+
+Three rules keep the loop free while a large result comes in:
+
+* one callback reads at most one receive buffer, which decodes in well under a millisecond;
+* a loop that reads a ready socket several times in one turn is made to yield after two full
+  buffers;
+* when the session wants no more (a stream's consumer is slow), reading pauses, and the full
+  socket holds the server back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from typing import TYPE_CHECKING, Any, cast
+
+from colonnade import _core
+from colonnade._transport.address import TcpAddress, UnixAddress
+from colonnade._transport.tls import server_end_point
+
+if TYPE_CHECKING:
+    from colonnade._transport.address import Address
+    from colonnade._transport.event import Event
+    from colonnade._transport.tls import TlsPolicy
+
+# A cancelled query must give the connection back, or lose it, within this time.
+RECOVERY_TIMEOUT_S = 10.0
+
+# Full reads in a row after which the loop gets a turn: uvloop reads a ready socket up to 32
+# times per poll as long as each read fills the buffer it was given.
+FULL_READS_MAX = 2
+
+deadline = asyncio.timeout
+
+
+class AsyncioTransport(asyncio.BufferedProtocol):
+    """One socket of a running loop, pumping bytes between the server and a session."""
+
+    def __init__(self, session: _core.Session, address: Address, tls: TlsPolicy) -> None:
+        self._session = session
+        self._address = address
+        self._tls = tls
+        self._loop = asyncio.get_running_loop()
+        self._link: asyncio.Transport | None = None
+        self._waiter: asyncio.Future[Event] | None = None
+        self._idle: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._closed: asyncio.Future[None] = self._loop.create_future()
+        self._recovery: asyncio.Task[None] | None = None
+        self._window_bytes = 0
+        self._full_reads = 0
+        self._paused = False
+
+    # What connections use
+
+    @property
+    def is_tls(self) -> bool:
+        """Whether the bytes travel under TLS."""
+        return self._link is not None and self._link.get_extra_info("ssl_object") is not None
+
+    def tls_server_end_point(self) -> bytes | None:
+        """The channel-binding data of the server's certificate; None without TLS."""
+        if self._link is None or not self.is_tls:
+            return None
+        certificate = self._link.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return None if certificate is None else server_end_point(certificate)
+
+    async def next_event(self) -> Event:
+        """Send what must be sent, and wait for the session's next event.
+
+        Raises what the exchange failed with.
+        """
+        event = self._session.next_event()
+        if event is None:
+            self._send()
+            self._waiter = self._loop.create_future()
+            self._resume()
+            try:
+                event = await self._waiter
+            finally:
+                self._waiter = None
+        elif self._paused:
+            self._resume()
+        return event
+
+    async def flush(self) -> None:
+        """Send what must be sent; wait while the socket takes no more."""
+        self._send()
+        if self._writable is not None:
+            await self._writable
+
+    def abandon(self) -> None:
+        """Give up the exchange under way, if there is one.
+
+        A task in the background cancels the query and reads on until the server is ready;
+        `settled` waits for it. Where that fails within its time, the connection is closed.
+        """
+        if self._session.is_idle or self._session.is_closed:
+            return
+        self._session.abandon()
+        if self._session.process_id is None:
+            self.abort()
+            return
+        self._send()
+        self._resume()
+        self._recovery = self._loop.create_task(self._recover())
+
+    async def settled(self) -> None:
+        """Wait until an abandoned exchange has ended."""
+        if self._recovery is not None:
+            await asyncio.shield(self._recovery)
+
+    async def close(self) -> None:
+        """Say good-bye to the server, and wait until the socket is closed."""
+        await self.settled()
+        self._session.terminate()
+        self._send()
+        if self._link is not None:
+            self._link.close()
+            await asyncio.shield(self._closed)
+
+    def abort(self) -> None:
+        """Close the socket at once."""
+        if self._link is not None:
+            # A loop that is closed already has closed its sockets.
+            with contextlib.suppress(RuntimeError):
+                self._link.abort()
+        if not self._session.is_closed:
+            self._session.receive_eof()
+            self._deliver()
+
+    # What the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to use a socket, before or after its TLS handshake."""
+        self._link = cast("asyncio.Transport", transport)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the loop reads to: memory of the core."""
+        del sizehint
+        window = memoryview(self._session.receive_buffer())
+        self._window_bytes = len(window)
+        return window
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Decode what was read."""
+        self._session.receive_data(nbytes)
+        self._send()
+        self._deliver()
+        if nbytes < self._window_bytes:
+            self._full_reads = 0
+            return
+        self._full_reads += 1
+        if self._full_reads >= FULL_READS_MAX and not self._paused:
+            self._full_reads = 0
+            self._pause()
+            self._loop.call_soon(self._resume)
+
+    def eof_received(self) -> bool:
+        """The server has closed its side: so does the loop."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone; whoever waits learns why."""
+        if not self._session.is_closed:
+            self._session.receive_eof()
+        self._deliver(exc)
+        for future in (self._idle, self._writable):
+            if future is not None and not future.done():
+                future.set_result(None)
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def pause_writing(self) -> None:
+        """The socket takes no more for now."""
+        self._writable = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        """The socket takes bytes again."""
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+
+    # Inside
+
+    def _send(self) -> None:
+        data = self._session.data_to_send()
+        if data and self._link is not None and not self._link.is_closing():
+            self._link.write(data)
+
+    def _deliver(self, cause: Exception | None = None) -> None:
+        """Hand the next event to whoever waits for one."""
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            try:
+                event = self._session.next_event()
+            except Exception as error:  # noqa: BLE001 - the waiter raises it
+                error.__cause__ = cause
+                waiter.set_exception(error)
+            else:
+                if event is not None:
+                    waiter.set_result(event)
+        if self._idle is not None and self._session.is_idle and not self._idle.done():
+            self._idle.set_result(None)
+        if not self._session.wants_read:
+            self._pause()
+
+    def _pause(self) -> None:
+        if not self._paused and self._link is not None and not self._link.is_closing():
+            self._link.pause_reading()
+            self._paused = True
+
+    def _resume(self) -> None:
+        if self._paused and self._session.wants_read and self._link is not None:
+            self._paused = False
+            if not self._link.is_closing():
+                self._link.resume_reading()
+
+    async def _recover(self) -> None:
+        """Cancel the query on the server, and read until it is ready again."""
+        try:
+            async with asyncio.timeout(RECOVERY_TIMEOUT_S):
+                await self._cancel_on_server()
+                while not self._session.is_idle and not self._session.is_closed:
+                    self._idle = self._loop.create_future()
+                    await self._idle
+        except (OSError, TimeoutError):
+            self.abort()
+        except asyncio.CancelledError:
+            # The loop is being shut down: nobody will read the rest.
+            self.abort()
+            raise
+        finally:
+            self._idle = None
+            self._recovery = None
+
+    async def _cancel_on_server(self) -> None:
+        request = self._session.cancel_request()
+        if request is None or self._session.is_idle:
+            return
+        ended = self._loop.create_future()
+        link = await _open(self._address, self._tls, _UntilClosed(ended))
+        try:
+            link.write(request)
+            # The server closes the connection when it has sent the signal.
+            await ended
+        finally:
+            link.abort()
+
+
+class _UntilClosed(asyncio.Protocol):
+    """Waits for the peer to close."""
+
+    def __init__(self, ended: asyncio.Future[None]) -> None:
+        self._ended = ended
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+
+class _TlsAnswer(asyncio.Protocol):
+    """Waits for the one byte that answers the request for TLS."""
+
+    def __init__(self) -> None:
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def data_received(self, data: bytes) -> None:
+        if not self.answer.done():
+            self.answer.set_result(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.answer.done():
+            lost = ConnectionError("the server closed the connection when asked for TLS")
+            lost.__cause__ = exc
+            self.answer.set_exception(lost)
+
+
+async def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> AsyncioTransport:
+    """Open a socket to one address, under TLS where the policy asks for it.
+
+    Raises OSError where the address cannot be reached or refuses TLS that is required.
+    """
+    transport = AsyncioTransport(session, address, tls)
+    await _open(address, tls, transport)
+    return transport
+
+
+async def _open(
+    address: Address, tls: TlsPolicy, protocol: asyncio.BaseProtocol
+) -> asyncio.Transport:
+    loop = asyncio.get_running_loop()
+    if isinstance(address, UnixAddress):
+        link, _ = await loop.create_unix_connection(lambda: protocol, address.path)
+        return link
+    if tls.context is None:
+        plain, _ = await loop.create_connection(lambda: protocol, address.host, address.port)
+        _keep_alive(plain)
+        return plain
+    if tls.is_direct:
+        direct, _ = await loop.create_connection(
+            lambda: protocol,
+            address.host,
+            address.port,
+            ssl=tls.context,
+            server_hostname=tls.server_hostname(address.host),
+        )
+        return direct
+    return await _open_after_request(address, tls, protocol)
+
+
+async def _open_after_request(
+    address: TcpAddress, tls: TlsPolicy, protocol: asyncio.BaseProtocol
+) -> asyncio.Transport:
+    loop = asyncio.get_running_loop()
+    link, asking = await loop.create_connection(_TlsAnswer, address.host, address.port)
+    try:
+        _keep_alive(link)
+        link.write(_core.ssl_request())
+        if tls.accepts(await asking.answer):
+            upgraded = await loop.start_tls(
+                link,
+                protocol,
+                cast("Any", tls.context),
+                server_hostname=tls.server_hostname(address.host),
+            )
+            if upgraded is None:
+                msg = "the connection was lost during the TLS handshake"
+                raise ConnectionError(msg)
+            protocol.connection_made(upgraded)
+            return upgraded
+    except BaseException:
+        link.abort()
+        raise
+    link.set_protocol(protocol)
+    protocol.connection_made(link)
+    return link
+
+
+def _keep_alive(link: asyncio.Transport) -> None:
+    sock = link.get_extra_info("socket")
+    with contextlib.suppress(OSError, AttributeError):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+

@@ -168,8 +168,9 @@ impl<'a> DataRows<'a> {
     /// when there are none left.
     ///
     /// Every row must have `columns` columns, each with a length of -1 (NULL) or one that fits,
-    /// and nothing behind the last. A row that does not is a [`RemoteError::Row`] with its index
-    /// in the run; then `spans` is empty and the cursor has not moved.
+    /// and nothing behind the last. A scan stops before a row that does not; if that is the first
+    /// one, it is a [`RemoteError::Row`] with its index in the run, `spans` is empty and the cursor
+    /// does not move. So the rows before a fault are the same however the bytes were cut.
     ///
     /// `max_rows` is the caller's choice of locality: the spans of a block should stay in a near
     /// cache until every column has been decoded. `spans` takes memory in proportion to the bytes
@@ -180,6 +181,14 @@ impl<'a> DataRows<'a> {
         max_rows: usize,
         spans: &mut Spans,
     ) -> Result<usize, Error> {
+        spans.rows = 0;
+        if self.left == 0 || max_rows == 0 {
+            return Ok(0);
+        }
+        if columns > usize::from(u16::MAX) {
+            // No row can declare so many: the first one is at fault, without making room for it.
+            return Err(self.fault(diagnose(self.bytes, self.position, columns)));
+        }
         let rest = self.bytes.get(self.position..).unwrap_or(&[]);
         // No more rows than these bytes can hold with so many columns, but one, so that a row
         // with too few columns is still looked at and refused.
@@ -187,24 +196,25 @@ impl<'a> DataRows<'a> {
         let block = self.left.min(max_rows).min(rest.len() / row_len_min + 1);
         spans.prepare(columns, block);
 
-        let (bytes, stride, slots) = (self.bytes, spans.stride, spans.spans.as_mut_slice());
+        let (bytes, stride) = (self.bytes, spans.stride);
+        let slots = spans.spans.get_mut(..columns * stride).unwrap_or_default();
         let start = (0, self.position);
         let pairs = scan_rows::<2>(bytes, start, columns, block, slots, stride);
         // An odd row is left over, or a pair with a fault, whose row this finds.
-        let (row, position) = scan_rows::<1>(bytes, pairs, columns, block, slots, stride);
-        if row < block {
-            return Err(self.fault(row, diagnose(bytes, position, columns)));
+        let (done, position) = scan_rows::<1>(bytes, pairs, columns, block, slots, stride);
+        if done == 0 {
+            return Err(self.fault(diagnose(bytes, position, columns)));
         }
         self.position = position;
-        self.left -= block;
-        self.scanned += block;
-        spans.rows = block;
-        Ok(block)
+        self.left -= done;
+        self.scanned += done;
+        spans.rows = done;
+        Ok(done)
     }
 
     #[cold]
-    fn fault(&self, row: usize, fault: RowFault) -> Error {
-        RemoteError::Row { row: self.scanned + row, fault }.into()
+    fn fault(&self, fault: RowFault) -> Error {
+        RemoteError::Row { row: self.scanned, fault }.into()
     }
 }
 
@@ -246,6 +256,8 @@ fn scan_rows<const LANES: usize>(
 /// Values are not checked against the end of their row one by one. Offsets only grow, so a row
 /// whose last offset is exactly its end has none beyond it; a length that is neither -1 nor
 /// plausible makes the offset overshoot for good.
+///
+/// `spans` is whole columns of `stride`, which is not 0.
 #[inline(always)]
 fn scan_lanes<const LANES: usize>(
     bytes: &[u8],
@@ -267,8 +279,11 @@ fn scan_lanes<const LANES: usize>(
         next += 1 + u32::from_be_bytes([a, b, c, d]) as usize;
         *end = next;
     }
-    for slots in spans.chunks_exact_mut(stride).take(columns) {
-        let slots = slots.get_mut(row..)?.first_chunk_mut::<LANES>()?;
+    // `chunks_exact_mut` would do, but divides once per call.
+    let mut rest = spans;
+    while let Some((column, others)) = rest.split_at_mut_checked(stride) {
+        rest = others;
+        let slots = column.get_mut(row..)?.first_chunk_mut::<LANES>()?;
         for (position, slot) in positions.iter_mut().zip(slots) {
             let header_end = position.wrapping_add(VALUE_HEADER_LEN);
             let &[a, b, c, d] = bytes.get(*position..header_end)? else { return None };

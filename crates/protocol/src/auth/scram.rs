@@ -14,7 +14,7 @@ pub(super) const MECHANISM_PLUS: &str = sasl::SCRAM_SHA_256_PLUS;
 ///
 /// The server names the count before it has proved anything, and the client computes two hashes
 /// for each while nothing else runs on its thread. 100 000 is 24 times PostgreSQL's default and
-/// takes about 0.1 s; it is also where the implementation underneath stops, and where other
+/// takes 0.1 to 0.2 s; it is also where the implementation underneath stops, and where other
 /// drivers do.
 pub const ITERATIONS_MAX: u32 = 100_000;
 

@@ -1,0 +1,248 @@
+//! Where and how to connect: from DSN, arguments, service file and environment to one [`ConnInfo`].
+//!
+//! Nothing here reads a file or the environment. The caller brings look-ups and texts, in three
+//! steps, because what one source says decides which file is the next:
+//!
+//! 1. [`Draft::new`] takes the arguments, the DSN and the environment;
+//! 2. if [`Draft::service`] names a service, the texts of its files go to [`Draft::add_service`];
+//! 3. [`Draft::finish`] checks everything and fills in defaults. If the result has no password,
+//!    [`password_for`] finds one in the text of [`ConnInfo::passfile`], host by host.
+//!
+//! Precedence is libpq's: argument, DSN, service, environment, default. An option that is given
+//! but empty is at its default, whatever weaker sources say.
+//!
+//! A DSN is a URI (`postgresql://user:password@host/database?option=value`) or libpq's pairs
+//! (`host=localhost dbname=test`). Names that are no options are server settings when they hold a
+//! dot or are commonly set by clients, else an error; the rule and the names are in `options`.
+
+mod environment;
+mod error;
+mod keywords;
+mod options;
+mod passfile;
+mod resolve;
+mod service;
+mod uri;
+mod value;
+
+use std::time::Duration;
+
+pub use error::ConnInfoError;
+use options::Layer;
+pub use passfile::password_for;
+pub use value::{
+    AuthMethod, ChannelBinding, Host, HostAddress, Keepalives, LoadBalanceHosts, ProtocolVersion,
+    RequireAuth, Secret, SslMode, SslNegotiation, TargetSessionAttrs, TlsVersion,
+};
+
+/// Everything that is known about how to connect. `Debug` shows no secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnInfo {
+    /// The places to try, in order; never empty.
+    pub hosts: Vec<Host>,
+    /// Whether no host was given and `hosts` are the usual places.
+    pub hosts_are_default: bool,
+    /// The role to log in as.
+    pub user: String,
+    /// Its password; None may still be found in the password file.
+    pub password: Option<Secret>,
+    /// The database; the user's name when none was given.
+    pub database: String,
+    /// The password file, named or default.
+    pub passfile: Option<String>,
+    /// The service whose definition took part.
+    pub service: Option<String>,
+    /// How much TLS is wanted.
+    pub sslmode: SslMode,
+    /// How TLS begins.
+    pub sslnegotiation: SslNegotiation,
+    /// A file of trusted certificates, or `system`.
+    pub sslrootcert: Option<String>,
+    /// A file with the client's certificate.
+    pub sslcert: Option<String>,
+    /// A file with its private key.
+    pub sslkey: Option<String>,
+    /// The password of that key.
+    pub sslpassword: Option<Secret>,
+    /// A file of revoked certificates.
+    pub sslcrl: Option<String>,
+    /// Whether the TLS handshake tells the host's name.
+    pub sslsni: bool,
+    /// The lowest TLS version.
+    pub ssl_min_protocol_version: TlsVersion,
+    /// The highest TLS version; None for the newest there is.
+    pub ssl_max_protocol_version: Option<TlsVersion>,
+    /// Whether authentication is bound to the TLS channel.
+    pub channel_binding: ChannelBinding,
+    /// Which ways of authentication the client takes part in; None for all.
+    pub require_auth: Option<RequireAuth>,
+    /// The kind of server looked for.
+    pub target_session_attrs: TargetSessionAttrs,
+    /// The order in which hosts are tried.
+    pub load_balance_hosts: LoadBalanceHosts,
+    /// How long to try each host; zero for as long as it takes, None when nothing is said.
+    pub connect_timeout: Option<Duration>,
+    /// TCP keepalive.
+    pub keepalives: Keepalives,
+    /// The name that the server shows for the session.
+    pub application_name: Option<String>,
+    /// Command-line options for the server process.
+    pub options: Option<String>,
+    /// `replication` of the startup message.
+    pub replication: Option<String>,
+    /// The lowest version of PostgreSQL's protocol to accept.
+    pub min_protocol_version: Option<ProtocolVersion>,
+    /// The version of PostgreSQL's protocol to ask for.
+    pub max_protocol_version: Option<ProtocolVersion>,
+    /// The service name of Kerberos.
+    pub krbsrvname: String,
+    /// Which library does GSSAPI, where there is a choice.
+    pub gsslib: Option<String>,
+    /// Settings of the session, by name in lower case, sorted.
+    pub server_settings: Vec<(String, String)>,
+}
+
+/// What the operating system knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Local {
+    /// The name of the user who runs this process.
+    pub user: Option<String>,
+    /// The default password file.
+    pub passfile: Option<String>,
+    /// The default service file.
+    pub service_file: Option<String>,
+    /// Directories where a server's Unix socket may be.
+    pub socket_directories: Vec<String>,
+}
+
+impl Local {
+    /// The usual places of Unix.
+    #[must_use]
+    pub fn unix(user: Option<String>, home: Option<&str>) -> Self {
+        let directories = ["/run/postgresql", "/var/run/postgresql", "/tmp", "/private/tmp"];
+        Self {
+            user,
+            passfile: home.map(|home| format!("{home}/.pgpass")),
+            service_file: home.map(|home| format!("{home}/.pg_service.conf")),
+            socket_directories: directories.map(str::to_owned).to_vec(),
+        }
+    }
+
+    /// The usual places of Windows.
+    #[must_use]
+    pub fn windows(user: Option<String>, app_data: Option<&str>) -> Self {
+        Self {
+            user,
+            passfile: app_data.map(|folder| format!("{folder}\\postgresql\\pgpass.conf")),
+            service_file: app_data.map(|folder| format!("{folder}\\postgresql\\.pg_service.conf")),
+            socket_directories: Vec::new(),
+        }
+    }
+}
+
+/// A service whose definition is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceRequest {
+    /// The name of its section.
+    pub name: String,
+    /// The files to look into, in order; those that do not exist are passed over.
+    pub files: Vec<String>,
+}
+
+/// Connection options on their way from several sources to one result.
+pub struct Draft {
+    arguments: Layer,
+    dsn: Layer,
+    service: Layer,
+    environment: Layer,
+    system_service_file: Option<String>,
+}
+
+impl Draft {
+    /// Reads the arguments (by option name; lists of hosts and ports separated by commas), the
+    /// server settings among them, the DSN and the environment.
+    ///
+    /// # Errors
+    ///
+    /// A DSN that cannot be read, and names that are unknown.
+    pub fn new(
+        arguments: &[(String, String)],
+        server_settings: &[(String, String)],
+        dsn: Option<&str>,
+        environment: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConnInfoError> {
+        let mut arguments = Layer::from_pairs(arguments.to_vec())?;
+        arguments.add_server_settings(server_settings)?;
+        Ok(Self {
+            arguments,
+            dsn: Layer::from_pairs(parse_dsn(dsn.unwrap_or_default())?)?,
+            service: Layer::default(),
+            environment: environment::layer(environment)?,
+            system_service_file: environment("PGSYSCONFDIR")
+                .filter(|folder| !folder.is_empty())
+                .map(|folder| format!("{folder}/pg_service.conf")),
+        })
+    }
+
+    /// The service whose definition the options ask for.
+    #[must_use]
+    pub fn service(&self, local: &Local) -> Option<ServiceRequest> {
+        let name = self.option("service")?.to_owned();
+        let own = self.option("servicefile").map(str::to_owned).or(local.service_file.clone());
+        let files = own.into_iter().chain(self.system_service_file.clone()).collect();
+        Some(ServiceRequest { name, files })
+    }
+
+    /// Takes over the service's definition from the files that exist, each as name and text.
+    ///
+    /// # Errors
+    ///
+    /// No file defines the service, or it cannot be used.
+    pub fn add_service(
+        &mut self,
+        request: &ServiceRequest,
+        files: &[(String, String)],
+    ) -> Result<(), ConnInfoError> {
+        for (file, text) in files {
+            if let Some(layer) = service::find(file, text, &request.name)? {
+                self.service = layer;
+                return Ok(());
+            }
+        }
+        let files = files.iter().map(|(file, _)| file.clone()).collect();
+        Err(ConnInfoError::ServiceNotFound { name: request.name.clone(), files })
+    }
+
+    /// Checks all options and fills in what was not given.
+    ///
+    /// # Errors
+    ///
+    /// Values that cannot be used, or contradict each other.
+    pub fn finish(self, local: &Local) -> Result<ConnInfo, ConnInfoError> {
+        resolve::resolve(&self, local)
+    }
+
+    /// The sources, strongest first.
+    fn layers(&self) -> [&Layer; 4] {
+        [&self.arguments, &self.dsn, &self.service, &self.environment]
+    }
+
+    /// The value of an option; None when no source has it, or the strongest one has it empty.
+    fn option(&self, name: &str) -> Option<&str> {
+        let value = self.layers().into_iter().find_map(|layer| layer.option(name))?;
+        (!value.is_empty()).then_some(value)
+    }
+}
+
+fn parse_dsn(dsn: &str) -> Result<Vec<(String, String)>, ConnInfoError> {
+    if let Some(options) = uri::parse(dsn) {
+        return options;
+    }
+    if !dsn.contains('=') && !dsn.trim().is_empty() {
+        return Err(ConnInfoError::NotADsn);
+    }
+    keywords::parse(dsn)
+}
+
+#[cfg(test)]
+mod tests;

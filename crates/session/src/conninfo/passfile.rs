@@ -1,0 +1,123 @@
+//! The password file: lines of `host:port:database:user:password`, of which the first that
+//! matches counts. `*` matches anything; a `:` or `\` inside a field has a backslash ahead.
+
+use super::value::{Host, HostAddress, Secret};
+
+/// The password for one host, if a line of the file's text is for it.
+///
+/// A Unix socket goes by the name `localhost`, or by its directory as written.
+#[must_use]
+pub fn password_for(text: &str, host: &Host, database: &str, user: &str) -> Option<Secret> {
+    let (name, alias) = match &host.address {
+        HostAddress::Tcp(name) => (name.as_str(), name.as_str()),
+        HostAddress::Unix(directory) => ("localhost", directory.as_str()),
+    };
+    let port = host.port.to_string();
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let mut fields = Fields(Some(line));
+        let is_match = fields.next_matches(&[name, alias])
+            && fields.next_matches(&[&port])
+            && fields.next_matches(&[database])
+            && fields.next_matches(&[user]);
+        let password = if is_match { fields.next()? } else { return None };
+        (!password.is_empty()).then(|| Secret::new(unescaped(password)))
+    })
+}
+
+/// The fields of a line that are left, still escaped; None after the last.
+struct Fields<'a>(Option<&'a str>);
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let line = self.0?;
+        let mut is_escaped = false;
+        let end = line.find(|c| {
+            let is_end = c == ':' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        });
+        let (field, rest) = match end.and_then(|end| line.split_at_checked(end)) {
+            Some((field, rest)) => (field, rest.strip_prefix(':')),
+            None => (line, None),
+        };
+        self.0 = rest;
+        Some(field)
+    }
+}
+
+impl Fields<'_> {
+    fn next_matches(&mut self, wanted: &[&str]) -> bool {
+        self.next().is_some_and(|field| {
+            field == "*" || {
+                let field = unescaped(field);
+                wanted.contains(&field.as_str())
+            }
+        })
+    }
+}
+
+fn unescaped(field: &str) -> String {
+    let mut text = String::with_capacity(field.len());
+    let mut chars = field.chars();
+    while let Some(c) = chars.next() {
+        text.push(if c == '\\' { chars.next().unwrap_or(c) } else { c });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(name: &str) -> Host {
+        Host { address: HostAddress::Tcp(name.to_owned()), port: 5432, numeric_address: None }
+    }
+
+    fn unix(directory: &str) -> Host {
+        Host { address: HostAddress::Unix(directory.to_owned()), port: 5432, numeric_address: None }
+    }
+
+    #[track_caller]
+    fn assert_password(text: &str, host: &Host, expected: Option<&str>) {
+        let found = password_for(text, host, "d", "u");
+        assert_eq!(found.as_ref().map(Secret::expose), expected, "{text}");
+    }
+
+    #[test]
+    fn first_match_counts() {
+        let text = "# a comment\n\nother:5432:d:u:no\nh:5432:d:u:yes\n*:*:*:*:late\n";
+        assert_password(text, &tcp("h"), Some("yes"));
+        assert_password(text, &tcp("x"), Some("late"));
+        assert_password("h:5433:d:u:no", &tcp("h"), None);
+        assert_password("h:5432:e:u:no", &tcp("h"), None);
+        assert_password("h:5432:d:v:no", &tcp("h"), None);
+        assert_password("h:*:d:u:yes\r\n", &tcp("h"), Some("yes"));
+    }
+
+    #[test]
+    fn escapes() {
+        assert_password(r"h:5432:d:u:a\:b\\c", &tcp("h"), Some(r"a:b\c"));
+        assert_password(r"\:\:1:5432:d:u:six", &tcp("::1"), Some("six"));
+        assert_password("h:5432:d:u:a:rest is left out", &tcp("h"), Some("a"));
+        assert_password("h:5432:d:u:a\\", &tcp("h"), Some("a\\"));
+        // Only a field that is nothing but a star matches everything.
+        assert_password(r"\*:5432:d:u:no", &tcp("h"), None);
+        assert_password("h*:5432:d:u:no", &tcp("h2"), None);
+    }
+
+    #[test]
+    fn sockets_go_by_localhost_or_their_directory() {
+        assert_password("localhost:5432:d:u:p", &unix("/tmp"), Some("p"));
+        assert_password("/tmp:5432:d:u:p", &unix("/tmp"), Some("p"));
+        assert_password("/var/run:5432:d:u:p", &unix("/tmp"), None);
+    }
+
+    #[test]
+    fn lines_that_say_nothing() {
+        for text in ["", ":", "h:5432:d:u", "h:5432:d:u:", "::::", "\\"] {
+            assert_password(text, &tcp("h"), None);
+        }
+    }
+}

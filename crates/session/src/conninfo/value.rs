@@ -1,0 +1,253 @@
+//! The types that values of connection options have.
+
+use std::fmt;
+
+/// A text that never shows in `Debug`, and so not in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    #[must_use]
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text itself, for the one place that sends it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("***")
+    }
+}
+
+/// Defines an enum of which each variant is written as one word.
+macro_rules! words {
+    (
+        $(#[$doc:meta])* $name:ident, $expected:literal;
+        $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)+ }
+
+        impl $name {
+            /// What a value must be, for error messages.
+            pub(super) const EXPECTED: &'static str = $expected;
+
+            /// The variant for a word, exactly as written.
+            #[must_use]
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+
+            /// The word for the variant.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+        }
+    };
+}
+
+words! {
+    /// Whether to use TLS, and how much of the server's certificate to check; in order of
+    /// strictness.
+    SslMode, "disable, allow, prefer, require, verify-ca or verify-full";
+    /// Never TLS.
+    Disable = "disable",
+    /// TLS only when the server refuses to go on without.
+    Allow = "allow",
+    /// TLS when the server offers it.
+    Prefer = "prefer",
+    /// TLS or nothing.
+    Require = "require",
+    /// The certificate must lead to a trusted root.
+    VerifyCa = "verify-ca",
+    /// It must also be for the host connected to.
+    VerifyFull = "verify-full",
+}
+
+words! {
+    /// How TLS begins.
+    SslNegotiation, "postgres or direct";
+    /// The server is asked first.
+    Postgres = "postgres",
+    /// The handshake begins at once (servers since PostgreSQL 17).
+    Direct = "direct",
+}
+
+words! {
+    /// Whether authentication is bound to the TLS channel.
+    ChannelBinding, "disable, prefer or require";
+    /// Never.
+    Disable = "disable",
+    /// When both sides can.
+    Prefer = "prefer",
+    /// Or there is no connection.
+    Require = "require",
+}
+
+words! {
+    /// The kind of server looked for among the hosts.
+    TargetSessionAttrs, "any, read-write, read-only, primary, standby or prefer-standby";
+    /// Whatever answers.
+    Any = "any",
+    /// Sessions are read-write by default.
+    ReadWrite = "read-write",
+    /// Sessions are read-only by default.
+    ReadOnly = "read-only",
+    /// Not in recovery.
+    Primary = "primary",
+    /// In recovery.
+    Standby = "standby",
+    /// A standby, or anything if there is none.
+    PreferStandby = "prefer-standby",
+}
+
+words! {
+    /// The order in which hosts are tried.
+    LoadBalanceHosts, "disable or random";
+    /// As written.
+    Disable = "disable",
+    /// Shuffled for each connection.
+    Random = "random",
+}
+
+words! {
+    /// A version of TLS.
+    TlsVersion, "TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3";
+    /// 1.0
+    V1_0 = "TLSv1",
+    /// 1.1
+    V1_1 = "TLSv1.1",
+    /// 1.2
+    V1_2 = "TLSv1.2",
+    /// 1.3
+    V1_3 = "TLSv1.3",
+}
+
+words! {
+    /// A version of PostgreSQL's own protocol.
+    ProtocolVersion, "3.0, 3.2 or latest";
+    /// 3.0
+    V3_0 = "3.0",
+    /// 3.2, with longer cancel keys.
+    V3_2 = "3.2",
+    /// The newest that both sides speak.
+    Latest = "latest",
+}
+
+words! {
+    /// A way of authentication.
+    AuthMethod, "a list of different password, md5, gss, sspi, scram-sha-256, oauth or none, \
+        separated by commas, all of them or none with a \"!\" ahead";
+    /// The password itself.
+    Password = "password",
+    /// Its MD5 hash.
+    Md5 = "md5",
+    /// GSSAPI.
+    Gss = "gss",
+    /// SSPI.
+    Sspi = "sspi",
+    /// SCRAM.
+    ScramSha256 = "scram-sha-256",
+    /// A bearer token.
+    Oauth = "oauth",
+    /// The server lets the client in without asking.
+    None = "none",
+}
+
+/// `require_auth`: the ways of authentication that the client takes part in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequireAuth {
+    /// Only these.
+    Only(Vec<AuthMethod>),
+    /// All but these.
+    Except(Vec<AuthMethod>),
+}
+
+impl RequireAuth {
+    /// Reads a list; all of its methods or none have a `!` ahead.
+    #[must_use]
+    pub fn from_list(list: &str) -> Option<Self> {
+        let is_negated = list.trim_start().starts_with('!');
+        let mut methods = Vec::new();
+        for entry in list.split(',').map(str::trim) {
+            let method = match (is_negated, entry.strip_prefix('!')) {
+                (true, Some(word)) => AuthMethod::from_word(word)?,
+                (false, None) => AuthMethod::from_word(entry)?,
+                _ => return None,
+            };
+            if methods.contains(&method) {
+                return None;
+            }
+            methods.push(method);
+        }
+        Some(if is_negated { Self::Except(methods) } else { Self::Only(methods) })
+    }
+
+    /// Whether a method may be used.
+    #[must_use]
+    pub fn allows(&self, method: AuthMethod) -> bool {
+        match self {
+            Self::Only(methods) => methods.contains(&method),
+            Self::Except(methods) => !methods.contains(&method),
+        }
+    }
+}
+
+/// Where a host is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostAddress {
+    /// A name or an IP address.
+    Tcp(String),
+    /// The directory of a Unix socket, or the socket itself; `@` ahead stands for the abstract
+    /// namespace.
+    Unix(String),
+}
+
+/// One place to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Where it is.
+    pub address: HostAddress,
+    /// Its port; part of the socket's name for Unix sockets.
+    pub port: u16,
+    /// `hostaddr`: the IP address to connect to, while `address` is the name to verify.
+    pub numeric_address: Option<String>,
+}
+
+impl Host {
+    /// The Unix socket to connect to; None for TCP.
+    #[must_use]
+    pub fn socket_path(&self) -> Option<String> {
+        match &self.address {
+            HostAddress::Tcp(_) => None,
+            HostAddress::Unix(path) if path.contains("/.s.PGSQL.") => Some(path.clone()),
+            HostAddress::Unix(directory) => {
+                Some(format!("{}/.s.PGSQL.{}", directory.trim_end_matches('/'), self.port))
+            }
+        }
+    }
+}
+
+/// TCP keepalive and the like; None leaves it to the operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keepalives {
+    /// Whether to send keepalives at all.
+    pub enabled: bool,
+    /// Seconds of silence before the first.
+    pub idle_s: Option<u32>,
+    /// Seconds between them.
+    pub interval_s: Option<u32>,
+    /// How many may stay unanswered.
+    pub count: Option<u32>,
+    /// Milliseconds that sent data may stay unacknowledged.
+    pub user_timeout_ms: Option<u32>,
+}

@@ -1,10 +1,15 @@
 //! One Arrow record batch and how it is handed to other libraries.
 
+mod decimals;
+mod requested;
+
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
+use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, StructArray};
+use arrow_schema::Schema;
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use colonnade_columnar::{StringLayout, export, type_name};
 use colonnade_protocol::backend::Field as WireField;
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -111,13 +116,47 @@ impl Batch {
         Ok(Self { batch: self.batch.slice(offset, length), fields: Arc::clone(&self.fields) })
     }
 
-    /// A PyCapsule with an Arrow C stream of this one batch.
+    /// The batch with decimals of 256 bits as decimals of 38 digits where every value of the
+    /// column has that few, else as text; and the positions of the columns that became text.
+    fn narrow_decimals(&self) -> PyResult<(Self, Vec<usize>)> {
+        let (batch, as_text) = decimals::narrowed(&self.batch).map_err(export_error)?;
+        Ok((Self { batch, fields: Arc::clone(&self.fields) }, as_text))
+    }
+
+    /// The batch with the columns of one extension type as plain ones of its storage type.
+    fn without_extension(&self, name: &str) -> PyResult<Self> {
+        let fields = self.batch.schema_ref().fields().iter().map(|field| {
+            if field.extension_type_name() != Some(name) {
+                return Arc::clone(field);
+            }
+            let mut metadata = field.metadata().clone();
+            metadata.remove(EXTENSION_TYPE_NAME_KEY);
+            metadata.remove(EXTENSION_TYPE_METADATA_KEY);
+            Arc::new(field.as_ref().clone().with_metadata(metadata))
+        });
+        let metadata = self.batch.schema_ref().metadata().clone();
+        let schema = Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata));
+        let columns = self.batch.columns().to_vec();
+        let rows = RecordBatchOptions::new().with_row_count(Some(self.batch.num_rows()));
+        let batch =
+            RecordBatch::try_new_with_options(schema, columns, &rows).map_err(export_error)?;
+        Ok(Self { batch, fields: Arc::clone(&self.fields) })
+    }
+
+    /// A PyCapsule with an Arrow C stream of this one batch. Of a requested schema the layouts of
+    /// text are followed, column by column; `strings` is for the others.
+    #[pyo3(signature = (strings, requested_schema=None))]
     fn export_stream<'py>(
         &self,
         py: Python<'py>,
         strings: &str,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let batch = self.with_layout(strings)?;
+        let mut batch = self.with_layout(strings)?;
+        if let Some(capsule) = requested_schema {
+            let wanted = requested::schema_of(capsule)?;
+            batch = requested::with_requested_strings(batch, &wanted).map_err(export_error)?;
+        }
         let schema = batch.schema();
         let reader = RecordBatchIterator::new([Ok(batch)], schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));

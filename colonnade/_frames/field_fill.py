@@ -1,0 +1,276 @@
+"""How a column gets into a field of a structured array: one function per pair of kinds.
+
+Each one makes all values of the field at once and refuses, by column and row, a value that the
+field cannot hold as it is. What the caller asks for by name may round (numeric or float8 to a
+float); nothing wraps around, is cut off, or loses its NULL.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade._frames.kinds import Kind
+from colonnade._frames.numpy import dates, null_mask, objects, stored_values
+from colonnade._frames.values import python_values
+from colonnade.errors import DecodeError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from colonnade._core import Batch
+
+    Fill = Callable[["Target"], Any]
+
+
+class Target:
+    """One field to fill, and the column that it is filled from."""
+
+    def __init__(
+        self, batch: Batch, index: int, name: str, dtype: np.dtype[Any], fill: Fill
+    ) -> None:
+        self.batch = batch
+        self.index = index
+        self.name = name
+        self.dtype = dtype
+        self._fill = fill
+        self._replacement: Any = None
+        if dtype.kind in "mM" and _unit(dtype) == "generic":
+            raise SchemaError(f'the field "{name}" needs a unit, as in {dtype.kind}8[us]')
+
+    def replace_null_by(self, value: Any) -> None:
+        """Store this where the column is NULL; refused if the field cannot hold it as it is."""
+        import numpy as np
+
+        holder = np.zeros(1, dtype=self.dtype)
+        try:
+            holder[0] = value
+            is_held = holder[0] == value or (value != value and holder[0] != holder[0])  # noqa: PLR0124
+        except (TypeError, ValueError, OverflowError):
+            is_held = False
+        if self.dtype.kind != "O" and not is_held:
+            raise SchemaError(f'null={{"{self.name}": {value!r}}} does not fit into {self.dtype}')
+        self._replacement = holder[0] if self.dtype.kind != "O" else value
+
+    def fill(self, array: NDArray[np.void]) -> None:
+        """Put the column into its field of every row."""
+        nulls = null_mask(self.batch, self.index)
+        if nulls is not None and self._replacement is None and self.dtype.kind not in "fmMO":
+            raise self.refused(
+                int(nulls.argmax()),
+                f"NULL has no form in {self.dtype}: give null={{...}} a value for it, "
+                "or the field a dtype that has one (object, a float, datetime64, timedelta64)",
+            )
+        field = array[self.name]
+        field[...] = self._fill(self)
+        if nulls is not None and self.dtype.kind != "O":
+            missing = {"f": "nan", "m": "NaT", "M": "NaT"}.get(self.dtype.kind)
+            field[nulls] = missing if self._replacement is None else self._replacement
+        elif nulls is not None:
+            field[nulls] = self._replacement
+
+    def refuse_first(self, bad: NDArray[np.bool_], values: Any) -> None:
+        """Refuse the first row that is marked, if one is; a NULL is never at fault."""
+        nulls = null_mask(self.batch, self.index)
+        if nulls is not None:
+            bad = bad & ~nulls
+        if bad.any():
+            row = int(bad.argmax())
+            raise self.refused(row, f"{values[row]} does not fit into {self.dtype}")
+
+    def refused(self, row: int, reason: str) -> DecodeError:
+        """The error of a value."""
+        field = self.batch.fields[self.index]
+        return DecodeError(field.name, field.type_name, row, reason)
+
+
+def _unit(dtype: np.dtype[Any]) -> str:
+    import numpy as np
+
+    return np.datetime_data(dtype)[0]
+
+
+def _objects(target: Target) -> Any:
+    return objects(target.batch, target.index)
+
+
+def _as_stored(target: Target) -> Any:
+    return stored_values(target.batch, target.index)
+
+
+def _int_to_int(target: Target) -> Any:
+    import numpy as np
+
+    values = _as_stored(target)
+    limits, stored = np.iinfo(target.dtype), np.iinfo(values.dtype)
+    bad = np.zeros(len(values), dtype=np.bool_)
+    # Only a limit within the stored type's own range can be passed, or be compared with.
+    if limits.min > stored.min:
+        bad |= values < limits.min
+    if limits.max < stored.max:
+        bad |= values > limits.max
+    target.refuse_first(bad, values)
+    return values
+
+
+def _int_to_float(target: Target) -> Any:
+    import numpy as np
+
+    values = _as_stored(target)
+    exact = 2 ** (np.finfo(target.dtype).nmant + 1)
+    if exact > np.iinfo(values.dtype).max:
+        return values
+    beyond = values > exact
+    if values.dtype.kind == "i":
+        beyond |= values < -exact
+    rounded = np.zeros(len(values), dtype=np.bool_)
+    for row in np.flatnonzero(beyond):
+        as_float = float(target.dtype.type(values[row]))
+        rounded[row] = not np.isfinite(as_float) or int(as_float) != int(values[row])
+    target.refuse_first(rounded, values)
+    return values
+
+
+def _float_to_float(target: Target) -> Any:
+    import numpy as np
+
+    values = _as_stored(target)
+    with np.errstate(over="ignore"):
+        converted = values.astype(target.dtype)
+    target.refuse_first(np.isinf(converted) & ~np.isinf(values), values)
+    return converted
+
+
+def _decimal_to_float(target: Target) -> Any:
+    import numpy as np
+
+    values = python_values(target.batch, target.index)
+    with np.errstate(over="ignore"):
+        doubles = np.array([0.0 if value is None else float(value) for value in values], "f8")
+        converted = doubles.astype(target.dtype)
+    # A finite decimal, as all of them are in a column, must not become infinite.
+    target.refuse_first(np.isinf(converted), values)
+    return converted
+
+
+def _decimal_to_int(target: Target) -> Any:
+    import numpy as np
+
+    limits = np.iinfo(target.dtype)
+    integers = []
+    for row, value in enumerate(python_values(target.batch, target.index)):
+        integer = 0 if value is None else int(value)
+        if value is not None and (integer != value or not limits.min <= integer <= limits.max):
+            raise target.refused(row, f"{value} does not fit into {target.dtype}")
+        integers.append(integer)
+    return np.array(integers, dtype=target.dtype)
+
+
+def _dates(target: Target) -> Any:
+    return _moments(target, dates(target.batch, target.index, "D"))
+
+
+def _times(target: Target) -> Any:
+    return _moments(target, _as_stored(target))
+
+
+def _moments(target: Target, values: NDArray[Any]) -> Any:
+    """In another unit, which must be fine enough for each value and reach as far."""
+    import numpy as np
+
+    try:
+        converted = values.astype(target.dtype)
+        bad = (converted.astype(values.dtype) != values) & ~np.isnat(values)
+    except OverflowError as error:
+        raise DecodeError(
+            target.name, target.batch.fields[target.index].type_name, _overflowing(target, values),
+            f"reaches past {target.dtype}",
+        ) from error
+    target.refuse_first(bad, values)
+    return converted
+
+
+def _overflowing(target: Target, values: NDArray[Any]) -> int:
+    for row, value in enumerate(values):
+        try:
+            value.astype(target.dtype)
+        except OverflowError:
+            return row
+    return 0
+
+
+def _text(target: Target) -> Any:
+    width = target.dtype.itemsize // 4
+    return _fixed_width(target, python_values(target.batch, target.index), "", "characters", width)
+
+
+def _text_bytes(target: Target) -> Any:
+    values = python_values(target.batch, target.index)
+    encoded = [None if value is None else value.encode() for value in values]
+    return _fixed_width(target, encoded, b"", "bytes in UTF-8", target.dtype.itemsize)
+
+
+def _bytes(target: Target) -> Any:
+    values = python_values(target.batch, target.index)
+    for row, value in enumerate(values):
+        if value is not None and value.endswith(b"\0"):
+            raise target.refused(
+                row, "NumPy's S drops zero bytes at the end, and the value has some: use object or V"
+            )
+    return _fixed_width(target, values, b"", "bytes", target.dtype.itemsize)
+
+
+def _fixed_width(target: Target, values: list[Any], empty: Any, unit: str, width: int) -> Any:
+    import numpy as np
+
+    filled = [empty if value is None else value for value in values]
+    if filled and max(map(len, filled)) > width:
+        row = next(row for row, value in enumerate(filled) if len(value) > width)
+        raise target.refused(row, f"{len(filled[row])} {unit} do not fit into {target.dtype}")
+    return np.array(filled, dtype=target.dtype) if width else filled
+
+
+def _raw_bytes(target: Target) -> Any:
+    import numpy as np
+
+    width = target.dtype.itemsize
+    values = python_values(target.batch, target.index)
+    for row, value in enumerate(values):
+        if value is not None and len(value) != width:
+            raise target.refused(row, f"{len(value)} bytes are not exactly {width}")
+    zeros = bytes(width)
+    joined = b"".join(zeros if value is None else value for value in values)
+    return np.frombuffer(joined, dtype=target.dtype) if width else np.zeros(len(values), "V")
+
+
+def _uuid_bytes(target: Target) -> Any:
+    if target.dtype.itemsize != 16:  # noqa: PLR2004
+        raise SchemaError(f'column "{target.name}" (uuid) has 16 bytes, not those of {target.dtype}')
+    return _as_stored(target)
+
+
+def _uuid_text(target: Target) -> Any:
+    values = python_values(target.batch, target.index)
+    texts = [None if value is None else str(value) for value in values]
+    if target.dtype.kind == "S":
+        encoded = [None if text is None else text.encode() for text in texts]
+        return _fixed_width(target, encoded, b"", "bytes", target.dtype.itemsize)
+    return _fixed_width(target, texts, "", "characters", target.dtype.itemsize // 4)
+
+
+# Kind of the column -> kind of the field's dtype -> how.
+FILLS: dict[Kind, dict[str, Fill]] = {
+    Kind.BOOL: {"b": _as_stored, "i": _as_stored, "u": _as_stored, "O": _objects},
+    Kind.INT: {"i": _int_to_int, "u": _int_to_int, "f": _int_to_float, "O": _objects},
+    Kind.FLOAT: {"f": _float_to_float, "O": _objects},
+    Kind.DECIMAL: {"i": _decimal_to_int, "u": _decimal_to_int, "f": _decimal_to_float, "O": _objects},
+    Kind.DATE: {"M": _dates, "O": _objects},
+    Kind.TIMESTAMP: {"M": _times, "O": _objects},
+    Kind.TIME: {"m": _times, "O": _objects},
+    Kind.TEXT: {"U": _text, "S": _text_bytes, "O": _objects},
+    Kind.BINARY: {"S": _bytes, "V": _raw_bytes, "O": _objects},
+    Kind.UUID: {"V": _uuid_bytes, "U": _uuid_text, "S": _uuid_text, "O": _objects},
+    Kind.OTHER: {"O": _objects},
+}

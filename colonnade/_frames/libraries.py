@@ -1,0 +1,23 @@
+"""Libraries that are optional: imported where they are used, missed with advice."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def needed_by(user: str, library: str) -> Iterator[None]:
+    """Around an import: a failure says who needs the library and how to get it.
+
+    The library's name is the name of the extra that installs it.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f'{user} needs {library}: pip install "colonnade[{library}]"', name=library
+        ) from error

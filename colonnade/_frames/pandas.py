@@ -1,0 +1,118 @@
+"""Columns as a pandas frame: one block per column, over the columns' memory where it can be."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from colonnade._frames.arrow import arrow_table
+from colonnade._frames.kinds import Kind, column_type
+from colonnade._frames.libraries import needed_by
+from colonnade._frames.numpy import dates, null_mask, objects, stored_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from colonnade._core import Batch
+
+Dtypes = Literal["numpy", "nullable", "arrow"]
+_USER = "Columns.to_pandas()"
+
+
+def pandas_frame(batch: Batch, dtypes: Dtypes) -> pd.DataFrame:
+    """The batch as a frame with columns of the dtypes of one family."""
+    if dtypes not in {"numpy", "nullable", "arrow"}:
+        raise ValueError(f'dtypes must be "numpy", "nullable" or "arrow", not {dtypes!r}')
+    with needed_by(_USER, "pandas"):
+        import pandas as pd
+    source = _Source(batch)
+    column = source.arrow_column if dtypes == "arrow" else source.column
+    # By position, because names may repeat; `copy=False` keeps each column where it is.
+    columns = {index: column(index, dtypes) for index in range(batch.num_columns)}
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(batch.num_rows), copy=False)
+    frame.columns = pd.Index([field.name for field in batch.fields])
+    return frame
+
+
+class _Source:
+    """A batch, and what is made of it once for several columns."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+
+    @cached_property
+    def table(self) -> pa.Table:
+        # pandas keeps its strings in this layout.
+        return arrow_table(self._batch, "large", f'{_USER} with dtypes="arrow"')
+
+    @cached_property
+    def has_pyarrow(self) -> bool:
+        try:
+            import pyarrow as pa
+        except ImportError:
+            return False
+        return bool(pa)
+
+    def arrow_column(self, index: int, dtypes: Dtypes) -> Any:
+        """The column in its Arrow type."""
+        del dtypes
+        import pandas as pd
+
+        column = self.table.column(index)
+        if column_type(self._batch.fields[index].arrow_type).kind is Kind.UUID:
+            return objects(self._batch, index)
+        storage = getattr(column.type, "storage_type", None)
+        # pandas treats extension types as opaque; json is of use as the text that it is.
+        plain = column if storage is None else column.cast(storage)
+        return pd.arrays.ArrowExtensionArray(plain)
+
+    def column(self, index: int, dtypes: Dtypes) -> Any:
+        """The column in NumPy's types, or in pandas' own where NumPy's have no NULL."""
+        import pandas as pd
+
+        batch = self._batch
+        kind, _, is_zoned = column_type(batch.fields[index].arrow_type)
+        if kind in {Kind.BOOL, Kind.INT, Kind.FLOAT}:
+            return self._number(index, kind, dtypes)
+        if kind is Kind.TIMESTAMP and is_zoned:
+            instants = stored_values(batch, index).view("i8")
+            # Only from integers is this dtype made without a copy.
+            return pd.array(instants, dtype="datetime64[us, UTC]", copy=False)
+        if kind in {Kind.TIME, Kind.TIMESTAMP}:
+            return stored_values(batch, index)
+        if kind is Kind.DATE:
+            return dates(batch, index, "s")
+        if kind is Kind.TEXT:
+            return self._text(index, dtypes)
+        if kind is Kind.DECIMAL and self.has_pyarrow:
+            return pd.arrays.ArrowExtensionArray(self.table.column(index))
+        return objects(batch, index)
+
+    def _number(self, index: int, kind: Kind, dtypes: Dtypes) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        values = stored_values(self._batch, index)
+        mask = null_mask(self._batch, index)
+        if dtypes == "numpy" and (mask is None or kind is Kind.FLOAT):
+            return values
+        if mask is None:
+            mask = np.zeros(len(values), dtype=np.bool_)
+        masked = {
+            Kind.BOOL: pd.arrays.BooleanArray,
+            Kind.INT: pd.arrays.IntegerArray,
+            Kind.FLOAT: pd.arrays.FloatingArray,
+        }
+        return masked[kind](values, mask)
+
+    def _text(self, index: int, dtypes: Dtypes) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        missing = pd.NA if dtypes == "nullable" else np.nan
+        storage = "pyarrow" if self.has_pyarrow else "python"
+        values = self.table.column(index) if self.has_pyarrow else objects(self._batch, index)
+        if self.has_pyarrow and (text := getattr(values.type, "storage_type", None)) is not None:
+            values = values.cast(text)
+        return pd.array(values, dtype=pd.StringDtype(storage, na_value=missing))

@@ -1,0 +1,97 @@
+"""Columns as a structured array of NumPy: row after row in memory, each value checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade._frames.field_fill import FILLS, Target
+from colonnade._frames.kinds import Kind, column_type, require_unique_names
+from colonnade._frames.libraries import needed_by
+from colonnade.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from colonnade._core import Batch
+
+_USER = "Columns.to_structured()"
+# What a field is when nothing is said; objects where NumPy's fixed width would lose something.
+_NATURAL = {Kind.DATE: "M8[D]", Kind.UUID: "O"}
+
+
+def structured_array(
+    batch: Batch, dtype: Any, null: Mapping[str, Any] | None
+) -> NDArray[np.void]:
+    """The batch as one structured array; the fields of `dtype` name the columns they take."""
+    with needed_by(_USER, "numpy"):
+        import numpy as np
+    require_unique_names(batch, _USER)
+    row = np.dtype(_natural_fields(batch)) if dtype is None else np.dtype(dtype)
+    if row.names is None:
+        raise SchemaError(
+            f"{_USER} needs a structured dtype, not {row}",
+            hint='Name the columns: np.dtype([("price", "f8"), ("name", "U20")]).',
+        )
+    positions = {field.name: index for index, field in enumerate(batch.fields)}
+    replacements = dict(null or {})
+    _refuse_unknown("dtype", row.names, positions)
+    _refuse_unknown("null", replacements, {name: 0 for name in row.names})
+    targets = [
+        _target(batch, positions[name], row[name], replacements, name) for name in row.names
+    ]
+    # Zeroed: the padding of an aligned dtype shows nothing of what was in memory before.
+    array = np.zeros(batch.num_rows, dtype=row)
+    for target in targets:
+        target.fill(array)
+    return array
+
+
+def _natural_fields(batch: Batch) -> list[tuple[str, str]]:
+    fields = []
+    for field in batch.fields:
+        kind, values, _ = column_type(field.arrow_type)
+        fields.append((field.name, _NATURAL.get(kind, values or "O")))
+    return fields
+
+
+def _refuse_unknown(argument: str, names: Any, known: Mapping[str, int]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SchemaError(
+            f'{argument} has "{unknown[0]}", which is no column here',
+            hint="There are " + ", ".join(f'"{name}"' for name in known) + ".",
+        )
+
+
+def _target(
+    batch: Batch, index: int, dtype: np.dtype[Any], replacements: dict[str, Any], name: str
+) -> Target:
+    field = batch.fields[index]
+    kind = column_type(field.arrow_type).kind
+    fills = FILLS[kind]
+    if dtype.kind not in fills or dtype.subdtype is not None:
+        possible = ", ".join(_DTYPE_WORDS[letter] for letter in fills)
+        raise SchemaError(
+            f'column "{name}" ({field.type_name}) cannot become {dtype}', hint=f"Possible: {possible}."
+        )
+    target = Target(batch, index, name, dtype, fills[dtype.kind])
+    if name in replacements:
+        target.replace_null_by(replacements[name])
+    return target
+
+
+_DTYPE_WORDS = {
+    "b": "bool",
+    "i": "signed integers",
+    "u": "unsigned integers",
+    "f": "floats",
+    "M": "datetime64 with a unit",
+    "m": "timedelta64 with a unit",
+    "U": "U (text of a fixed width)",
+    "S": "S (bytes of a fixed width)",
+    "V": "V (raw bytes of exactly that width)",
+    "O": "object",
+}

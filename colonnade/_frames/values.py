@@ -1,0 +1,43 @@
+"""Columns as Python objects, one list per column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade.errors import DecodeError
+
+if TYPE_CHECKING:
+    from colonnade._core import Batch
+
+
+def python_values(batch: Batch, index: int) -> list[Any]:
+    """The column's values as rows give them, None for NULL.
+
+    A value that Python's type has no place for, as a date before Christ, is a `DecodeError` that
+    names column and row.
+    """
+    try:
+        return batch.column(index).to_pylist()
+    except OverflowError:
+        raise _refused_value(batch, index) from None
+
+
+def _refused_value(batch: Batch, index: int) -> DecodeError:
+    row, count = 0, batch.num_rows
+    while count > 1:
+        half = count // 2
+        if _refusal(batch.slice(row, half), index) is None:
+            row, count = row + half, count - half
+        else:
+            count = half
+    reason = _refusal(batch.slice(row, count), index) or "has no Python value"
+    field = batch.fields[index]
+    return DecodeError(field.name, field.type_name, row, reason)
+
+
+def _refusal(batch: Batch, index: int) -> str | None:
+    try:
+        batch.column(index).to_pylist()
+    except OverflowError as error:
+        return str(error)
+    return None

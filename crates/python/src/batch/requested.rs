@@ -1,0 +1,49 @@
+//! What a consumer's `requested_schema` asks for, as far as it costs no copy of values.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, DataType, Schema};
+use colonnade_columnar::{StringLayout, export};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods};
+
+/// Reads the schema out of an "arrow_schema" capsule, which keeps it.
+pub(super) fn schema_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
+    let pointer = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
+    // SAFETY: a capsule of this name holds an ArrowSchema by the interface's definition, its
+    // name was just checked, and the capsule outlives this borrow.
+    let schema = unsafe { pointer.as_ref() };
+    Schema::try_from(schema).map_err(super::export_error)
+}
+
+/// The batch with each text column in the layout that `wanted` has at its place. A schema of
+/// another number of columns says nothing, and another type than text is not followed: a producer
+/// may hand over what it has.
+pub(super) fn with_requested_strings(
+    batch: RecordBatch,
+    wanted: &Schema,
+) -> Result<RecordBatch, ArrowError> {
+    if batch.num_columns() == 0 || wanted.fields().len() != batch.num_columns() {
+        return Ok(batch);
+    }
+    let mut fields = batch.schema_ref().fields().to_vec();
+    let mut columns = batch.columns().to_vec();
+    let places = fields.iter_mut().zip(&mut columns).zip(wanted.fields()).enumerate();
+    for (index, ((field, column), wanted)) in places {
+        let layout = match wanted.data_type() {
+            DataType::Utf8View => StringLayout::View,
+            DataType::LargeUtf8 => StringLayout::Large,
+            _ => continue,
+        };
+        let alone = export::with_string_layout(&batch.project(&[index])?, layout);
+        if let ([converted], [described]) = (alone.columns(), alone.schema_ref().fields().as_ref())
+        {
+            *column = Arc::clone(converted);
+            *field = Arc::clone(described);
+        }
+    }
+    let metadata = batch.schema_ref().metadata().clone();
+    RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, metadata)), columns)
+}

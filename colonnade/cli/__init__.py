@@ -11,6 +11,7 @@ import sys
 __all__ = ["main"]
 
 _NEEDED = ("click", "rich")
+_INTERRUPTED = 130
 
 
 def main() -> int:
@@ -23,6 +24,10 @@ def main() -> int:
             file=sys.stderr,
         )
         return 1
-    from colonnade.cli.app import run
+    try:
+        from colonnade.cli.app import run
 
-    return run()
+        return run()
+    except KeyboardInterrupt:
+        # Only before the command itself has begun, while its libraries are loaded.
+        return _INTERRUPTED

@@ -36,6 +36,7 @@ def run() -> int:
         error.show()
         return error.exit_code
     except click.Abort as abort:
+        click.echo("colonnade: interrupted, nothing is left behind", err=True)
         terminated = isinstance(abort.__cause__, TerminatedError)
         return SIGNAL_STATUS + (signal.SIGTERM if terminated else signal.SIGINT)
     return status if isinstance(status, int) else 0

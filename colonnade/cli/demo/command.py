@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from colonnade import embedded
+from colonnade import embedded, errors
 from colonnade.cli.demo import data, flights
 from colonnade.cli.demo.server import demo_server
 from colonnade.cli.measure import machine, peers
@@ -132,6 +132,8 @@ def demo(
             report = _demonstrate(server, plan, terminal)
     except embedded.EmbeddedServerError as error:
         raise click.ClickException(f"{error}\n\n{INSTALL}") from error
+    except (OSError, errors.PostgresError, errors.InterfaceError) as error:
+        raise click.ClickException(f"{type(error).__name__}: {error}") from error
     written = report.write_pictures(output, PANELS)
     if json_path is not None:
         written.append(report.write_json(json_path))

@@ -25,9 +25,9 @@ def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:
     table.add_column("wall ms\n(min)", justify="right")
     table.add_column("CPU ms\n(min)", justify="right")
     if yardstick is not None:
-        table.caption = f"×: multiple of {yardstick.peer.title}"
-        table.add_column("wall\n×", justify="right")
-        table.add_column("CPU\n×", justify="right")
+        table.caption = f"ratio: to {yardstick.peer.title}, medians"
+        table.add_column("wall\nratio", justify="right")
+        table.add_column("CPU\nratio", justify="right")
     table.add_column("memory\nMB", justify="right")
     table.add_column("memory ÷\nresult", justify="right")
     table.add_column("loop hold\nms", justify="right")

@@ -1,0 +1,140 @@
+"""The instruments see what they are pointed at."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from colonnade.cli.measure import machine, peers
+from colonnade.cli.measure.files import whole_file
+from colonnade.cli.measure.measurement import Measurement
+from colonnade.cli.measure.memory import PeakMemory
+from colonnade.cli.measure.runner import run_peer
+from colonnade.cli.measure.ticker import Ticker
+
+MEBIBYTE = 1024 * 1024
+ASYNC_NAMES = ("asyncpg-rows", "psycopg-rows", "adbc-arrow", "colonnade-columns", "colonnade-rows")
+ROWS_SQL = "SELECT i, i::text AS t FROM generate_series(1, 1000) AS s(i)"
+
+
+async def test_the_ticker_sees_a_hold_that_sleeps() -> None:
+    async with Ticker() as ticker:
+        time.sleep(0.08)  # noqa: ASYNC251 - the hold under test
+    assert ticker.gap_s > 0.06
+    assert ticker.burst_s < ticker.gap_s
+
+
+async def test_the_ticker_sees_a_hold_that_works() -> None:
+    async with Ticker() as ticker:
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end:
+            pass
+    assert ticker.burst_s >= 0.05
+    assert ticker.gap_s >= 0.04
+
+
+async def test_the_ticker_sees_little_of_a_loop_that_is_free() -> None:
+    async with Ticker() as ticker:
+        await asyncio.sleep(0.05)
+    assert ticker.burst_s < 0.04
+
+
+def test_a_peak_is_remembered_after_it_is_gone() -> None:
+    memory = PeakMemory()
+    block = bytearray(64 * MEBIBYTE)
+    block[::4096] = b"x" * len(block[::4096])
+    del block
+    assert 60 * MEBIBYTE < memory.growth_bytes() < 80 * MEBIBYTE
+
+
+def test_an_earlier_peak_does_not_count() -> None:
+    block = bytearray(b"x" * 64 * MEBIBYTE)
+    del block
+    assert PeakMemory().growth_bytes() < 8 * MEBIBYTE
+
+
+def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file"
+    with suppress(KeyboardInterrupt), whole_file(path) as unfinished:
+        unfinished.write_text("half")
+        raise KeyboardInterrupt
+    assert list(path.parent.iterdir()) == []
+    with whole_file(path) as unfinished:
+        unfinished.write_text("whole")
+    assert path.read_text() == "whole"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_peers_are_those_of_the_directory() -> None:
+    found = {peer.name: peer for peer in peers.discover()}
+    directory = Path(peers.__file__).parent
+    files = {path.stem.replace("_", "-") for path in directory.glob("[a-z]*.py")}
+    assert set(found) == files
+    assert found["colonnade-columns"].unavailable is None
+    assert all(peer.unavailable or peer.versions() for peer in found.values())
+
+
+def test_an_unknown_peer_is_named() -> None:
+    with pytest.raises(ValueError, match=r"'nobody'.*asyncpg-rows"):
+        peers.choose(peers.discover(), ["nobody"])
+
+
+def test_a_peer_without_its_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import util
+
+    find = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "asyncpg" else find(name))
+    (peer,) = (peer for peer in peers.discover() if peer.name == "asyncpg-rows")
+    assert peer.unavailable == "not installed: asyncpg"
+
+
+@pytest.mark.parametrize(
+    "name", [*ASYNC_NAMES, "colonnade-columns-uvloop", "colonnade-columns-sync"]
+)
+def test_a_peer_in_a_process_of_its_own(name: str, dsn: str) -> None:
+    (peer,) = peers.choose(peers.discover(), [name])
+    assert peer.unavailable is None
+    outcome = run_peer(peer, dsn=dsn, sql=ROWS_SQL, hold=True, timeout_s=60)
+    assert isinstance(outcome, Measurement), outcome
+    assert outcome.rows == 1000
+    assert 0 < outcome.wall_s < 60
+    assert 0 < outcome.cpu_s < 60
+    assert outcome.peak_memory_bytes is not None
+    assert outcome.peak_memory_bytes < 200 * MEBIBYTE
+    assert (outcome.result_bytes is None) == (peer.kind == "rows")
+    blocking = name == "colonnade-columns-sync"
+    assert (outcome.loop_gap_s is None) == blocking
+    assert (outcome.idle_gap_s is None) == blocking
+
+
+def test_a_password_is_in_no_argument_list_and_an_error_is_an_answer() -> None:
+    job = {
+        "module": "colonnade.cli.measure.peers.asyncpg_rows",
+        "dsn": "postgresql://nobody:secret@127.0.0.1:1/none",
+        "sql": "SELECT 1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "colonnade.cli.measure.child"],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "ConnectionRefusedError" in json.loads(done.stdout)["error"]
+    assert "secret" not in done.stdout + done.stderr
+
+
+def test_the_machine_is_described_and_not_named() -> None:
+    described = machine.describe()
+    assert described["cores"] >= 1
+    assert described["cpu"]
+    assert len(machine.load()) == 3

@@ -8,7 +8,7 @@ mod batch;
 mod buffer;
 mod calendar;
 mod column;
-
+mod conninfo;
 mod errors;
 mod parameters;
 mod record;
@@ -29,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<buffer::ReceiveWindow>()?;
     module.add_class::<column::Column>()?;
 
+    module.add_class::<conninfo::ConnInfo>()?;
     module.add_class::<record::Record>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;

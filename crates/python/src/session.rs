@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use colonnade_columnar::{BatchBuilder, DecodeOptions};
-use colonnade_protocol::auth::{AuthPolicy, Authenticator, ChannelBinding};
+use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::{Field, TransactionStatus};
-use colonnade_protocol::{LocalError, frontend};
+use colonnade_protocol::frontend;
 use colonnade_session::{Announcement, ColumnSink, Event, Session as CoreSession, Startup};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::batch::Batch;
 use crate::buffer::ReceiveWindow;
+use crate::conninfo::ConnInfo;
 use crate::rows::RecordSink;
 use crate::sink::RowSink;
 use crate::statement::Statement;
@@ -215,29 +216,25 @@ impl Session {
         Ok(request.map(|request| PyBytes::new(py, &request)))
     }
 
-    /// Opens the talk. `tls_server_end_point` is the channel-binding data of a TLS connection,
-    /// None without TLS; `channel_binding` is "disable", "prefer" or "require".
-    #[pyo3(signature = (parameters, user, password, *, tls, tls_server_end_point, channel_binding, require_auth))]
-    #[allow(clippy::too_many_arguments)] // keyword arguments of one call, named where it is made
+    /// Opens the talk as `info` says. `tls_server_end_point` is the channel-binding data of a TLS
+    /// connection; None without TLS, and where its certificate gives none.
+    #[pyo3(signature = (info, password, *, tls, tls_server_end_point))]
     fn startup(
         &self,
         py: Python<'_>,
-        parameters: Vec<(String, String)>,
-        user: &str,
+        info: &ConnInfo,
         password: Option<&str>,
         tls: bool,
         tls_server_end_point: Option<Vec<u8>>,
-        channel_binding: &str,
-        require_auth: Option<&str>,
     ) -> PyResult<()> {
         let binding = match (tls, tls_server_end_point) {
             (_, Some(data)) => ChannelBinding::TlsServerEndPoint(data),
             (true, None) => ChannelBinding::Unsupported,
             (false, None) => ChannelBinding::NotUsed,
         };
-        let policy = auth_policy(require_auth, channel_binding)
-            .map_err(|error| errors::of_session(py, error.into()))?;
+        let (user, policy) = (&info.info().user, info.info().auth);
         let authenticator = Authenticator::new(user, password, binding, policy);
+        let parameters = info.startup_parameters();
         self.begin(py, |core| core.startup(Startup { parameters, authenticator }))
     }
 
@@ -349,16 +346,6 @@ impl Session {
             Ok(_) => "<Session in an exchange>".to_owned(),
         }
     }
-}
-
-fn auth_policy(
-    require_auth: Option<&str>,
-    channel_binding: &str,
-) -> Result<AuthPolicy, LocalError> {
-    Ok(AuthPolicy {
-        require_auth: require_auth.map(str::parse).transpose()?.unwrap_or_default(),
-        channel_binding: channel_binding.parse()?,
-    })
 }
 
 /// How an exchange ended well.

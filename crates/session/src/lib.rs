@@ -11,7 +11,7 @@
 //! [`Sink`] of the running query.
 
 mod cancel_key;
-// conninfo
+pub mod conninfo;
 mod error;
 mod event;
 mod exchange;

@@ -27,12 +27,14 @@ mod value;
 
 use std::time::Duration;
 
+use colonnade_protocol::auth::AuthPolicy;
+
 pub use error::ConnInfoError;
 use options::Layer;
 pub use passfile::password_for;
 pub use value::{
-    AuthMethod, ChannelBinding, Host, HostAddress, Keepalives, LoadBalanceHosts, ProtocolVersion,
-    RequireAuth, Secret, SslMode, SslNegotiation, TargetSessionAttrs, TlsVersion,
+    Host, HostAddress, Keepalives, LoadBalanceHosts, ProtocolVersion, Secret, SslMode,
+    SslNegotiation, TargetSessionAttrs, TlsVersion,
 };
 
 /// Everything that is known about how to connect. `Debug` shows no secrets.
@@ -72,10 +74,8 @@ pub struct ConnInfo {
     pub ssl_min_protocol_version: TlsVersion,
     /// The highest TLS version; None for the newest there is.
     pub ssl_max_protocol_version: Option<TlsVersion>,
-    /// Whether authentication is bound to the TLS channel.
-    pub channel_binding: ChannelBinding,
-    /// Which ways of authentication the client takes part in; None for all.
-    pub require_auth: Option<RequireAuth>,
+    /// What the server must ask for and prove before it is trusted.
+    pub auth: AuthPolicy,
     /// The kind of server looked for.
     pub target_session_attrs: TargetSessionAttrs,
     /// The order in which hosts are tried.

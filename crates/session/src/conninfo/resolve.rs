@@ -1,16 +1,24 @@
 //! From options as text to one checked [`ConnInfo`].
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::time::Duration;
+
+use colonnade_protocol::auth::AuthPolicy;
 
 use super::error::ConnInfoError;
 use super::value::{
-    AuthMethod, ChannelBinding, Host, HostAddress, Keepalives, LoadBalanceHosts, ProtocolVersion,
-    RequireAuth, Secret, SslMode, SslNegotiation, TargetSessionAttrs, TlsVersion,
+    Host, HostAddress, Keepalives, LoadBalanceHosts, ProtocolVersion, Secret, SslMode,
+    SslNegotiation, TargetSessionAttrs, TlsVersion,
 };
 use super::{ConnInfo, Draft, Local};
 
 const DEFAULT_PORT: u16 = 5432;
+
+/// What these values must be, for error messages; the words themselves are the protocol's.
+const CHANNEL_BINDING_EXPECTED: &str = "disable, prefer or require";
+const REQUIRE_AUTH_EXPECTED: &str = "a list of different password, md5, gss, sspi, scram-sha-256, oauth or none, separated by \
+     commas, all of them or none with a \"!\" ahead";
 
 /// Options of libpq that this driver does not have, with the value that is harmless. They are
 /// refused, since most of them are there to make a connection safer.
@@ -59,14 +67,12 @@ pub(super) fn resolve(draft: &Draft, local: &Local) -> Result<ConnInfo, ConnInfo
         sslsni: switch(draft, "sslsni")?.unwrap_or(true),
         ssl_min_protocol_version,
         ssl_max_protocol_version,
-        channel_binding: word(
-            draft,
-            "channel_binding",
-            ChannelBinding::from_word,
-            ChannelBinding::EXPECTED,
-        )?
-        .unwrap_or(ChannelBinding::Prefer),
-        require_auth: word(draft, "require_auth", RequireAuth::from_list, AuthMethod::EXPECTED)?,
+        auth: AuthPolicy {
+            channel_binding: word(draft, "channel_binding", parsed, CHANNEL_BINDING_EXPECTED)?
+                .unwrap_or_default(),
+            require_auth: word(draft, "require_auth", parsed, REQUIRE_AUTH_EXPECTED)?
+                .unwrap_or_default(),
+        },
         target_session_attrs: word(
             draft,
             "target_session_attrs",
@@ -130,6 +136,10 @@ fn is_utf8(name: &str) -> bool {
 
 fn invalid(option: &'static str, value: &str, expected: &'static str) -> ConnInfoError {
     ConnInfoError::InvalidValue { option, value: value.to_owned(), expected }
+}
+
+fn parsed<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
 }
 
 fn word<T>(

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use colonnade_protocol::auth::{AuthMethod, ChannelBindingPolicy};
 use proptest::prelude::*;
 
 use super::*;
@@ -182,8 +183,8 @@ fn typed_values() {
     );
     assert_eq!(info.sslmode, SslMode::VerifyCa);
     assert_eq!(info.sslnegotiation, SslNegotiation::Direct);
-    assert_eq!(info.channel_binding, ChannelBinding::Require);
-    let auth = info.require_auth.unwrap();
+    assert_eq!(info.auth.channel_binding, ChannelBindingPolicy::Require);
+    let auth = info.auth.require_auth;
     assert!(!auth.allows(AuthMethod::Md5) && auth.allows(AuthMethod::ScramSha256));
     assert_eq!(info.target_session_attrs, TargetSessionAttrs::PreferStandby);
     assert_eq!(info.load_balance_hosts, LoadBalanceHosts::Random);

@@ -83,17 +83,6 @@ words! {
 }
 
 words! {
-    /// Whether authentication is bound to the TLS channel.
-    ChannelBinding, "disable, prefer or require";
-    /// Never.
-    Disable = "disable",
-    /// When both sides can.
-    Prefer = "prefer",
-    /// Or there is no connection.
-    Require = "require",
-}
-
-words! {
     /// The kind of server looked for among the hosts.
     TargetSessionAttrs, "any, read-write, read-only, primary, standby or prefer-standby";
     /// Whatever answers.
@@ -141,65 +130,6 @@ words! {
     V3_2 = "3.2",
     /// The newest that both sides speak.
     Latest = "latest",
-}
-
-words! {
-    /// A way of authentication.
-    AuthMethod, "a list of different password, md5, gss, sspi, scram-sha-256, oauth or none, \
-        separated by commas, all of them or none with a \"!\" ahead";
-    /// The password itself.
-    Password = "password",
-    /// Its MD5 hash.
-    Md5 = "md5",
-    /// GSSAPI.
-    Gss = "gss",
-    /// SSPI.
-    Sspi = "sspi",
-    /// SCRAM.
-    ScramSha256 = "scram-sha-256",
-    /// A bearer token.
-    Oauth = "oauth",
-    /// The server lets the client in without asking.
-    None = "none",
-}
-
-/// `require_auth`: the ways of authentication that the client takes part in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RequireAuth {
-    /// Only these.
-    Only(Vec<AuthMethod>),
-    /// All but these.
-    Except(Vec<AuthMethod>),
-}
-
-impl RequireAuth {
-    /// Reads a list; all of its methods or none have a `!` ahead.
-    #[must_use]
-    pub fn from_list(list: &str) -> Option<Self> {
-        let is_negated = list.trim_start().starts_with('!');
-        let mut methods = Vec::new();
-        for entry in list.split(',').map(str::trim) {
-            let method = match (is_negated, entry.strip_prefix('!')) {
-                (true, Some(word)) => AuthMethod::from_word(word)?,
-                (false, None) => AuthMethod::from_word(entry)?,
-                _ => return None,
-            };
-            if methods.contains(&method) {
-                return None;
-            }
-            methods.push(method);
-        }
-        Some(if is_negated { Self::Except(methods) } else { Self::Only(methods) })
-    }
-
-    /// Whether a method may be used.
-    #[must_use]
-    pub fn allows(&self, method: AuthMethod) -> bool {
-        match self {
-            Self::Only(methods) => methods.contains(&method),
-            Self::Except(methods) => !methods.contains(&method),
-        }
-    }
 }
 
 /// Where a host is.

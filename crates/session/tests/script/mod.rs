@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::RecordBatch;
 use colonnade_columnar::{BatchBuilder, DecodeOptions};
 use colonnade_protocol::auth::{AuthPolicy, Authenticator, ChannelBinding};
 use colonnade_protocol::backend::Field;

@@ -1,0 +1,172 @@
+//! Connection options as Python sees them. What they mean is decided in the session crate; what
+//! files say is read by Python.
+
+use colonnade_session::conninfo::{self, ConnInfoError, Draft, HostAddress, Local};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors;
+
+/// Where and how to connect, resolved from arguments, DSN, service file and environment.
+///
+/// Secrets are given by name only, and never shown.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct ConnInfo(conninfo::ConnInfo);
+
+impl ConnInfo {
+    pub(crate) fn info(&self) -> &conninfo::ConnInfo {
+        &self.0
+    }
+
+    /// What the startup message says. Settings of the caller come first: of two values for a name
+    /// the server takes the last, and text is always UTF-8.
+    pub(crate) fn startup_parameters(&self) -> Vec<(String, String)> {
+        let info = &self.0;
+        let mut parameters = info.server_settings.clone();
+        let optional = [
+            ("application_name", &info.application_name),
+            ("options", &info.options),
+            ("replication", &info.replication),
+        ];
+        for (name, value) in optional {
+            parameters.extend(value.clone().map(|value| (name.to_owned(), value)));
+        }
+        parameters.push(("user".to_owned(), info.user.clone()));
+        parameters.push(("database".to_owned(), info.database.clone()));
+        parameters.push(("client_encoding".to_owned(), "UTF8".to_owned()));
+        parameters
+    }
+}
+
+#[pymethods]
+impl ConnInfo {
+    /// Resolves the options. `home` is the user's home folder (the application-data folder on
+    /// Windows); `read_file` gives the text of a file, or None where there is none.
+    #[staticmethod]
+    #[pyo3(signature = (dsn, arguments, server_settings, environment, user, home, read_file))]
+    #[allow(clippy::too_many_arguments)] // the sources, each of which stands for itself
+    fn resolve(
+        py: Python<'_>,
+        dsn: Option<&str>,
+        arguments: Vec<(String, String)>,
+        server_settings: Vec<(String, String)>,
+        environment: &Bound<'_, PyDict>,
+        user: Option<String>,
+        home: Option<&str>,
+        read_file: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let refuse = |error: ConnInfoError| {
+            errors::of_class(py, "ClientConfigurationError", &error.to_string())
+        };
+        let local =
+            if cfg!(windows) { Local::windows(user, home) } else { Local::unix(user, home) };
+        let look_up = |name: &str| {
+            let value = environment.get_item(name).ok().flatten()?;
+            value.extract::<String>().ok()
+        };
+        let mut draft = Draft::new(&arguments, &server_settings, dsn, &look_up).map_err(refuse)?;
+        if let Some(request) = draft.service(&local) {
+            let mut files = Vec::new();
+            for file in &request.files {
+                if let Some(text) = read_file.call1((file,))?.extract::<Option<String>>()? {
+                    files.push((file.clone(), text));
+                }
+            }
+            draft.add_service(&request, &files).map_err(refuse)?;
+        }
+        draft.finish(&local).map(Self).map_err(refuse)
+    }
+
+    /// The places to try, in order: pairs of TCP host (None for a Unix socket), and port or path
+    /// of the socket.
+    #[getter]
+    fn hosts(&self) -> Vec<(Option<String>, u16, Option<String>)> {
+        let hosts = self.0.hosts.iter();
+        hosts
+            .map(|host| match &host.address {
+                HostAddress::Tcp(name) => {
+                    (Some(name.clone()), host.port, host.numeric_address.clone())
+                }
+                HostAddress::Unix(_) => (None, host.port, host.socket_path()),
+            })
+            .collect()
+    }
+
+    /// Whether no host was given, and `hosts` are the usual places.
+    #[getter]
+    fn hosts_are_default(&self) -> bool {
+        self.0.hosts_are_default
+    }
+
+    /// The role to log in as.
+    #[getter]
+    fn user(&self) -> &str {
+        &self.0.user
+    }
+
+    /// The database.
+    #[getter]
+    fn database(&self) -> &str {
+        &self.0.database
+    }
+
+    /// The password of the options; None where it may still be found in the password file.
+    #[getter]
+    fn password(&self) -> Option<&str> {
+        self.0.password.as_ref().map(conninfo::Secret::expose)
+    }
+
+    /// The password file, named or default.
+    #[getter]
+    fn passfile(&self) -> Option<&str> {
+        self.0.passfile.as_deref()
+    }
+
+    /// The password that the text of a password file has for one of `hosts`.
+    fn password_from(&self, passfile_text: &str, host_index: usize) -> Option<String> {
+        let host = self.0.hosts.get(host_index)?;
+        let found = conninfo::password_for(passfile_text, host, &self.0.database, &self.0.user)?;
+        Some(found.expose().to_owned())
+    }
+
+    /// The words of TLS: mode, negotiation, and the files and versions that were given.
+    #[getter]
+    fn tls_words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let info = &self.0;
+        let words = PyDict::new(py);
+        words.set_item("mode", info.sslmode.as_str())?;
+        words.set_item("negotiation", info.sslnegotiation.as_str())?;
+        words.set_item("root_certificate", &info.sslrootcert)?;
+        words.set_item("certificate", &info.sslcert)?;
+        words.set_item("key", &info.sslkey)?;
+        words.set_item("key_password", info.sslpassword.as_ref().map(conninfo::Secret::expose))?;
+        words.set_item("revocation_list", &info.sslcrl)?;
+        words.set_item("min_version", info.ssl_min_protocol_version.as_str())?;
+        let newest = info.ssl_max_protocol_version.map(conninfo::TlsVersion::as_str);
+        words.set_item("max_version", newest)?;
+        words.set_item("sends_server_name", info.sslsni)?;
+        Ok(words)
+    }
+
+    /// The kind of server looked for: "any", "read-write", "primary", ...
+    #[getter]
+    fn target_session_attrs(&self) -> &'static str {
+        self.0.target_session_attrs.as_str()
+    }
+
+    /// "disable" for the order as written, "random" for a new one each time.
+    #[getter]
+    fn load_balance_hosts(&self) -> &'static str {
+        self.0.load_balance_hosts.as_str()
+    }
+
+    /// Seconds to try each host; None when nothing is said, 0 for as long as it takes.
+    #[getter]
+    fn connect_timeout(&self) -> Option<f64> {
+        self.0.connect_timeout.map(|timeout| timeout.as_secs_f64())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ConnInfo {}@{} hosts={}>", self.0.user, self.0.database, self.0.hosts.len())
+    }
+}

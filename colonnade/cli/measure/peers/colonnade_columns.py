@@ -24,7 +24,7 @@ async def connect(dsn: str) -> colonnade.Connection:
 async def fetch(connection: colonnade.Connection, sql: str) -> Fetched:
     """Fetch the whole result."""
     columns = await connection.fetch_columns(sql)
-    return Fetched(columns, len(columns), columns.nbytes)
+    return Fetched(columns, columns.num_rows, columns.nbytes)
 
 
 async def close(connection: colonnade.Connection) -> None:

@@ -24,7 +24,7 @@ def connect(dsn: str) -> colonnade.sync.Connection:
 def fetch(connection: colonnade.sync.Connection, sql: str) -> Fetched:
     """Fetch the whole result."""
     columns = connection.fetch_columns(sql)
-    return Fetched(columns, len(columns), columns.nbytes)
+    return Fetched(columns, columns.num_rows, columns.nbytes)
 
 
 def close(connection: colonnade.sync.Connection) -> None:

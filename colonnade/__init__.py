@@ -1,5 +1,31 @@
-"""PostgreSQL in columns."""
+"""PostgreSQL in columns: a driver whose core decodes the wire straight into Arrow's layout.
+
+    conn = await colonnade.connect("postgresql://localhost/test")
+    columns = await conn.fetch_columns("SELECT * FROM flights")
+    columns["dep_delay"]        # a NumPy view
+    columns.to_polars()         # without a copy
+
+`colonnade.sync` has the same without `await`.
+"""
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from colonnade import errors, sync
+from colonnade._async.column_stream import ColumnStream
+from colonnade._async.connect import connect
+from colonnade._async.connection import Connection
+from colonnade._core import Record, __version__
+from colonnade.columns import Columns
+from colonnade.errors import *  # noqa: F403
+
+__all__ = [
+    "ColumnStream",
+    "Columns",
+    "Connection",
+    "Record",
+    "__version__",
+    "connect",
+    "errors",
+    "sync",
+]
+__all__ += errors.__all__

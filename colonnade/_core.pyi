@@ -1,6 +1,6 @@
-"""The Rust core: a session that does no I/O, and columns in Arrow's layout."""
+# The Rust core: a session that does no I/O, and columns in Arrow's layout.
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, final
 
 __version__: str
@@ -54,6 +54,40 @@ class Batch:
     def export_stream(self, strings: str) -> object: ...
     def export_schema(self, strings: str) -> object: ...
     def export_array(self, strings: str) -> tuple[object, object]: ...
+
+@final
+class ConnInfo:
+    @staticmethod
+    def resolve(
+        dsn: str | None,
+        arguments: list[tuple[str, str]],
+        server_settings: list[tuple[str, str]],
+        environment: dict[str, str],
+        user: str | None,
+        home: str | None,
+        read_file: Callable[[str], str | None],
+    ) -> ConnInfo: ...
+    @property
+    def hosts(self) -> list[tuple[str | None, int, str | None]]: ...
+    @property
+    def hosts_are_default(self) -> bool: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def database(self) -> str: ...
+    @property
+    def password(self) -> str | None: ...
+    @property
+    def passfile(self) -> str | None: ...
+    def password_from(self, passfile_text: str, host_index: int) -> str | None: ...
+    @property
+    def tls_words(self) -> dict[str, Any]: ...
+    @property
+    def target_session_attrs(self) -> str: ...
+    @property
+    def load_balance_hosts(self) -> str: ...
+    @property
+    def connect_timeout(self) -> float | None: ...
 
 @final
 class Record:
@@ -135,14 +169,11 @@ class Session:
     def cancel_request(self) -> bytes | None: ...
     def startup(
         self,
-        parameters: list[tuple[str, str]],
-        user: str,
+        info: ConnInfo,
         password: str | None,
         *,
         tls: bool,
         tls_server_end_point: bytes | None,
-        channel_binding: str,
-        require_auth: str | None,
     ) -> None: ...
     def cached_statement(self, sql: str) -> Statement | None: ...
     def prepare(self, sql: str) -> None: ...

@@ -230,7 +230,9 @@ class Connection(CopyMixin):
         """Warn about a connection that nobody closed, and close it."""
         session = getattr(self, "_session", None)
         if session is not None and not session.is_closed:
-            warnings.warn(f"unclosed connection {self!r}", ResourceWarning, source=self)
+            warnings.warn(
+                f"unclosed connection {self!r}", ResourceWarning, stacklevel=2, source=self
+            )
             self._transport.abort()
 
     # Inside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -98,17 +99,21 @@ class CopyMixin:
     async def _copy_out(self, statement: str, output: Sink, timeout: float | None) -> str:
         async with self._operation(timeout):
             self._session.copy_out(statement)
-            if isinstance(output, str | os.PathLike):
-                with Path(output).open("wb") as file:
-                    return await self._pour(_writer(file))
             if callable(output):
                 return await self._pour(output)
-            return await self._pour(_writer(output))
+            with _opened(output) as file:
+                return await self._pour(_writer(file))
 
     async def _pour(self, write: Callable[[bytes], Awaitable[None]]) -> str:
         while isinstance(event := await self._transport.next_event(), bytes):
             await write(event)
         return _status(event)
+
+
+def _opened(output: str | os.PathLike[str] | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    if isinstance(output, str | os.PathLike):
+        return Path(output).open("wb")
+    return nullcontext(output)
 
 
 def _writer(file: IO[bytes]) -> Callable[[bytes], Awaitable[None]]:
@@ -127,10 +132,12 @@ def _status(event: object) -> str:
 
 async def _chunks(source: Source) -> AsyncIterator[Bytes]:
     """The bytes of any kind of source, in pieces."""
+    # async-only: begin
     if isinstance(source, AsyncIterable):
         async for chunk in source:
             yield chunk
         return
+    # async-only: end
     for chunk in _plain_chunks(source):
         yield chunk
 

@@ -19,7 +19,7 @@ def checked_timeout(timeout: float | None) -> float | None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         msg = f"timeout must be a number of seconds or None, not {timeout!r}"
-        raise ValueError(msg)
+        raise ValueError(msg)  # noqa: TRY004 - asyncpg's class for it
     return float(timeout)
 
 
@@ -44,8 +44,8 @@ class Operation:
                 await self._deadline.__aenter__()
             await connection._transport.settled()  # noqa: SLF001
         except BaseException as error:
-            if not await self._leave(type(error), error, error.__traceback__):
-                raise
+            await self._leave(type(error), error, error.__traceback__)
+            raise
         if connection.is_closed():
             await self._leave(None, None, None)
             msg = "connection is closed"
@@ -56,19 +56,18 @@ class Operation:
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool | None:
+    ) -> None:
         """Give the connection back."""
         if error is not None:
             self._connection._transport.abandon()  # noqa: SLF001
-        return await self._leave(kind, error, traceback)
+        await self._leave(kind, error, traceback)
 
     async def _leave(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool | None:
+    ) -> None:
         self._connection._give_back()  # noqa: SLF001
-        if self._deadline is None:
-            return None
-        return await self._deadline.__aexit__(kind, error, traceback)
+        if self._deadline is not None:
+            await self._deadline.__aexit__(kind, error, traceback)

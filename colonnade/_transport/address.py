@@ -7,10 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """A host name or IP address, and a port."""
+    """A host name or IP address, and a port.
+
+    `connect_to` is the IP address to connect to, where the name need not be looked up: the name is
+    then what TLS verifies.
+    """
 
     host: str
     port: int
+    connect_to: str | None = None
+
+    @property
+    def target(self) -> tuple[str, int]:
+        """What sockets connect to."""
+        return self.connect_to or self.host, self.port
 
     def __str__(self) -> str:
         """As people write it."""

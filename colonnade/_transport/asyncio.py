@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from colonnade import _core
 from colonnade._transport.address import TcpAddress, UnixAddress
+from colonnade._transport.low_water import LowWaterMark
 from colonnade._transport.tls import server_end_point
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._link: asyncio.Transport | None = None
+        self._low_water: LowWaterMark | None = None
         self._waiter: asyncio.Future[Event] | None = None
         self._idle: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
@@ -100,7 +102,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         A task in the background cancels the query and reads on until the server is ready;
         `settled` waits for it. Where that fails within its time, the connection is closed.
         """
-        if self._session.is_idle or self._session.is_closed:
+        if self._has_ended():
             return
         self._session.abandon()
         if self._session.process_id is None:
@@ -139,6 +141,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to use a socket, before or after its TLS handshake."""
         self._link = cast("asyncio.Transport", transport)
+        self._low_water = LowWaterMark.of(transport.get_extra_info("socket"), self._loop)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the loop reads to: memory of the core."""
@@ -152,6 +155,11 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._session.receive_data(nbytes)
         self._send()
         self._deliver()
+        if self._low_water is not None:
+            if self._session.is_idle:
+                self._low_water.rest()
+            else:
+                self._low_water.received(nbytes)
         if nbytes < self._window_bytes:
             self._full_reads = 0
             return
@@ -187,6 +195,9 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._writable = None
 
     # Inside
+
+    def _has_ended(self) -> bool:
+        return self._session.is_idle or self._session.is_closed
 
     def _send(self) -> None:
         data = self._session.data_to_send()
@@ -226,7 +237,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         try:
             async with asyncio.timeout(RECOVERY_TIMEOUT_S):
                 await self._cancel_on_server()
-                while not self._session.is_idle and not self._session.is_closed:
+                while not self._has_ended():
                     self._idle = self._loop.create_future()
                     await self._idle
         except (OSError, TimeoutError):
@@ -300,14 +311,13 @@ async def _open(
         link, _ = await loop.create_unix_connection(lambda: protocol, address.path)
         return link
     if tls.context is None:
-        plain, _ = await loop.create_connection(lambda: protocol, address.host, address.port)
+        plain, _ = await loop.create_connection(lambda: protocol, *address.target)
         _keep_alive(plain)
         return plain
     if tls.is_direct:
         direct, _ = await loop.create_connection(
             lambda: protocol,
-            address.host,
-            address.port,
+            *address.target,
             ssl=tls.context,
             server_hostname=tls.server_hostname(address.host),
         )
@@ -319,7 +329,7 @@ async def _open_after_request(
     address: TcpAddress, tls: TlsPolicy, protocol: asyncio.BaseProtocol
 ) -> asyncio.Transport:
     loop = asyncio.get_running_loop()
-    link, asking = await loop.create_connection(_TlsAnswer, address.host, address.port)
+    link, asking = await loop.create_connection(_TlsAnswer, *address.target)
     try:
         _keep_alive(link)
         link.write(_core.ssl_request())
@@ -330,11 +340,9 @@ async def _open_after_request(
                 cast("Any", tls.context),
                 server_hostname=tls.server_hostname(address.host),
             )
-            if upgraded is None:
-                msg = "the connection was lost during the TLS handshake"
-                raise ConnectionError(msg)
-            protocol.connection_made(upgraded)
-            return upgraded
+            secured = cast("asyncio.Transport", upgraded)
+            protocol.connection_made(secured)
+            return secured
     except BaseException:
         link.abort()
         raise
@@ -347,4 +355,3 @@ def _keep_alive(link: asyncio.Transport) -> None:
     sock = link.get_extra_info("socket")
     with contextlib.suppress(OSError, AttributeError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-

@@ -119,7 +119,7 @@ class BlockingTransport:
         Cancels the query and reads on until the server is ready. Where that fails within its
         time, the connection is closed.
         """
-        if self._session.is_idle or self._session.is_closed:
+        if self._has_ended():
             return
         self._session.abandon()
         if self._session.process_id is None:
@@ -129,7 +129,7 @@ class BlockingTransport:
         try:
             with deadline(RECOVERY_TIMEOUT_S):
                 self._cancel_on_server()
-                while not self._session.is_idle and not self._session.is_closed:
+                while not self._has_ended():
                     self._send()
                     self._receive()
         except OSError:
@@ -155,6 +155,9 @@ class BlockingTransport:
         self._socket.close()
         if not self._session.is_closed:
             self._session.receive_eof()
+
+    def _has_ended(self) -> bool:
+        return self._session.is_idle or self._session.is_closed
 
     def _send(self) -> None:
         data = self._session.data_to_send()
@@ -219,7 +222,7 @@ def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> Blockin
 def _open(address: Address, tls: TlsPolicy) -> socket.socket:
     if isinstance(address, UnixAddress):
         return _open_unix(address)
-    link = socket.create_connection((address.host, address.port), timeout=_remaining())
+    link = socket.create_connection(address.target, timeout=_remaining())
     try:
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

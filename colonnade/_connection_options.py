@@ -1,0 +1,177 @@
+"""Everything that says how to connect, put together: arguments, DSN, files, environment."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import random
+import stat
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade._transport.address import Address, TcpAddress, UnixAddress
+from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy, tls_policy
+from colonnade.errors import ClientConfigurationError, InterfaceWarning
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    Password = str | Callable[[], str | Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One place to try, and the password for it."""
+
+    address: Address
+    password: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOptions:
+    """What `connect` needs to know, resolved once."""
+
+    info: _core.ConnInfo
+    endpoints: tuple[Endpoint, ...]
+    tls: TlsPolicy
+    target_session_attrs: str
+
+    def __repr__(self) -> str:
+        """Without passwords."""
+        places = ", ".join(str(endpoint.address) for endpoint in self.endpoints)
+        return f"<ConnectionOptions {self.info.user}/{self.info.database} at {places}>"
+
+
+def resolve(
+    dsn: str | None,
+    *,
+    host: str | Sequence[str] | None,
+    port: int | str | Sequence[int | str] | None,
+    server_settings: Mapping[str, str] | None,
+    tls: ssl.SSLContext | bool | str | None,
+    **words: str | os.PathLike[str] | None,
+) -> ConnectionOptions:
+    """Resolve the options; `words` are libpq's, by their own names.
+
+    Raises ClientConfigurationError, which names the option and says what it can be.
+    """
+    arguments = [(name, os.fspath(value)) for name, value in words.items() if value is not None]
+    if host is not None:
+        arguments.append(("host", _listed("host", host)))
+    if port is not None:
+        arguments.append(("port", _listed("port", port)))
+    info = _core.ConnInfo.resolve(
+        dsn,
+        arguments,
+        _settings(server_settings),
+        dict(os.environ),
+        _user_name(),
+        _home(),
+        _read_file,
+    )
+    endpoints = _endpoints(info)
+    if info.load_balance_hosts == "random":
+        random.shuffle(endpoints)
+    policy = tls_policy(tls, _tls_options(info))
+    return ConnectionOptions(info, tuple(endpoints), policy, info.target_session_attrs)
+
+
+def _listed(name: str, value: str | int | Sequence[str | int]) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | list | tuple):
+        msg = f"{name} must be a value or a list of values, not {value!r}"
+        raise ClientConfigurationError(msg)
+    if isinstance(value, str | int):
+        return str(value)
+    return ",".join(map(str, value))
+
+
+def _settings(settings: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    if settings is None:
+        return []
+    pairs: list[Any] = list(settings.items()) if hasattr(settings, "items") else [None]
+    for pair in pairs:
+        if pair is None or not all(isinstance(part, str) for part in pair):
+            msg = "server_settings is expected to be None or a mapping of str to str"
+            raise ClientConfigurationError(msg)
+    return pairs
+
+
+def _user_name() -> str | None:
+    # KeyError until Python 3.12, OSError since: a process may run as a user without a name.
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return None
+
+
+def _home() -> str | None:
+    if sys.platform == "win32":
+        return os.environ.get("APPDATA")
+    try:
+        return str(Path.home())
+    except RuntimeError:
+        return None
+
+
+def _read_file(name: str) -> str | None:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"cannot read {name}: {error}"
+        raise ClientConfigurationError(msg) from error
+
+
+def _endpoints(info: _core.ConnInfo) -> list[Endpoint]:
+    password = info.password
+    passfile = None if password or info.passfile is None else _passfile_text(Path(info.passfile))
+    endpoints = []
+    for index, (host, port, place) in enumerate(info.hosts):
+        address: Address
+        if host is None:
+            address = UnixAddress(place or "")
+        else:
+            address = TcpAddress(host, port, connect_to=place)
+        found = info.password_from(passfile, index) if passfile else None
+        endpoints.append(Endpoint(address, password or found))
+    if info.hosts_are_default:
+        # Sockets that are not there are not worth an attempt; the last place is TCP.
+        return [
+            endpoint
+            for endpoint in endpoints
+            if isinstance(endpoint.address, TcpAddress) or Path(endpoint.address.path).exists()
+        ]
+    return endpoints
+
+
+def _passfile_text(path: Path) -> str | None:
+    """The password file's text; None where there is none, or nobody should trust it."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            _warn(f"password file {path} is not a plain file and is ignored")
+            return None
+        if sys.platform != "win32" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            _warn(
+                f"password file {path} can be read by others and is ignored; "
+                f"its permissions should be u=rw (0600) or less"
+            )
+            return None
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, InterfaceWarning, stacklevel=6)
+
+
+def _tls_options(info: _core.ConnInfo) -> TlsOptions:
+    words = info.tls_words
+    return TlsOptions(**{**words, "mode": SslMode(words["mode"])})

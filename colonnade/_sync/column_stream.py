@@ -1,0 +1,99 @@
+# Generated from colonnade/_async/column_stream.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""A result in columns, batch by batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from colonnade import _core
+from colonnade._transport.blocking import deadline
+from colonnade.columns import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from colonnade._sync.connection import Connection
+
+
+class ColumnStream:
+    """The batches of `Connection.iter_columns`, in order, each as `Columns`.
+
+    The query starts with the first batch that is asked for. Closing the stream before its end
+    cancels the query; so does dropping it, as leaving a `for` early does.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        query: str,
+        begin: Callable[[_core.Statement], None],
+        timeout: float | None,
+    ) -> None:
+        self._connection = connection
+        self._query = query
+        self._begin = begin
+        self._timeout = timeout
+        self._is_started = False
+        self._is_sent = False
+        self._is_finished = False
+
+    def __iter__(self) -> Self:
+        """The stream is its own iterator."""
+        return self
+
+    def __next__(self) -> Columns:
+        """The next batch."""
+        if self._is_finished:
+            raise StopIteration
+        if not self._is_started:
+            self._connection._take()  # noqa: SLF001 - a stream is an operation of its connection
+            self._is_started = True
+        try:
+            with deadline(self._timeout):
+                event = self._next_event()
+        except BaseException:
+            self._finish()
+            raise
+        if isinstance(event, _core.Batch):
+            return Columns(event)
+        self._finish()
+        raise StopIteration
+
+    def _next_event(self) -> object:
+        connection = self._connection
+        if not self._is_sent:
+            self._is_sent = True
+            connection._transport.settled()  # noqa: SLF001
+            return connection._run(self._query, self._begin)  # noqa: SLF001
+        return connection._transport.next_event()  # noqa: SLF001
+
+    def _finish(self) -> None:
+        """Give the connection back; an exchange still under way is given up."""
+        if self._is_started and not self._is_finished:
+            self._connection._transport.abandon()  # noqa: SLF001
+            self._connection._give_back()  # noqa: SLF001
+        self._is_finished = True
+
+    def close(self) -> None:
+        """End the stream; a query still running is cancelled."""
+        self._finish()
+        self._connection._transport.settled()  # noqa: SLF001
+
+    def __enter__(self) -> Self:
+        """The stream itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the stream."""
+        self.close()
+
+    def __del__(self) -> None:
+        """A dropped stream must not keep its connection."""
+        self._finish()

@@ -1,0 +1,296 @@
+# Generated from colonnade/_async/connection.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""A connection: queries in rows and in columns, scripts, and its own life."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade import _core
+from colonnade._sync.column_stream import ColumnStream
+from colonnade._sync.copy import CopyMixin
+from colonnade._sync.operation import Operation, checked_timeout
+from colonnade._transport.blocking import deadline
+from colonnade.columns import Columns
+from colonnade.errors import (
+    FeatureNotSupportedError,
+    InterfaceError,
+    InternalClientError,
+    InvalidSQLStatementNameError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    from colonnade._transport.blocking import BlockingTransport
+
+
+class Connection(CopyMixin):
+    """A connection to a PostgreSQL server.
+
+    Made by `colonnade.connect`. Use it as a context manager, or `close` it. One operation
+    runs at a time; a second one raises InterfaceError. A call that is cancelled or times out
+    leaves the connection usable or closed: the query is cancelled on the server, and the next call
+    waits until that is done.
+
+    `timeout`, where a method takes it, is in seconds and covers the whole call, including the
+    preparing of the statement; None means the connection's `command_timeout`.
+    """
+
+    def __init__(
+        self,
+        session: _core.Session,
+        transport: BlockingTransport,
+        *,
+        address: str,
+        user: str,
+        database: str,
+        command_timeout: float | None,
+    ) -> None:
+        self._session = session
+        self._transport = transport
+        self._address = address
+        self._user = user
+        self._database = database
+        self._command_timeout = command_timeout
+        self._is_taken = False
+
+    # Rows
+
+    def fetch(self, query: str, *args: object, timeout: float | None = None) -> list[Any]:
+        """Run a query, and return its rows as a list of `Record`.
+
+        Parameters `$1`, `$2`, ... of the query take their values from `args`.
+        """
+        with self._operation(timeout):
+            return self._rows(query, args, 0)
+
+    def fetchrow(self, query: str, *args: object, timeout: float | None = None) -> Any:
+        """Run a query, and return its first row as a `Record`, or None where there is none."""
+        with self._operation(timeout):
+            rows = self._rows(query, args, 1)
+        return rows[0] if rows else None
+
+    def fetchval(
+        self, query: str, *args: object, column: int | str = 0, timeout: float | None = None
+    ) -> Any:
+        """Run a query, and return one value of its first row, or None where there is no row.
+
+        `column` is the index or the name of the value's column.
+        """
+        row = self.fetchrow(query, *args, timeout=timeout)
+        return None if row is None else row[column]
+
+    # Columns
+
+    def fetch_columns(
+        self,
+        query: str,
+        *args: object,
+        schema: Mapping[str, str] | None = None,
+        infinity: str = "raise",
+        timeout: float | None = None,
+    ) -> Columns:
+        """Run a query, and return its result as `Columns`, in Arrow's memory layout.
+
+        `schema` asks for other Arrow types than the usual ones, by column name: for example
+        `{"price": "float64"}` or `{"price": "decimal128(38, 4)"}` for a numeric. It is checked
+        before the first row; what is impossible raises SchemaError.
+
+        `infinity` says what becomes of values that Arrow's types have no place for, that is of
+        infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
+        names column and row), "null", or "saturate" (the outermost date or timestamp).
+        """
+        with self._operation(timeout):
+            overrides = None if schema is None else dict(schema)
+
+            def begin(statement: _core.Statement) -> None:
+                self._session.fetch_batches(statement, args, overrides, infinity, None)
+
+            batch = self._run(query, begin)
+            self._completion()
+        if not isinstance(batch, _core.Batch):
+            msg = f"expected a batch, got {batch!r}"
+            raise InternalClientError(msg)
+        return Columns(batch)
+
+    def iter_columns(
+        self,
+        query: str,
+        *args: object,
+        batch_rows: int = 65_536,
+        schema: Mapping[str, str] | None = None,
+        infinity: str = "raise",
+        timeout: float | None = None,
+    ) -> ColumnStream:
+        """Run a query, and iterate over its result in `Columns` of `batch_rows` rows each.
+
+        Memory stays at a few batches, whatever the size of the result: a slow consumer holds the
+        server back. The connection is taken until the last batch, or until the stream is closed;
+        leaving a loop early closes it, which cancels the query. `timeout` limits the wait for each
+        batch. A result without rows gives one empty batch, for its columns have names and types.
+
+        `schema` and `infinity` are as in `fetch_columns`. The scale of a numeric without a declared
+        one is that of the first batch; a later value with more digits raises DecodeError.
+        """
+        if batch_rows < 1:
+            msg = f"batch_rows must be 1 or more, not {batch_rows}"
+            raise ValueError(msg)
+        overrides = None if schema is None else dict(schema)
+
+        def begin(statement: _core.Statement) -> None:
+            self._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
+
+        return ColumnStream(self, query, begin, self._limit(timeout))
+
+    # Commands
+
+    def execute(self, query: str, *args: object, timeout: float | None = None) -> str:
+        """Run a command, and return its status, such as `INSERT 0 1`.
+
+        Without arguments the text may hold several statements, separated by semicolons; the status
+        is the last one's. Rows are thrown away.
+        """
+        with self._operation(timeout):
+            if not args:
+                self._session.script(query)
+                completion = self._completion()
+            else:
+
+                def begin(statement: _core.Statement) -> None:
+                    self._session.execute(statement, args)
+
+                completion = self._complete(self._run(query, begin))
+        return completion.tag or ""
+
+    # State
+
+    def is_closed(self) -> bool:
+        """Whether the connection is closed, by either side."""
+        return self._session.is_closed
+
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open, in good order or failed."""
+        return self._session.transaction_status != "idle"
+
+    def get_server_pid(self) -> int | None:
+        """The process identifier of the server's backend."""
+        return self._session.process_id
+
+    def get_settings(self) -> dict[str, str]:
+        """The run-time parameters that the server has reported, such as `server_version`."""
+        return self._session.parameters
+
+    def close(self, *, timeout: float | None = None) -> None:
+        """Close the connection, after telling the server.
+
+        An operation under way is cancelled first. Where this takes longer than `timeout` seconds,
+        the socket is closed without further words and TimeoutError is raised.
+        """
+        if self._session.is_closed:
+            self._transport.abort()
+            return
+        self._transport.abandon()
+        try:
+            with deadline(checked_timeout(timeout)):
+                self._transport.close()
+        except BaseException:
+            self._transport.abort()
+            raise
+
+    def terminate(self) -> None:
+        """Close the socket at once; an operation under way fails."""
+        self._transport.abort()
+
+    def __enter__(self) -> Self:
+        """The connection itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the connection."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Where it leads, and what it is doing."""
+        if self._session.is_closed:
+            state = "closed"
+        elif self._is_taken:
+            state = "busy"
+        else:
+            state = self._session.transaction_status
+        where = f"{self._user}@{self._address}/{self._database}"
+        return f"<{type(self).__name__} {where} pid={self._session.process_id} {state}>"
+
+    def __del__(self) -> None:
+        """Warn about a connection that nobody closed, and close it."""
+        session = getattr(self, "_session", None)
+        if session is not None and not session.is_closed:
+            warnings.warn(
+                f"unclosed connection {self!r}", ResourceWarning, stacklevel=2, source=self
+            )
+            self._transport.abort()
+
+    # Inside
+
+    def _limit(self, timeout: float | None) -> float | None:
+        return self._command_timeout if timeout is None else checked_timeout(timeout)
+
+    def _operation(self, timeout: float | None) -> Operation:
+        return Operation(self, self._limit(timeout))
+
+    def _take(self) -> None:
+        if self._session.is_closed:
+            msg = "connection is closed"
+            raise InterfaceError(msg)
+        if self._is_taken:
+            msg = "cannot perform operation: another operation is in progress"
+            raise InterfaceError(msg)
+        self._is_taken = True
+
+    def _give_back(self) -> None:
+        self._is_taken = False
+
+    def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
+        def begin(statement: _core.Statement) -> None:
+            self._session.fetch_rows(statement, args, limit)
+
+        completion = self._complete(self._run(query, begin))
+        return completion.rows or []
+
+    def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
+        """Prepare a text unless it is known, begin to run it, and return the first event.
+
+        A kept statement that the server no longer takes (its result changed shape, or it was
+        deallocated) is prepared anew, once, where no transaction is lost by it.
+        """
+        statement = self._session.cached_statement(query)
+        if statement is not None:
+            begin(statement)
+            try:
+                return self._transport.next_event()
+            except (FeatureNotSupportedError, InvalidSQLStatementNameError):
+                if self.is_in_transaction() or self.is_closed():
+                    raise
+        self._session.prepare(query)
+        prepared = (self._completion()).statement
+        if prepared is None:
+            msg = "a prepare exchange ended without a statement"
+            raise InternalClientError(msg)
+        begin(prepared)
+        return self._transport.next_event()
+
+    def _completion(self) -> _core.Completion:
+        return self._complete(self._transport.next_event())
+
+    def _complete(self, event: object) -> _core.Completion:
+        if isinstance(event, _core.Completion):
+            return event
+        msg = f"expected the end of the exchange, got {event!r}"
+        raise InternalClientError(msg)

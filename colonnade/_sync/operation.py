@@ -1,0 +1,75 @@
+# Generated from colonnade/_async/operation.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""One operation at a time, each with a limit in time and an end that leaves no doubt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from colonnade._transport.blocking import deadline
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from colonnade._sync.connection import Connection
+
+
+def checked_timeout(timeout: float | None) -> float | None:
+    """The timeout in seconds, or an error that says what a timeout can be."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        msg = f"timeout must be a number of seconds or None, not {timeout!r}"
+        raise ValueError(msg)  # noqa: TRY004 - asyncpg's class for it
+    return float(timeout)
+
+
+class Operation:
+    """A block during which a connection belongs to one caller.
+
+    Leaving it by an exception (an error, a timeout, a cancelled task, Ctrl-C) gives up the exchange
+    that is still under way: the query is cancelled on the server, and the connection is usable
+    again or closed before anybody else gets to use it.
+    """
+
+    def __init__(self, connection: Connection, timeout: float | None) -> None:
+        self._connection = connection
+        self._deadline = None if timeout is None else deadline(timeout)
+
+    def __enter__(self) -> None:
+        """Take the connection, and start the clock."""
+        connection = self._connection
+        connection._take()  # noqa: SLF001 - an operation is the connection's own guard
+        try:
+            if self._deadline is not None:
+                self._deadline.__enter__()
+            connection._transport.settled()  # noqa: SLF001
+        except BaseException as error:
+            self._leave(type(error), error, error.__traceback__)
+            raise
+        if connection.is_closed():
+            self._leave(None, None, None)
+            msg = "connection is closed"
+            raise InterfaceError(msg)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the connection back."""
+        if error is not None:
+            self._connection._transport.abandon()  # noqa: SLF001
+        self._leave(kind, error, traceback)
+
+    def _leave(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._connection._give_back()  # noqa: SLF001
+        if self._deadline is not None:
+            self._deadline.__exit__(kind, error, traceback)

@@ -1,0 +1,114 @@
+"""Fewer, larger reads while a large result comes in.
+
+A server sends 8 KiB at a time, and each piece wakes the client: for a large result most of a
+client's processor time is wake-ups. With `SO_RCVLOWAT` the kernel wakes it only when a good part of
+a receive buffer is there (Linux's epoll honours it for TCP since 4.18), which takes about a sixth
+of the time.
+
+The danger is to wait for bytes that do not come: the last piece of a result is small. So the mark
+is set only while a result is known to be large, and a tick watches over it: when nothing was read
+between two ticks and the kernel's queue has not grown either, the mark is taken away, which wakes
+the reader at once. The end of a large result waits for two ticks at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+from array import array
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+
+# Half a receive buffer: the other half takes what arrives while the first is decoded.
+MARK_BYTES = 128 * 1024
+
+# A result is large from here on: at wire speed this takes ten times as long as the ticks that
+# its end may have to wait.
+LARGE_BYTES = 4 * 1024 * 1024
+
+# The shortest time that event loops can wait.
+TICK_S = 0.001
+
+IS_SUPPORTED = sys.platform == "linux"
+
+
+class LowWaterMark:
+    """The low-water mark of one TCP socket that an event loop reads."""
+
+    def __init__(self, sock: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
+        self._socket = sock
+        self._loop = loop
+        self._is_set = False
+        # Bytes of the exchange under way.
+        self._received_bytes = 0
+        # What the last tick saw: bytes read until then, and bytes waiting in the kernel.
+        self._seen_bytes = 0
+        self._queued_bytes = 0
+        self._tick: asyncio.TimerHandle | None = None
+
+    @classmethod
+    def of(cls, sock: socket.socket | None, loop: asyncio.AbstractEventLoop) -> LowWaterMark | None:
+        """The mark of a socket that has one: a TCP socket on Linux."""
+        if sock is None or not IS_SUPPORTED:
+            return None
+        if sock.family not in {socket.AF_INET, socket.AF_INET6}:
+            return None
+        return cls(sock, loop)
+
+    def received(self, nbytes: int) -> None:
+        """Count bytes of a result that has not ended."""
+        self._received_bytes += nbytes
+        if self._received_bytes >= LARGE_BYTES and not self._is_set:
+            self._set(MARK_BYTES)
+            self._is_set = True
+            self._watch()
+
+    def rest(self) -> None:
+        """The result has ended: every byte wakes the reader again."""
+        self._received_bytes = 0
+        if self._is_set:
+            self._take_away()
+
+    def _take_away(self) -> None:
+        self._is_set = False
+        self._set(1)
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+
+    def _set(self, nbytes: int) -> None:
+        # A socket that was closed meanwhile waits for nothing.
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, nbytes)
+
+    def _watch(self) -> None:
+        self._seen_bytes = self._received_bytes
+        self._queued_bytes = _queued(self._socket)
+        self._tick = self._loop.call_later(TICK_S, self._look)
+
+    def _look(self) -> None:
+        is_flowing = (
+            self._received_bytes != self._seen_bytes or _queued(self._socket) > self._queued_bytes
+        )
+        if is_flowing:
+            self._watch()
+            return
+        self._take_away()
+        # If the result goes on after all, its next part counts as new.
+        self._received_bytes = 0
+
+
+def _queued(sock: socket.socket) -> int:
+    """Bytes that the kernel holds for a socket; 0 where it is closed."""
+    import fcntl
+    import termios
+
+    count = array("i", [0])
+    try:
+        fcntl.ioctl(sock.fileno(), termios.FIONREAD, count)
+    except (OSError, ValueError):
+        return 0
+    return count[0]

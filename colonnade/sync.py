@@ -1,0 +1,17 @@
+"""The same API without `await`, over blocking sockets.
+
+    conn = colonnade.sync.connect("postgresql://localhost/test")
+    columns = conn.fetch_columns("SELECT * FROM flights")
+
+The interpreter is released while waiting and while decoding, so that threads, each with its own
+connection, fetch at the same time.
+"""
+
+from __future__ import annotations
+
+from colonnade._sync.column_stream import ColumnStream
+from colonnade._sync.connect import connect
+from colonnade._sync.connection import Connection
+from colonnade.columns import Columns
+
+__all__ = ["ColumnStream", "Columns", "Connection", "connect"]

@@ -29,6 +29,9 @@ MARK_BYTES = 128 * 1024
 # its end may have to wait.
 LARGE_BYTES = 4 * 1024 * 1024
 
+# A large result that stood still goes on when this much more has come.
+RESUMED_BYTES = 2 * MARK_BYTES
+
 # The shortest time that event loops can wait.
 TICK_S = 0.001
 
@@ -42,8 +45,9 @@ class LowWaterMark:
         self._socket = sock
         self._loop = loop
         self._is_set = False
-        # Bytes of the exchange under way.
+        # Bytes of the exchange under way, and the count from which the mark is worth setting.
         self._received_bytes = 0
+        self._worth_from_bytes = LARGE_BYTES
         # What the last tick saw: bytes read until then, and bytes waiting in the kernel.
         self._seen_bytes = 0
         self._queued_bytes = 0
@@ -61,7 +65,7 @@ class LowWaterMark:
     def received(self, nbytes: int) -> None:
         """Count bytes of a result that has not ended."""
         self._received_bytes += nbytes
-        if self._received_bytes >= LARGE_BYTES and not self._is_set:
+        if self._received_bytes >= self._worth_from_bytes and not self._is_set:
             self._set(MARK_BYTES)
             self._is_set = True
             self._watch()
@@ -69,6 +73,7 @@ class LowWaterMark:
     def rest(self) -> None:
         """The result has ended: every byte wakes the reader again."""
         self._received_bytes = 0
+        self._worth_from_bytes = LARGE_BYTES
         if self._is_set:
             self._take_away()
 
@@ -97,8 +102,7 @@ class LowWaterMark:
             self._watch()
             return
         self._take_away()
-        # If the result goes on after all, its next part counts as new.
-        self._received_bytes = 0
+        self._worth_from_bytes = self._received_bytes + RESUMED_BYTES
 
 
 def _queued(sock: socket.socket) -> int:

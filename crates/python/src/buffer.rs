@@ -1,6 +1,6 @@
 //! Rust-owned memory as Python sees it, through the buffer protocol.
 //!
-//! This file holds the crate's only `unsafe`: Python's buffer protocol hands out pointers.
+//! `unsafe` stands here because Python's buffer protocol hands out pointers.
 
 use std::ffi::{c_int, c_void};
 

@@ -4,6 +4,7 @@
 //! Python values into parameters and neutral values into Python objects. What the bytes mean is
 //! decided below; what the public API looks like is decided above, in Python.
 
+mod allocator;
 mod batch;
 mod buffer;
 mod calendar;
@@ -19,6 +20,9 @@ mod statement;
 mod values;
 
 use pyo3::prelude::*;
+
+#[global_allocator]
+static MEMORY: allocator::ColumnMemory = allocator::ColumnMemory;
 
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {

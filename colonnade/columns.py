@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import operator
 import shutil
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
 from colonnade._frames.arrow import Strings, arrow_table
 from colonnade._frames.html_table import html_table
 from colonnade._frames.kinds import require_unique_names
-from colonnade._frames.numpy import column_array, null_mask
+from colonnade._frames.numpy import column_array, column_null_mask
 from colonnade._frames.pandas import Dtypes, pandas_frame
 from colonnade._frames.polars import polars_frame
 from colonnade._frames.structured import structured_array
@@ -113,10 +113,10 @@ class Columns:
         return list(zip(self.names, self.values(), strict=True))
 
     @overload
-    def __getitem__(self, key: str | int) -> NDArray[Any]: ...
+    def __getitem__(self, key: str | SupportsIndex) -> NDArray[Any]: ...
     @overload
     def __getitem__(self, key: slice) -> Columns: ...
-    def __getitem__(self, key: str | int | slice) -> NDArray[Any] | Columns:
+    def __getitem__(self, key: str | SupportsIndex | slice) -> NDArray[Any] | Columns:
         """A column by name or position as a NumPy array, or rows by a slice.
 
         NULL is NaN in floats and NaT in times; it is masked in integers and booleans, and None
@@ -127,15 +127,9 @@ class Columns:
             return self._rows(key)
         return column_array(self._batch, self._position(key), "A column as an array")
 
-    def null_mask(self, key: str | int) -> NDArray[np.bool_]:
+    def null_mask(self, key: str | SupportsIndex) -> NDArray[np.bool_]:
         """True where the column is NULL, which tells NULL from NaN in a column of floats."""
-        index = self._position(key)
-        mask = null_mask(self._batch, index)
-        if mask is None:
-            import numpy as np
-
-            return np.zeros(self.num_rows, dtype=np.bool_)
-        return mask
+        return column_null_mask(self._batch, self._position(key))
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
         """Every column as a NumPy array, by name, as ``cols[name]`` gives it."""
@@ -230,7 +224,7 @@ class Columns:
             raise ValueError("rows are taken one after another: a slice of Columns has no step")
         return Columns(self._batch.slice(start, max(stop - start, 0)))
 
-    def _position(self, key: str | int) -> int:
+    def _position(self, key: str | SupportsIndex) -> int:
         if isinstance(key, str):
             found = [index for index, field in enumerate(self._fields) if field.name == key]
             if len(found) != 1:

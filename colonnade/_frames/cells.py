@@ -27,9 +27,7 @@ def column_cells(batch: Batch, index: int, characters_max: int) -> list[str | No
         mask = column.null_mask()
         nulls = bytes(len(column)) if mask is None else memoryview(mask)
         text = _moment(kind, is_zoned=is_zoned)
-        return [
-            None if null else text(number) for number, null in zip(numbers, nulls, strict=True)
-        ]
+        return [None if null else text(number) for number, null in zip(numbers, nulls, strict=True)]
     return [
         None if value is None else _text(value, characters_max)
         for value in python_values(batch, index)

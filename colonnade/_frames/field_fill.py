@@ -126,11 +126,13 @@ def _int_to_float(target: Target) -> Any:
     if values.dtype.kind == "i":
         beyond |= values < -exact
     rounded = np.zeros(len(values), dtype=np.bool_)
+    with np.errstate(over="ignore"):
+        converted = values.astype(target.dtype)
     for row in np.flatnonzero(beyond):
-        as_float = float(target.dtype.type(values[row]))
-        rounded[row] = not np.isfinite(as_float) or int(as_float) != int(values[row])
+        # Python's integers compare with floats exactly, also with infinite ones.
+        rounded[row] = int(values[row]) != float(converted[row])
     target.refuse_first(rounded, values)
-    return values
+    return converted
 
 
 def _float_to_float(target: Target) -> Any:
@@ -185,7 +187,9 @@ def _moments(target: Target, values: NDArray[Any]) -> Any:
         bad = (converted.astype(values.dtype) != values) & ~np.isnat(values)
     except OverflowError as error:
         raise DecodeError(
-            target.name, target.batch.fields[target.index].type_name, _overflowing(target, values),
+            target.name,
+            target.batch.fields[target.index].type_name,
+            _overflowing(target, values),
             f"reaches past {target.dtype}",
         ) from error
     target.refuse_first(bad, values)
@@ -217,7 +221,8 @@ def _bytes(target: Target) -> Any:
     for row, value in enumerate(values):
         if value is not None and value.endswith(b"\0"):
             raise target.refused(
-                row, "NumPy's S drops zero bytes at the end, and the value has some: use object or V"
+                row,
+                "NumPy's S drops zero bytes at the end, and the value has some: use object or V",
             )
     return _fixed_width(target, values, b"", "bytes", target.dtype.itemsize)
 
@@ -247,7 +252,9 @@ def _raw_bytes(target: Target) -> Any:
 
 def _uuid_bytes(target: Target) -> Any:
     if target.dtype.itemsize != 16:  # noqa: PLR2004
-        raise SchemaError(f'column "{target.name}" (uuid) has 16 bytes, not those of {target.dtype}')
+        raise SchemaError(
+            f'column "{target.name}" (uuid) has 16 bytes, not those of {target.dtype}'
+        )
     return _as_stored(target)
 
 
@@ -265,7 +272,12 @@ FILLS: dict[Kind, dict[str, Fill]] = {
     Kind.BOOL: {"b": _as_stored, "i": _as_stored, "u": _as_stored, "O": _objects},
     Kind.INT: {"i": _int_to_int, "u": _int_to_int, "f": _int_to_float, "O": _objects},
     Kind.FLOAT: {"f": _float_to_float, "O": _objects},
-    Kind.DECIMAL: {"i": _decimal_to_int, "u": _decimal_to_int, "f": _decimal_to_float, "O": _objects},
+    Kind.DECIMAL: {
+        "i": _decimal_to_int,
+        "u": _decimal_to_int,
+        "f": _decimal_to_float,
+        "O": _objects,
+    },
     Kind.DATE: {"M": _dates, "O": _objects},
     Kind.TIMESTAMP: {"M": _times, "O": _objects},
     Kind.TIME: {"m": _times, "O": _objects},

@@ -42,9 +42,7 @@ def _civil(days: int) -> tuple[int, int, int]:
     cycle, day_of_cycle = divmod(days + _EPOCH_DAYS, _CYCLE_DAYS)
     leaps = day_of_cycle // 1460 - day_of_cycle // 36_524 + day_of_cycle // 146_096
     year_of_cycle = (day_of_cycle - leaps) // 365
-    day_of_year = day_of_cycle - (
-        365 * year_of_cycle + year_of_cycle // 4 - year_of_cycle // 100
-    )
+    day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle // 4 - year_of_cycle // 100)
     march_month = (5 * day_of_year + 2) // 153
     day = day_of_year - (153 * march_month + 2) // 5 + 1
     month = march_month + 3 if march_month < 10 else march_month - 9  # noqa: PLR2004

@@ -36,7 +36,17 @@ def column_array(batch: Batch, index: int, user: str) -> NDArray[Any]:
     if kind in {Kind.FLOAT, Kind.TIME, Kind.TIMESTAMP}:
         return values
     mask = null_mask(batch, index)
-    return values if mask is None else np.ma.MaskedArray(values, mask=mask)
+    return values if mask is None else _masked(values, mask)
+
+
+def _masked(values: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[Any]:
+    import numpy as np
+
+    masked = np.ma.MaskedArray(values, mask=mask)
+    if values.dtype.kind == "i" and np.iinfo(values.dtype).max < masked.fill_value:
+        # NumPy's 999999 would wrap around to an innocent 16959 in `filled()`.
+        masked.fill_value = np.iinfo(values.dtype).min
+    return masked
 
 
 def stored_values(batch: Batch, index: int) -> NDArray[Any]:
@@ -46,8 +56,8 @@ def stored_values(batch: Batch, index: int) -> NDArray[Any]:
     """
     import numpy as np
 
-    dtype = column_type(batch.fields[index].arrow_type).values
-    return np.frombuffer(batch.column(index).values(), dtype=np.dtype(dtype))
+    dtype: np.dtype[Any] = np.dtype(column_type(batch.fields[index].arrow_type).values)
+    return np.frombuffer(memoryview(batch.column(index).values()), dtype=dtype)
 
 
 def null_mask(batch: Batch, index: int) -> NDArray[np.bool_] | None:
@@ -55,7 +65,15 @@ def null_mask(batch: Batch, index: int) -> NDArray[np.bool_] | None:
     import numpy as np
 
     mask = batch.column(index).null_mask()
-    return None if mask is None else np.frombuffer(mask, dtype=np.bool_)
+    return None if mask is None else np.frombuffer(memoryview(mask), dtype=np.bool_)
+
+
+def column_null_mask(batch: Batch, index: int) -> NDArray[np.bool_]:
+    """True where the column is NULL, also of a column that never is."""
+    with needed_by("Columns.null_mask()", "numpy"):
+        import numpy as np
+    mask = null_mask(batch, index)
+    return np.zeros(batch.num_rows, dtype=np.bool_) if mask is None else mask
 
 
 def dates(batch: Batch, index: int, unit: str) -> NDArray[np.datetime64]:

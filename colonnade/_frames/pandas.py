@@ -59,13 +59,9 @@ class _Source:
         del dtypes
         import pandas as pd
 
-        column = self.table.column(index)
         if column_type(self._batch.fields[index].arrow_type).kind is Kind.UUID:
             return objects(self._batch, index)
-        storage = getattr(column.type, "storage_type", None)
-        # pandas treats extension types as opaque; json is of use as the text that it is.
-        plain = column if storage is None else column.cast(storage)
-        return pd.arrays.ArrowExtensionArray(plain)
+        return pd.arrays.ArrowExtensionArray(_storage(self.table.column(index)))
 
     def column(self, index: int, dtypes: Dtypes) -> Any:
         """The column in NumPy's types, or in pandas' own where NumPy's have no NULL."""
@@ -111,8 +107,14 @@ class _Source:
         import pandas as pd
 
         missing = pd.NA if dtypes == "nullable" else np.nan
-        storage = "pyarrow" if self.has_pyarrow else "python"
-        values = self.table.column(index) if self.has_pyarrow else objects(self._batch, index)
-        if self.has_pyarrow and (text := getattr(values.type, "storage_type", None)) is not None:
-            values = values.cast(text)
-        return pd.array(values, dtype=pd.StringDtype(storage, na_value=missing))
+        if not self.has_pyarrow:
+            dtype = pd.StringDtype("python", na_value=missing)
+            return pd.array(objects(self._batch, index), dtype=dtype)
+        dtype = pd.StringDtype("pyarrow", na_value=missing)
+        return pd.array(_storage(self.table.column(index)), dtype=dtype)
+
+
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column without its extension type, as which pandas takes it for opaque."""
+    storage = getattr(column.type, "storage_type", None)
+    return column if storage is None else column.cast(storage)

@@ -28,12 +28,13 @@ def polars_frame(batch: Batch) -> pl.DataFrame:
     require_unique_names(batch, "Columns.to_polars()")
     narrow, as_text = batch.narrow_decimals()
     if as_text:
-        names = ", ".join(f'"{batch.fields[index].name}"' for index in as_text)
+        names = [batch.fields[index].name for index in as_text]
+        shown = ", ".join(f'"{name}"' for name in names)
         warnings.warn(
             InterfaceWarning(
-                f"given to Polars as text: {names}",
+                f"given to Polars as text: {shown}",
                 detail="Polars' decimals end at 38 digits, and the column has more.",
-                hint='Ask for schema={"...": "float64"} or "utf8" to choose for yourself.',
+                hint=f'Choose for yourself with schema={{"{names[0]}": "float64"}}, or "utf8".',
             ),
             stacklevel=3,
         )

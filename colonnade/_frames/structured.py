@@ -10,7 +10,7 @@ from colonnade._frames.libraries import needed_by
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -22,9 +22,7 @@ _USER = "Columns.to_structured()"
 _NATURAL = {Kind.DATE: "M8[D]", Kind.UUID: "O"}
 
 
-def structured_array(
-    batch: Batch, dtype: Any, null: Mapping[str, Any] | None
-) -> NDArray[np.void]:
+def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -> NDArray[np.void]:
     """The batch as one structured array; the fields of `dtype` name the columns they take."""
     with needed_by(_USER, "numpy"):
         import numpy as np
@@ -38,10 +36,8 @@ def structured_array(
     positions = {field.name: index for index, field in enumerate(batch.fields)}
     replacements = dict(null or {})
     _refuse_unknown("dtype", row.names, positions)
-    _refuse_unknown("null", replacements, {name: 0 for name in row.names})
-    targets = [
-        _target(batch, positions[name], row[name], replacements, name) for name in row.names
-    ]
+    _refuse_unknown("null", replacements, row.names)
+    targets = [_target(batch, positions[name], row[name], replacements, name) for name in row.names]
     # Zeroed: the padding of an aligned dtype shows nothing of what was in memory before.
     array = np.zeros(batch.num_rows, dtype=row)
     for target in targets:
@@ -57,12 +53,12 @@ def _natural_fields(batch: Batch) -> list[tuple[str, str]]:
     return fields
 
 
-def _refuse_unknown(argument: str, names: Any, known: Mapping[str, int]) -> None:
+def _refuse_unknown(argument: str, names: Iterable[str], known: Collection[str]) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise SchemaError(
             f'{argument} has "{unknown[0]}", which is no column here',
-            hint="There are " + ", ".join(f'"{name}"' for name in known) + ".",
+            hint="Known are: " + ", ".join(f'"{name}"' for name in known) + ".",
         )
 
 
@@ -72,10 +68,11 @@ def _target(
     field = batch.fields[index]
     kind = column_type(field.arrow_type).kind
     fills = FILLS[kind]
-    if dtype.kind not in fills or dtype.subdtype is not None:
+    if dtype.kind not in fills or dtype.subdtype is not None or dtype.names is not None:
         possible = ", ".join(_DTYPE_WORDS[letter] for letter in fills)
         raise SchemaError(
-            f'column "{name}" ({field.type_name}) cannot become {dtype}', hint=f"Possible: {possible}."
+            f'column "{name}" ({field.type_name}) cannot become {dtype}',
+            hint=f"Possible: {possible}.",
         )
     target = Target(batch, index, name, dtype, fills[dtype.kind])
     if name in replacements:

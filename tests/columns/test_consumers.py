@@ -1,0 +1,144 @@
+"""Every type, with NULL in every place, arrives as itself through every library."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.columns.samples import PLACEMENTS, SAMPLES, Sample, expected, query
+
+if TYPE_CHECKING:
+    from colonnade.columns import Columns
+    from tests.columns.conftest import Fetch
+
+every_case = pytest.mark.parametrize(
+    ("sample", "placement"),
+    [(sample, placement) for sample in SAMPLES for placement in PLACEMENTS],
+    ids=lambda part: str(part).replace(" ", "_"),
+)
+
+
+def native(value: Any, want: Any) -> Any:
+    """A consumer's value in the Python type of the expected one, where it is another by design."""
+    if isinstance(value, timedelta) and isinstance(want, time):
+        return (datetime(2000, 1, 1) + value).time()
+    if isinstance(value, np.generic):
+        return native(value.item(), want)
+    if isinstance(value, pd.Timestamp):
+        return native(value.to_pydatetime(), want)
+    if isinstance(value, datetime):
+        if not isinstance(want, datetime):
+            return value.date()
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=want.tzinfo)
+    return value
+
+
+def assert_same(given: list[Any], want: list[Any]) -> None:
+    assert len(given) == len(want)
+    shown = [native(value, wanted) for value, wanted in zip(given, want, strict=True)]
+    assert shown == want
+    types = [type(value) for value in shown]
+    assert types == [type(value) for value in want]
+
+
+def without_missing(values: Any) -> list[Any]:
+    """What pandas takes for missing, as None."""
+    return [None if value is None or pd.isna(value) else value for value in values]
+
+
+@every_case
+def test_python(fetch: Fetch, sample: Sample, placement: str) -> None:
+    cols = fetch(query(sample, placement))
+    want = expected(sample, placement)
+    assert cols.to_pydict() == {"v": want}
+    assert cols.to_pylist() == [{"v": value} for value in want]
+    assert len(cols) == cols.num_rows == len(want)
+
+
+@every_case
+def test_numpy(fetch: Fetch, sample: Sample, placement: str) -> None:
+    cols = fetch(query(sample, placement))
+    want = expected(sample, placement)
+    array = cols["v"]
+    nulls = cols.null_mask("v")
+    assert nulls.tolist() == [value is None for value in want]
+    if array.dtype.kind == "f":
+        assert bool(np.isnan(array[nulls]).all())
+        values = [None if null else value for value, null in zip(array, nulls, strict=True)]
+    else:
+        values = array.tolist()
+    assert_same(values, want)
+    assert cols.to_numpy()["v"].dtype == array.dtype
+
+
+@every_case
+@pytest.mark.parametrize("dtypes", ["numpy", "nullable", "arrow"])
+def test_pandas(fetch: Fetch, sample: Sample, placement: str, dtypes: Any) -> None:
+    frame = fetch(query(sample, placement)).to_pandas(dtypes)
+    assert list(frame.columns) == ["v"]
+    assert_same(without_missing(frame["v"]), expected(sample, placement))
+
+
+@every_case
+def test_polars(fetch: Fetch, sample: Sample, placement: str) -> None:
+    cols = fetch(query(sample, placement))
+    want = expected(sample, placement)
+    values = cols.to_polars()["v"].to_list()
+    if sample.type_name == "uuid":
+        want = [None if value is None else value.bytes for value in want]
+    assert_same(values, want)
+    if not sample.type_name.startswith("json"):
+        assert_same(pl.DataFrame(cols)["v"].to_list(), want)
+
+
+@every_case
+@pytest.mark.parametrize("strings", ["small", "large", "view"])
+def test_pyarrow(fetch: Fetch, sample: Sample, placement: str, strings: Any) -> None:
+    cols = fetch(query(sample, placement))
+    table = cols.to_arrow(strings)
+    table.validate(full=True)
+    # Without a modifier, the scale of a numeric column is the largest of its values'.
+    if sample.type_name != "numeric":
+        assert table.schema == fetch(query(sample, "none")).to_arrow(strings).schema
+    assert_same(table.column("v").to_pylist(), expected(sample, placement))
+    if strings == "small":
+        assert pa.table(cols).equals(table)
+        assert pa.schema(cols) == table.schema
+
+
+def scanned(cols: Columns, item: str, rest: str = "") -> list[Any]:  # noqa: ARG001 - by name
+    relation = duckdb.sql(f"select {item} from cols {rest}")
+    assert relation is not None
+    return [row[0] for row in relation.fetchall()]
+
+
+@every_case
+def test_duckdb(fetch: Fetch, sample: Sample, placement: str) -> None:
+    cols = fetch(query(sample, placement))
+    want = expected(sample, placement)
+    assert scanned(cols, "count(v)") == [sum(value is not None for value in want)]
+    # DuckDB needs pytz to make Python objects of instants; what it read is seen without.
+    item = "make_timestamp(epoch_us(v))" if sample.type_name == "timestamptz" else "v"
+    assert_same(scanned(cols, item), want)
+    # The same object is scanned again, and not to its end.
+    assert_same(scanned(cols, item, "limit 1"), want[:1])
+
+
+def test_duckdb_keeps_the_meaning_of_types(fetch: Fetch) -> None:
+    cols = fetch("select gen_random_uuid() u, '1'::json j, now() z, now()::timestamp t, 1.5 n")
+    types = [scanned(cols, f"typeof({name})")[0] for name in cols.names]
+    assert types == ["UUID", "JSON", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DECIMAL(38,1)"]
+
+
+def test_pandas_takes_the_stream_itself(fetch: Fetch) -> None:
+    cols = fetch("select g::int4 as a, g::text as b from generate_series(1, 3) g")
+    frame = pd.DataFrame.from_arrow(cols)
+    assert frame["a"].tolist() == [1, 2, 3]
+    assert frame["b"].tolist() == ["1", "2", "3"]

@@ -1,0 +1,66 @@
+"""Without a library, what needs it says how to get it, and the rest works."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from colonnade.columns import Columns
+
+if TYPE_CHECKING:
+    from tests.columns.conftest import Fetch
+
+QUERY = "select 1 as i, 'x' as t, null::text as n, 1.5 as d, now() as z, '1'::json as j"
+
+
+@pytest.mark.parametrize(
+    ("library", "use"),
+    [
+        ("numpy", lambda cols: cols["i"]),
+        ("numpy", lambda cols: cols["t"]),
+        ("numpy", Columns.to_numpy),
+        ("numpy", Columns.to_structured),
+        ("numpy", lambda cols: cols.null_mask("i")),
+        ("pandas", Columns.to_pandas),
+        ("polars", Columns.to_polars),
+        ("pyarrow", Columns.to_arrow),
+        ("pyarrow", lambda cols: cols.to_pandas("arrow")),
+    ],
+)
+def test_advice(
+    fetch: Fetch,
+    monkeypatch: pytest.MonkeyPatch,
+    library: str,
+    use: Callable[[Columns], Any],
+) -> None:
+    cols = fetch(QUERY)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        ImportError, match=rf'needs {library}: pip install "colonnade\[{library}\]"'
+    ):
+        use(cols)
+
+
+def test_rows_and_tables_need_nothing(fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -> None:
+    cols = fetch(QUERY)
+    for library in ("numpy", "pandas", "polars", "pyarrow"):
+        monkeypatch.setitem(sys.modules, library, None)
+    assert cols[:1].to_pylist()[0]["t"] == "x"
+    assert cols.to_pydict()["n"] == [None]
+    assert "NULL" in repr(cols)
+    assert "NULL" in cols._repr_html_()
+    assert cols.__arrow_c_stream__() is not None
+
+
+def test_pandas_without_pyarrow(fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -> None:
+    cols = fetch(QUERY)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    frame = cols.to_pandas()
+    assert str(frame["t"].dtype) == "str"
+    assert frame["t"].tolist() == ["x"]
+    assert frame["n"].isna().tolist() == [True]
+    assert str(frame["d"].dtype) == "object"
+    assert cols.to_pandas("nullable")["t"].dtype.storage == "python"

@@ -208,3 +208,236 @@ fn extension_metadata(extension: Option<Extension>, type_name: &str) -> Metadata
         ("ARROW:extension:metadata", metadata),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use arrow_array::{Array, Int32Array};
+    use colonnade_protocol::Format;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::{EncodeError, Reason};
+    use crate::testing::{
+        Cell, data_rows, decode_in_runs, encode, field, hex, messages, text, validate,
+    };
+    use crate::types::TYPES;
+    use crate::value::Value;
+
+    fn builder(fields: &[Field]) -> BatchBuilder {
+        BatchBuilder::new(fields, &DecodeOptions::default()).unwrap()
+    }
+
+    fn int4(number: i32) -> Cell {
+        Some(number.to_be_bytes().to_vec())
+    }
+
+    #[test]
+    fn rows_without_columns_are_counted() {
+        let batch = decode_in_runs(&[], &DecodeOptions::default(), &[vec![], vec![]], 1).unwrap();
+        assert_eq!((batch.num_rows(), batch.num_columns()), (2, 0));
+    }
+
+    #[test]
+    fn no_rows() {
+        let fields: Vec<_> = TYPES.iter().map(|line| field(line.name, line.oid)).collect();
+        let batch = builder(&fields).finish().unwrap();
+        validate(&batch);
+        assert_eq!((batch.num_rows(), batch.num_columns()), (0, fields.len()));
+    }
+
+    #[test]
+    fn batches_end_at_their_limit() {
+        let fields = [field("n", 23)];
+        let rows: Vec<_> = (0..2_500).map(|number| [int4(number)]).collect();
+        let bytes = messages(rows.iter().map(|row| &row[..]));
+        let mut rows = data_rows(&bytes).unwrap();
+        let mut builder = builder(&fields);
+        assert_eq!(builder.append(&mut rows, 0).unwrap(), 0);
+        let mut next = 0;
+        let mut sizes = Vec::new();
+        while !rows.is_empty() {
+            builder.append(&mut rows, 400).unwrap();
+            assert_eq!(builder.append(&mut rows, 1_000).unwrap(), 600.min(2_100 - next as usize));
+            assert_eq!(builder.nbytes(), builder.rows() * 4);
+            let batch = builder.finish().unwrap();
+            validate(&batch);
+            let expected = Int32Array::from_iter_values(next..next + batch.num_rows() as i32);
+            assert_eq!(batch.column(0).as_any().downcast_ref(), Some(&expected));
+            next += batch.num_rows() as i32;
+            sizes.push(batch.num_rows());
+        }
+        assert_eq!(sizes, [1_000, 1_000, 500]);
+    }
+
+    #[test]
+    fn schemas_are_shared_between_batches() {
+        let mut builder = builder(&[field("n", 23), field("d", 1700)]);
+        let schemas: Vec<_> = (0..3).map(|_| builder.finish().unwrap().schema()).collect();
+        assert!(schemas.windows(2).all(|pair| Arc::ptr_eq(&pair[0], &pair[1])));
+    }
+
+    #[test]
+    fn the_first_error_of_the_result_is_told() {
+        let fields = [field("a", 23), field("b", 16)];
+        let mut rows = vec![vec![int4(1), hex("01")]; 600];
+        rows[550][0] = hex("00");
+        rows[530][1] = hex("07");
+        rows[530][0] = hex("0000");
+        for run in [1, 100, 511, 600] {
+            let error = decode_in_runs(&fields, &DecodeOptions::default(), &rows, run).unwrap_err();
+            assert_eq!((error.row, error.column.as_str()), (530, "a"));
+            assert_eq!(error.reason, Reason::WrongLength { expected: 4, actual: 2 });
+        }
+    }
+
+    #[test]
+    fn rows_are_counted_through_the_whole_result() {
+        let mut builder = builder(&[field("a", 23)]);
+        for _ in 0..3 {
+            let bytes = messages([&[int4(1)][..], &[None]]);
+            builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX).unwrap();
+            builder.finish().unwrap();
+        }
+        let bytes = messages([&[int4(1)][..], &[hex("")]]);
+        let error = builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "column \"a\" of type int4, row 7: the value has 0 bytes instead of 4"
+        );
+        // The error stays.
+        let bytes = messages([&[int4(1)][..]]);
+        assert_eq!(builder.append(&mut data_rows(&bytes).unwrap(), 1).unwrap_err(), error);
+        assert!(builder.finish().is_err());
+    }
+
+    #[test]
+    fn rows_of_another_shape_are_the_servers_fault() {
+        let mut builder = builder(&[field("a", 23)]);
+        let bytes = messages([&[int4(1), int4(2)][..]]);
+        let error = builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX).unwrap_err();
+        assert!(matches!(error, AppendError::Protocol(_)));
+    }
+
+    #[test]
+    fn unknown_types_are_marked() {
+        let cells = [hex("00ff"), text("{1}"), text("x"), hex("00")];
+        let mut fields =
+            [field("point", 600), field("ints", 1007), field("acl", 1034), field("u", 2950)];
+        fields[2].format = Format::Text;
+        let mut builder = builder(&fields);
+        let bytes = messages([&cells[..3]]);
+        assert!(builder.append(&mut data_rows(&bytes).unwrap(), 1).is_err());
+        let options = DecodeOptions::default();
+        let batch = decode_in_runs(&fields[..3], &options, &[cells[..3].to_vec()], 1).unwrap();
+        let schema = batch.schema();
+        let mut shown = String::new();
+        for field in schema.fields() {
+            let entry = |key| field.metadata().get(key).cloned().unwrap_or_default();
+            let (name, metadata) =
+                (entry("ARROW:extension:name"), entry("ARROW:extension:metadata"));
+            writeln!(shown, "{} {} {name} {metadata}", field.name(), field.data_type()).unwrap();
+        }
+        assert_eq!(
+            shown,
+            "point Binary arrow.opaque {\"type_name\": \"oid 600\", \"vendor_name\": \"PostgreSQL\"}\n\
+             ints Binary arrow.opaque {\"type_name\": \"int4[]\", \"vendor_name\": \"PostgreSQL\"}\n\
+             acl Utf8  \n"
+        );
+    }
+
+    #[test]
+    fn schemas_that_do_not_fit() {
+        let fields = [field("a", 23), field("b", 25)];
+        let error = |name: &str, cast: &str| {
+            let overrides = vec![(name.to_owned(), cast.parse().unwrap())];
+            let options = DecodeOptions { overrides, ..DecodeOptions::default() };
+            BatchBuilder::new(&fields, &options).map(|_| ()).unwrap_err().to_string()
+        };
+        assert_eq!(
+            error("A", "int64"),
+            "schema names column \"A\", but the result has \"a\", \"b\""
+        );
+        assert_eq!(
+            error("a", "utf8"),
+            "schema asks for column \"a\" of type int4 as utf8; possible: int32, int64, float64"
+        );
+        assert!(error("b", "decimal128(3, 2)").ends_with("utf8, large_utf8, utf8_view, binary"));
+    }
+
+    /// A value of each type from one seed.
+    fn sample(kind: crate::Kind, seed: i64) -> Value<'static> {
+        use crate::Kind;
+        match kind {
+            Kind::Bool => Value::Bool(seed % 2 == 0),
+            Kind::Int => Value::Int(seed % 30_000),
+            Kind::UInt => Value::UInt((seed % 4_000_000_000).unsigned_abs()),
+            Kind::Float => Value::Float(seed as f64 / 3.0),
+            Kind::Float32 => Value::Float32(seed as f32 / 3.0),
+            Kind::Text => Value::Text(format!("\"é{seed}\"").into()),
+            Kind::Bytes => Value::Bytes(vec![seed as u8].into()),
+            Kind::Uuid => Value::Uuid([seed as u8; 16]),
+            Kind::Date => Value::Date((seed % 1_000_000) as i32),
+            Kind::Time => Value::Time((seed % 86_400_000_000).abs()),
+            Kind::Timestamp => Value::Timestamp(seed / 1_000),
+            Kind::TimestampTz => Value::TimestampTz(seed / 1_000),
+            Kind::Numeric => {
+                Value::Numeric(format!("{}.{:02}", seed / 7, (seed % 100).abs()).into())
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Every type of the table, with NULLs first, last, everywhere and nowhere, across blocks.
+        #[test]
+        fn every_type_at_once(
+            seeds in prop::collection::vec(any::<i64>(), 1..1_400), null_every in 1..9_usize, run in 1..1_500_usize,
+        ) {
+            let lines: Vec<_> = TYPES.iter().filter(|line| !line.send.is_empty()).collect();
+            let fields: Vec<_> = lines.iter().map(|line| field(line.name, line.oid)).collect();
+            let rows: Vec<Vec<Cell>> = seeds.iter().enumerate().map(|(row, seed)| {
+                let cell = |(index, line): (usize, &&crate::PgType)| {
+                    let null = null_every < 8 && (row + index) % null_every == 0;
+                    let value = sample(line.kind, *seed);
+                    (!null).then(|| {
+                        let bytes = encode(line.oid, &value).unwrap();
+                        assert_eq!((line.value)(&bytes).unwrap(), value);
+                        bytes
+                    })
+                };
+                lines.iter().enumerate().map(cell).collect()
+            }).collect();
+            let batch = decode_in_runs(&fields, &DecodeOptions::default(), &rows, run).unwrap();
+            for (index, column) in batch.columns().iter().enumerate() {
+                let nulls = rows.iter().filter(|row| row[index].is_none()).count();
+                prop_assert_eq!(column.null_count(), nulls);
+                prop_assert_eq!(column.nulls().is_some(), nulls > 0);
+            }
+            prop_assert_eq!(decode_in_runs(&fields, &DecodeOptions::default(), &rows, usize::MAX), Ok(batch));
+        }
+
+        /// Whatever bytes a value has, it decodes or is refused, as a row and as a column alike.
+        #[test]
+        fn any_bytes(line in prop::sample::select(TYPES), bytes in prop::collection::vec(any::<u8>(), 0..24)) {
+            let row = (line.value)(&bytes);
+            let options = DecodeOptions { infinity: Infinity::Null, ..DecodeOptions::default() };
+            let cells = [vec![Some(bytes.clone())]];
+            let column = decode_in_runs(&[field("c", line.oid)], &options, &cells, 1);
+            match (&row, &column) {
+                (Ok(_), Err(error)) => prop_assert!(
+                    matches!(error.reason, Reason::EndOfDay | Reason::NumericTooWide { .. }), "{}", error
+                ),
+                (Err(reason), Err(error)) => prop_assert_eq!(reason, &error.reason),
+                (row, column) => prop_assert_eq!(row.is_ok(), column.is_ok()),
+            }
+            if let Ok(value) = row {
+                let again = encode(line.oid, &value);
+                let bytes_again: Result<_, EncodeError> = again.clone();
+                prop_assert!(matches!(bytes_again, Ok(_) | Err(EncodeError::NulInText { .. })), "{:?}", again);
+            }
+        }
+    }
+}

@@ -39,6 +39,13 @@ impl<'a> Fields<'a> {
         self.spans.iter().map(move |span| span.slice(bytes))
     }
 
+    /// The bytes that the values lie in, and where each lies there; for copying more than one value
+    /// at a time.
+    #[inline]
+    pub(crate) fn parts(&self) -> (&'a [u8], &'a [Span]) {
+        (self.bytes, self.spans)
+    }
+
     /// Bytes of all values together.
     #[inline]
     pub fn byte_len(&self) -> usize {

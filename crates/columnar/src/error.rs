@@ -102,6 +102,8 @@ pub enum Reason {
     NumericSign(u16),
     /// A `numeric` with more digits after the point than can exist.
     NumericScaleWord(u16),
+    /// A `numeric` with nonzero digits beyond its own scale.
+    NumericHiddenDigits,
     /// A `numeric` NaN, where the Arrow type has none.
     NumericNan,
     /// A `numeric` infinity, where the Arrow type has none.
@@ -235,6 +237,7 @@ impl Reason {
             Self::NumericScaleWord(scale) => {
                 write!(f, "the numeric has {scale} digits after the point, more than can exist")
             }
+            Self::NumericHiddenDigits => f.write_str("the numeric has digits beyond its own scale"),
             Self::NumericNan => f.write_str("Arrow's decimals have no NaN"),
             Self::NumericInfinite(Sign::Positive) => {
                 f.write_str("Arrow's decimals have no Infinity")

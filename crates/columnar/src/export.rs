@@ -121,3 +121,76 @@ fn string_views_within<O: OffsetSizeTrait>(
     }
     trusted::string_view_array(views, buffers, nulls)
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::StringViewArray;
+
+    use super::*;
+    use crate::builder::DecodeOptions;
+    use crate::testing::{Cell, decode_in_runs, field, text, validate};
+
+    fn batch(oid: u32, cells: &[Cell]) -> RecordBatch {
+        let rows: Vec<_> = cells.iter().map(|cell| vec![cell.clone(), cell.clone()]).collect();
+        let fields = [field("a", oid), field("b", 17)];
+        decode_in_runs(&fields, &DecodeOptions::default(), &rows, usize::MAX).unwrap()
+    }
+
+    #[test]
+    fn layouts_share_the_characters() {
+        let long = "longer than twelve bytes";
+        let small = batch(114, &[text("short"), None, text(long), text("")]);
+        let data =
+            |batch: &RecordBatch| batch.column(0).to_data().buffers().last().unwrap().as_ptr();
+
+        let same = with_string_layout(&small, StringLayout::Small);
+        assert!(Arc::ptr_eq(same.schema_ref(), small.schema_ref()));
+
+        let large = with_string_layout(&small, StringLayout::Large);
+        validate(&large);
+        let expected = LargeStringArray::from(vec![Some("short"), None, Some(long), Some("")]);
+        assert_eq!(large.column(0).as_any().downcast_ref(), Some(&expected));
+        assert_eq!(data(&large), data(&small));
+        assert_eq!(large.schema().field(0).metadata(), small.schema().field(0).metadata());
+        assert_eq!(large.column(1), small.column(1));
+
+        for from in [&small, &large] {
+            let view = with_string_layout(from, StringLayout::View);
+            validate(&view);
+            let expected = StringViewArray::from(vec![Some("short"), None, Some(long), Some("")]);
+            assert_eq!(view.column(0).as_any().downcast_ref(), Some(&expected));
+            assert_eq!(data(&view), data(&small));
+            for layout in [StringLayout::Small, StringLayout::Large] {
+                assert_eq!(with_string_layout(&view, layout), view);
+            }
+        }
+        assert_eq!(with_string_layout(&large, StringLayout::Small), large);
+    }
+
+    #[test]
+    fn slices_are_converted_as_they_are() {
+        let long = "longer than twelve bytes";
+        let whole = batch(25, &[text("a"), text(long), None, text("b"), text("c")]);
+        for layout in [StringLayout::View, StringLayout::Large] {
+            let converted = with_string_layout(&whole.slice(1, 3), layout);
+            validate(&converted);
+            assert_eq!(converted, with_string_layout(&whole, layout).slice(1, 3));
+            validate(&with_string_layout(&whole.slice(2, 0), layout));
+        }
+    }
+
+    #[test]
+    fn views_of_much_text_have_several_buffers() {
+        let values: Vec<_> = (0..20).map(|n| format!("{n:0>width$}", width = 10 + n)).collect();
+        let strings = StringArray::from(values.clone());
+        for most in [29, 40, 100] {
+            let offsets = strings.offsets().inner();
+            let views = string_views_within(offsets, strings.values(), None, most);
+            views.to_data().validate_full().unwrap();
+            let views = views.as_any().downcast_ref::<StringViewArray>().unwrap().clone();
+            assert_eq!(views, StringViewArray::from_iter_values(&values));
+            assert!(views.data_buffers().len() > 1);
+            assert!(views.data_buffers().iter().all(|buffer| buffer.len() <= most));
+        }
+    }
+}

@@ -35,3 +35,28 @@ pub fn push_parameter(
         (other, None) => Err(EncodeError::UnknownType { oid, given: other.describe() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_and_bytes() {
+        let mut params = EncodedParams::new();
+        push_parameter(&mut params, 23, &Value::Int(7)).unwrap();
+        push_parameter(&mut params, 23, &Value::Null).unwrap();
+        push_parameter(&mut params, 99_999, &Value::Text("t".into())).unwrap();
+        push_parameter(&mut params, 99_999, &Value::Bytes([1][..].into())).unwrap();
+        push_parameter(&mut params, 1033, &Value::Text("a=r/b".into())).unwrap();
+        let before = params.bytes().to_vec();
+        assert!(push_parameter(&mut params, 23, &Value::Int(1 << 40)).is_err());
+        assert!(push_parameter(&mut params, 99_999, &Value::Int(1)).is_err());
+        assert!(push_parameter(&mut params, 99_999, &Value::Text("\0".into())).is_err());
+        assert_eq!(params.bytes(), before);
+        let expected =
+            b"\0\0\0\x04\0\0\0\x07\xff\xff\xff\xff\0\0\0\x01t\0\0\0\x01\x01\0\0\0\x05a=r/b";
+        assert_eq!(before, expected);
+        use Format::{Binary, Text};
+        assert_eq!(params.formats(), [Binary, Binary, Text, Binary, Text]);
+    }
+}

@@ -97,3 +97,36 @@ fn append(
     validity.append(fields, nulls, &[]);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    #[test]
+    fn golden() {
+        assert_both_ways(16, hex("01"), Value::Bool(true));
+        assert_both_ways(16, hex("00"), Value::Bool(false));
+        assert!(encode(16, &Value::Int(1)).is_err());
+    }
+
+    #[test]
+    fn malformed() {
+        let (row, text) = Case::new(16).error(&[None, hex("01"), hex("02")]);
+        assert_eq!(row, 2);
+        assert!(text.ends_with("the value is 2, neither 0 nor 1"), "{text}");
+        assert_eq!(Case::new(16).error(&[hex("")]).0, 0);
+        assert_eq!(Case::new(16).error(&[hex("0001")]).0, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(truths in prop::collection::vec(any::<Option<bool>>(), 0..300)) {
+            let cells: Vec<_> = truths.iter().map(|t| t.map(|t| vec![u8::from(t)])).collect();
+            let array: BooleanArray = Case::new(16).array(&cells);
+            prop_assert_eq!(array, BooleanArray::from(truths));
+        }
+    }
+}

@@ -25,3 +25,20 @@ pub(super) const BYTEA: Codec = Codec {
         Some(_) => None,
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::BinaryArray;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    #[test]
+    fn golden() {
+        assert_both_ways(17, hex("00ff80"), Value::Bytes([0x00, 0xff, 0x80][..].into()));
+        assert_both_ways(17, hex(""), Value::Bytes([][..].into()));
+        let array: BinaryArray = Case::new(17).array(&[None, hex("00ff"), hex("")]);
+        assert_eq!(array, BinaryArray::from(vec![None, Some(&[0x00, 0xff][..]), Some(&[])]));
+        assert!(encode(17, &Value::Text("x".into())).is_err());
+    }
+}

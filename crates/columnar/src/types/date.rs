@@ -88,3 +88,61 @@ impl Shape for Date {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, Date32Array};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    #[test]
+    fn golden() {
+        assert_both_ways(1082, hex("00000000"), Value::Date(10_957));
+        // 4714-11-24 BC and 5874897-12-31, the first and the last.
+        assert_both_ways(1082, hex("ffda97a7"), Value::Date(-2_440_588));
+        assert_both_ways(1082, hex("7fda970c"), Value::Date(2_145_042_905));
+        assert_both_ways(1082, hex("7fffffff"), Value::DateInfinity(Sign::Positive));
+        assert_both_ways(1082, hex("80000000"), Value::DateInfinity(Sign::Negative));
+        let array: Date32Array = Case::new(1082).array(&[hex("00000000"), None]);
+        assert_eq!(array, Date32Array::from(vec![Some(10_957), None]));
+        assert_eq!(array.values()[1], i32::MIN);
+    }
+
+    #[test]
+    fn infinity() {
+        let cells = [hex("00000001"), hex("7fffffff"), None, hex("80000000")];
+        let (row, text) = Case::new(1082).error(&cells);
+        assert_eq!(row, 1);
+        assert!(text.contains("the value is infinity; pass infinity=\"null\""), "{text}");
+        let array: Date32Array = Case::new(1082).infinity(Infinity::Null).array(&cells);
+        assert_eq!(array, Date32Array::from(vec![Some(10_958), None, None, None]));
+        assert_eq!(array.values()[1..], [i32::MIN; 3]);
+        let array: Date32Array = Case::new(1082).infinity(Infinity::Saturate).array(&cells);
+        let saturated = vec![Some(10_958), Some(i32::MAX), None, Some(i32::MIN + 1)];
+        assert_eq!(array, Date32Array::from(saturated));
+        assert_eq!(array.null_count(), 1);
+    }
+
+    #[test]
+    fn malformed() {
+        for bad in ["", "00", "0000000000", "ffda97a6", "7fda970d", "7ffffffe", "80000001"] {
+            assert_eq!(Case::new(1082).error(&[hex("00000000"), hex(bad)]).0, 1, "{bad}");
+        }
+        for out in [-2_440_589, 2_145_042_906, i32::MIN, i32::MAX] {
+            assert!(encode(1082, &Value::Date(out)).is_err());
+        }
+        assert!(encode(1082, &Value::Timestamp(0)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(days in -2_440_588..=2_145_042_905_i32) {
+            let bytes = encode(1082, &Value::Date(days)).unwrap();
+            let array: Date32Array = Case::new(1082).array(&[Some(bytes.clone())]);
+            prop_assert_eq!(array.value(0), days);
+            prop_assert_eq!((DATE.value)(&bytes), Ok(Value::Date(days)));
+        }
+    }
+}

@@ -120,3 +120,75 @@ fn float(value: &Value<'_>) -> Result<f64, EncodeError> {
         other => Err(EncodeError::WrongKind { expected: "a float", given: other.describe() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, Float32Array, Float64Array};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    #[test]
+    fn golden() {
+        assert_both_ways(701, hex("3ff8000000000000"), Value::Float(1.5));
+        assert_both_ways(701, hex("7ff0000000000000"), Value::Float(f64::INFINITY));
+        assert_both_ways(701, hex("0000000000000001"), Value::Float(5e-324));
+        assert_both_ways(700, hex("ff800000"), Value::Float32(f32::NEG_INFINITY));
+        assert_both_ways(700, hex("00000001"), Value::Float32(1e-45));
+    }
+
+    #[test]
+    fn every_bit_is_kept() {
+        let bits = [
+            0x8000_0000_0000_0000,
+            0x7ff8_0000_0000_0001,
+            0xfff0_0000_0000_0000,
+            0x1,
+            0x3ff0_0000_0000_0000,
+        ];
+        let cells: Vec<_> =
+            bits.iter().map(|bits: &u64| Some(bits.to_be_bytes().to_vec())).collect();
+        let array: Float64Array = Case::new(701).array(&cells);
+        assert_eq!(array.values().iter().map(|float| float.to_bits()).collect::<Vec<_>>(), bits);
+    }
+
+    #[test]
+    fn null_slots_are_nan() {
+        let array: Float64Array = Case::new(701).array(&[None, hex("0000000000000000")]);
+        assert!(array.is_null(0) && array.values()[0].is_nan() && array.value(1) == 0.0);
+        let array: Float32Array = Case::new(700).array(&[None, hex("3fc00000")]);
+        assert!(array.is_null(0) && array.values()[0].is_nan() && array.value(1) == 1.5);
+        let array: Float64Array = Case::new(700).cast("float64").array(&[None, hex("3fc00000")]);
+        assert!(array.is_null(0) && array.values()[0].is_nan() && array.value(1) == 1.5);
+    }
+
+    #[test]
+    fn wrong_lengths() {
+        assert_eq!(Case::new(701).error(&[hex("00000000")]).0, 0);
+        assert_eq!(Case::new(700).error(&[None, hex("0000000000000000")]).0, 1);
+        assert_eq!(Case::new(700).cast("float64").error(&[None, hex("")]).0, 1);
+    }
+
+    #[test]
+    fn parameters() {
+        assert_eq!(encode(700, &Value::Float(1.5)).unwrap(), hex("3fc00000").unwrap());
+        assert_eq!(encode(701, &Value::Int(3)).unwrap(), 3.0_f64.to_be_bytes());
+        assert!(encode(700, &Value::Float(f64::INFINITY)).is_ok());
+        assert!(encode(700, &Value::Float(1e39)).unwrap_err().to_string().contains("float8"));
+        assert!(encode(701, &Value::Int(i64::MAX)).is_err());
+        assert!(encode(701, &Value::UInt(u64::MAX)).is_err());
+        assert!(encode(701, &Value::Bool(true)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(bits: u64) {
+            let float = f64::from_bits(bits);
+            let bytes = encode(701, &Value::Float(float)).unwrap();
+            prop_assert_eq!(&bytes, &bits.to_be_bytes().to_vec());
+            let array: Float64Array = Case::new(701).array(&[Some(bytes)]);
+            prop_assert_eq!(array.value(0).to_bits(), bits);
+        }
+    }
+}

@@ -161,8 +161,8 @@ impl Shape for Int8AsFloat {
 #[inline]
 pub(super) fn exact_float(number: i64) -> Option<f64> {
     let magnitude = number.unsigned_abs();
-    let significant = 64 - magnitude.leading_zeros().min(63) - magnitude.trailing_zeros().min(63);
-    (significant <= 53).then_some(number as f64)
+    let significant = magnitude >> magnitude.trailing_zeros().min(63);
+    (significant < 1 << 53).then_some(number as f64)
 }
 
 fn built<W: Wire, A: ArrowPrimitiveType>(request: &Request) -> Option<Built>
@@ -194,4 +194,115 @@ fn integer(
         return Err(out_of_range(number.to_string()));
     }
     Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, Float64Array, Int16Array, Int32Array, Int64Array, UInt32Array};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    #[test]
+    fn golden() {
+        assert_both_ways(21, hex("8000"), Value::Int(-32_768));
+        assert_both_ways(21, hex("7fff"), Value::Int(32_767));
+        assert_both_ways(23, hex("ffffffff"), Value::Int(-1));
+        assert_both_ways(20, hex("7fffffffffffffff"), Value::Int(i64::MAX));
+        assert_both_ways(26, hex("ffffffff"), Value::UInt(u32::MAX.into()));
+        let cells = [hex("8000"), None, hex("7fff")];
+        let array: Int16Array = Case::new(21).array(&cells);
+        assert_eq!(array, Int16Array::from(vec![Some(i16::MIN), None, Some(i16::MAX)]));
+        assert_eq!(array.values()[1], 0);
+        let array: UInt32Array = Case::new(28).array(&[hex("ffffffff")]);
+        assert_eq!(array.value(0), u32::MAX);
+        let array: Int64Array = Case::new(20).array(&[hex("8000000000000000")]);
+        assert_eq!(array.value(0), i64::MIN);
+    }
+
+    #[test]
+    fn casts() {
+        let int2 = [hex("8000"), None];
+        let array: Int32Array = Case::new(21).cast("int32").array(&int2);
+        assert_eq!(array, Int32Array::from(vec![Some(-32_768), None]));
+        let array: Int64Array = Case::new(21).cast("int64").array(&int2);
+        assert_eq!(array, Int64Array::from(vec![Some(-32_768), None]));
+        let array: Float64Array = Case::new(21).cast("float64").array(&int2);
+        assert_eq!(array.value(0), -32_768.0);
+        assert!(array.values()[1].is_nan());
+        let array: Int64Array = Case::new(26).cast("int64").array(&[hex("ffffffff")]);
+        assert_eq!(array.value(0), u32::MAX.into());
+    }
+
+    #[test]
+    fn int8_as_float_is_exact_or_an_error() {
+        let case = Case::new(20).cast("float64");
+        for exact in [0, 1, -1, 1 << 53, -(1 << 53), (1 << 53) + 2, i64::MIN, 1 << 62] {
+            let array: Float64Array = case.array(&[Some(exact.to_be_bytes().to_vec())]);
+            assert_eq!(array.value(0) as i128, exact.into());
+        }
+        for inexact in [(1_i64 << 53) + 1, i64::MAX, -(1 << 53) - 1] {
+            let cells = [hex("0000000000000001"), Some(inexact.to_be_bytes().to_vec())];
+            let (row, text) = case.error(&cells);
+            assert_eq!(row, 1);
+            assert!(text.contains("no exact float64; pass schema={\"c\": \"int64\"}"), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_lengths() {
+        for (oid, good, cells) in [
+            (21, "0000", ["", "00", "000000"]),
+            (23, "00000000", ["", "000000", "0000000000"]),
+            (20, "0000000000000000", ["", "00000000", "000000000000000000"]),
+            (26, "00000000", ["", "000000", "0000000000"]),
+        ] {
+            for bad in cells {
+                let (row, text) = Case::new(oid).error(&[None, hex(good), hex(bad), hex("ff")]);
+                assert_eq!(row, 2);
+                assert!(
+                    text.contains(&format!("has {} bytes instead of", bad.len() / 2)),
+                    "{text}"
+                );
+            }
+        }
+        let (_, text) = Case::new(23).error(&[hex("")]);
+        assert_eq!(text, "column \"c\" of type int4, row 0: the value has 0 bytes instead of 4");
+    }
+
+    #[test]
+    fn parameters_out_of_range() {
+        for (oid, given) in [
+            (21, Value::Int(40_000)),
+            (23, Value::Int(1 << 31)),
+            (20, Value::UInt(u64::MAX)),
+            (26, Value::Int(-1)),
+        ] {
+            let error = encode(oid, &given).unwrap_err();
+            assert!(matches!(error, EncodeError::IntegerOutOfRange { .. }));
+        }
+        assert_eq!(
+            encode(21, &Value::Int(40_000)).unwrap_err().to_string(),
+            "40000 is out of range for int2, which goes from -32768 to 32767"
+        );
+        let error = encode(23, &Value::Text("1".into())).unwrap_err();
+        assert_eq!(error.to_string(), "expected an integer, not a string");
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(numbers in prop::collection::vec(any::<Option<i64>>(), 0..200)) {
+            let cells: Vec<_> = numbers.iter().map(|n| n.map(|n| encode(20, &Value::Int(n)).unwrap())).collect();
+            let array: Int64Array = Case::new(20).array(&cells);
+            prop_assert_eq!(array.null_count(), numbers.iter().filter(|n| n.is_none()).count());
+            prop_assert_eq!(array, Int64Array::from(numbers));
+        }
+
+        #[test]
+        fn exactness(number: i64) {
+            let exact = number as f64 as i128 == i128::from(number);
+            prop_assert_eq!(exact_float(number).is_some(), exact);
+        }
+    }
 }

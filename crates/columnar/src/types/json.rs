@@ -49,13 +49,52 @@ struct Versioned;
 impl Shape for Versioned {
     const UNCHECKED_TEXT: bool = true;
 
-    #[inline]
-    fn write(raw: &[u8], data: &mut Vec<u8>) -> Result<(), Reason> {
-        data.extend_from_slice(unversioned(raw)?);
-        Ok(())
+    fn append(
+        fields: Fields<'_>,
+        data: &mut Vec<u8>,
+        ends: impl FnMut(usize),
+    ) -> Result<usize, (usize, Reason)> {
+        let is_wrong = |field: Option<&[u8]>| field.is_some_and(|raw| unversioned(raw).is_err());
+        if fields.iter().any(is_wrong) {
+            // Up to the row at fault, so that text which is wrong before it is told first.
+            return varlen::append_written(fields, data, ends, |raw, data| {
+                data.extend_from_slice(unversioned(raw)?);
+                Ok(())
+            });
+        }
+        Ok(varlen::append_suffixes(fields, 1, data, ends))
     }
 
     fn most_bytes(fields: Fields<'_>) -> usize {
         fields.byte_len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::StringArray;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex, text};
+
+    #[test]
+    fn golden() {
+        let document = Value::Text("{\"a\": 1}".into());
+        assert_both_ways(3802, hex("017b2261223a20317d"), document.clone());
+        assert_both_ways(114, text("{\"a\": 1}"), document);
+        let array: StringArray = Case::new(3802).array(&[hex("0131"), None, hex("01")]);
+        assert_eq!(array, StringArray::from(vec![Some("1"), None, Some("")]));
+    }
+
+    #[test]
+    fn malformed() {
+        let (row, message) = Case::new(3802).error(&[hex("0131"), hex("0231")]);
+        assert_eq!(row, 1);
+        assert!(message.ends_with("the jsonb has version 2 instead of 1"), "{message}");
+        assert_eq!(Case::new(3802).error(&[None, hex("")]).0, 1);
+        // The first row at fault is told, whatever its fault.
+        assert_eq!(Case::new(3802).error(&[hex("01ff"), hex("0231")]).0, 0);
+        assert_eq!(Case::new(3802).error(&[hex("0231"), hex("01ff")]).0, 0);
+        assert!(encode(3802, &Value::Text("\0".into())).is_err());
     }
 }

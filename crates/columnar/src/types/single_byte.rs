@@ -38,28 +38,63 @@ pub(super) const CHAR: Codec = Codec {
     builder: |request| varlen::text_builder::<Printed>(request, None),
 };
 
+fn print(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+    let [byte] = exact(raw)?;
+    match byte {
+        0 => {}
+        1..=127 => out.push(byte),
+        _ => out.extend_from_slice(&[
+            b'\\',
+            b'0' + (byte >> 6),
+            b'0' + (byte >> 3 & 7),
+            b'0' + (byte & 7),
+        ]),
+    }
+    Ok(())
+}
+
 struct Printed;
 
 impl Shape for Printed {
     const UNCHECKED_TEXT: bool = false;
 
-    #[inline]
-    fn write(raw: &[u8], data: &mut Vec<u8>) -> Result<(), Reason> {
-        let [byte] = exact(raw)?;
-        match byte {
-            0 => {}
-            1..=127 => data.push(byte),
-            _ => data.extend_from_slice(&[
-                b'\\',
-                b'0' + (byte >> 6),
-                b'0' + (byte >> 3 & 7),
-                b'0' + (byte & 7),
-            ]),
-        }
-        Ok(())
+    fn append(
+        fields: Fields<'_>,
+        data: &mut Vec<u8>,
+        ends: impl FnMut(usize),
+    ) -> Result<usize, (usize, Reason)> {
+        varlen::append_written(fields, data, ends, print)
     }
 
     fn most_bytes(fields: Fields<'_>) -> usize {
         fields.len() * LONGEST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::StringArray;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    #[test]
+    fn golden() {
+        assert_both_ways(18, hex("61"), Value::Bytes(b"a".into()));
+        assert_both_ways(18, hex("ff"), Value::Bytes([0xff][..].into()));
+        let cells = [hex("61"), hex("00"), None, hex("80"), hex("ff"), hex("5c")];
+        let array: StringArray = Case::new(18).array(&cells);
+        let printed = vec![Some("a"), Some(""), None, Some("\\200"), Some("\\377"), Some("\\")];
+        assert_eq!(array, StringArray::from(printed));
+    }
+
+    #[test]
+    fn malformed() {
+        assert_eq!(Case::new(18).error(&[hex("61"), hex("")]).0, 1);
+        assert_eq!(Case::new(18).error(&[hex("6162")]).0, 0);
+        assert_eq!(encode(18, &Value::Text("".into())).unwrap(), [0]);
+        assert_eq!(encode(18, &Value::Text("a".into())).unwrap(), [b'a']);
+        assert!(encode(18, &Value::Text("ab".into())).is_err());
+        assert!(encode(18, &Value::Int(1)).is_err());
     }
 }

@@ -36,3 +36,37 @@ pub(super) fn encodable<'a>(value: &'a Value<'_>) -> Result<&'a str, EncodeError
         None => Ok(text),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{BinaryArray, StringArray};
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, text};
+
+    #[test]
+    fn golden() {
+        for oid in [19, 25, 142, 705, 1033, 1042, 1043, 3642] {
+            assert_both_ways(oid, text("naïve ✓ 𝄞  "), Value::Text("naïve ✓ 𝄞  ".into()));
+            assert_both_ways(oid, text(""), Value::Text("".into()));
+        }
+        let array: StringArray = Case::new(1043).array(&[text("é"), None, text("")]);
+        assert_eq!(array, StringArray::from(vec![Some("é"), None, Some("")]));
+    }
+
+    #[test]
+    fn as_binary_nothing_is_checked() {
+        let cells = [Some(vec![0xff, 0x00]), None];
+        let array: BinaryArray = Case::new(25).cast("binary").array(&cells);
+        assert_eq!(array, BinaryArray::from(vec![Some(&[0xff, 0x00][..]), None]));
+    }
+
+    #[test]
+    fn malformed() {
+        let error = (TEXT.value)(&[b'a', 0xff]).unwrap_err();
+        assert_eq!(error, Reason::NotUtf8 { valid_up_to: 1 });
+        let error = encode(25, &Value::Text("a\0b".into())).unwrap_err();
+        assert_eq!(error, EncodeError::NulInText { position: 1 });
+        assert!(encode(25, &Value::Int(1)).is_err());
+    }
+}

@@ -79,3 +79,45 @@ impl Shape for TimeMicros {
         micros(raw).map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, Int64Array, Time64MicrosecondArray};
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    /// 24:00:00
+    const END: &str = "000000141dd76000";
+
+    #[test]
+    fn golden() {
+        assert_both_ways(1083, hex("0000000000000000"), Value::Time(0));
+        assert_both_ways(1083, hex("000000141dd75fff"), Value::Time(DAY_MICROS - 1));
+        assert_both_ways(1083, hex(END), Value::Time(DAY_MICROS));
+        let array: Time64MicrosecondArray = Case::new(1083).array(&[None, hex("000000141dd75fff")]);
+        assert_eq!(array, Time64MicrosecondArray::from(vec![None, Some(DAY_MICROS - 1)]));
+        assert_eq!(array.values()[0], i64::MIN);
+    }
+
+    #[test]
+    fn end_of_day() {
+        let (row, text) = Case::new(1083).error(&[None, hex(END)]);
+        assert_eq!(row, 1);
+        assert!(text.contains("no 24:00:00; pass schema={\"c\": \"int64\"}"), "{text}");
+        let array: Int64Array = Case::new(1083).cast("int64").array(&[None, hex(END)]);
+        assert_eq!(array, Int64Array::from(vec![None, Some(DAY_MICROS)]));
+        assert!(array.is_null(0));
+    }
+
+    #[test]
+    fn malformed() {
+        for bad in ["", "00000000", "ffffffffffffffff", "000000141dd76001", "8000000000000000"] {
+            assert_eq!(Case::new(1083).error(&[hex(bad)]).0, 0);
+            assert_eq!(Case::new(1083).cast("int64").error(&[hex(bad)]).0, 0);
+        }
+        assert!(encode(1083, &Value::Time(-1)).is_err());
+        assert!(encode(1083, &Value::Time(DAY_MICROS + 1)).is_err());
+        assert!(encode(1083, &Value::Int(0)).is_err());
+    }
+}

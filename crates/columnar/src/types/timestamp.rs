@@ -155,3 +155,80 @@ impl<Z: Zone> Shape for Timestamp<Z> {
         DataType::Timestamp(TimeUnit::Microsecond, Z::NAME.map(Into::into))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, TimestampMicrosecondArray};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    #[test]
+    fn golden() {
+        assert_both_ways(1114, hex("0000000000000000"), Value::Timestamp(EPOCH_MICROS));
+        assert_both_ways(1184, hex("fffca2fec4c82000"), Value::TimestampTz(0));
+        // 4714-11-24 BC, the first.
+        let first = FIRST_MICROS + EPOCH_MICROS;
+        assert_both_ways(1114, hex("fd0f7cc1411fa000"), Value::Timestamp(first));
+        assert_both_ways(1184, hex("7fffffffffffffff"), Value::TimestampInfinity(Sign::Positive));
+        assert_both_ways(1114, hex("8000000000000000"), Value::TimestampInfinity(Sign::Negative));
+        let cells = [hex("fd0f7cc1411fa000"), None];
+        for (oid, zone) in [(1114, None), (1184, Some("UTC"))] {
+            let array: TimestampMicrosecondArray = Case::new(oid).array(&cells);
+            assert_eq!(array.timezone(), zone);
+            assert_eq!(array.values()[..], [first, i64::MIN]);
+            assert!(array.is_null(1));
+        }
+    }
+
+    #[test]
+    fn last_years_do_not_fit() {
+        let last = LAST_MICROS.to_be_bytes().to_vec();
+        let array: TimestampMicrosecondArray = Case::new(1114).array(&[Some(last)]);
+        assert_eq!(array.value(0), i64::MAX);
+        // 294276-12-31 23:59:59.999999
+        let (row, text) = Case::new(1114).error(&[None, hex("7fffff5bb3b29fff")]);
+        assert_eq!(row, 1);
+        assert!(text.contains("do not fit into 64 bits"), "{text}");
+        assert!((TIMESTAMP.value)(&hex("7fffff5bb3b29fff").unwrap()).is_err());
+    }
+
+    #[test]
+    fn infinity() {
+        let cells = [hex("8000000000000000"), None, hex("7fffffffffffffff")];
+        let (row, text) = Case::new(1184).error(&cells);
+        assert_eq!(row, 0);
+        assert!(text.contains("the value is -infinity; pass infinity=\"null\""), "{text}");
+        let array: TimestampMicrosecondArray =
+            Case::new(1184).infinity(Infinity::Null).array(&cells);
+        assert_eq!((array.null_count(), array.values()[0]), (3, i64::MIN));
+        let array: TimestampMicrosecondArray =
+            Case::new(1184).infinity(Infinity::Saturate).array(&cells);
+        assert_eq!(array.values()[..], [i64::MIN + 1, i64::MIN, i64::MAX]);
+        assert_eq!(array.null_count(), 1);
+    }
+
+    #[test]
+    fn malformed() {
+        for bad in ["", "00000000", "fd0f7cc1411f9fff", "8000000000000001", "7ffffffffffffffe"] {
+            assert_eq!(Case::new(1114).error(&[hex(bad)]).0, 0, "{bad}");
+        }
+        for out in [i64::MIN, i64::MAX, FIRST_MICROS + EPOCH_MICROS - 1] {
+            let error = encode(1184, &Value::TimestampTz(out));
+            assert_eq!(error.is_err(), out != i64::MAX, "{out}");
+        }
+        // A naive time is no instant, and the other way round.
+        assert!(encode(1184, &Value::Timestamp(0)).is_err());
+        assert!(encode(1114, &Value::TimestampTz(0)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(micros in (FIRST_MICROS + EPOCH_MICROS)..=i64::MAX) {
+            let bytes = encode(1184, &Value::TimestampTz(micros)).unwrap();
+            let array: TimestampMicrosecondArray = Case::new(1184).array(&[Some(bytes)]);
+            prop_assert_eq!(array.value(0), micros);
+        }
+    }
+}

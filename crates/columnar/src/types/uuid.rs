@@ -93,3 +93,31 @@ fn append(
     validity.append(fields, nulls, &[]);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+
+    const SAMPLE: &str = "a0eebc999c0b4ef8bb6d6bb9bd380a11";
+
+    #[test]
+    fn golden() {
+        let bytes: [u8; 16] = hex(SAMPLE).unwrap().try_into().unwrap();
+        assert_both_ways(2950, hex(SAMPLE), Value::Uuid(bytes));
+        let array: FixedSizeBinaryArray = Case::new(2950).array(&[hex(SAMPLE), None]);
+        assert_eq!(array.value(0), bytes);
+        assert!(array.is_null(1));
+        assert_eq!(array.values()[16..], [0; 16]);
+        assert!(encode(2950, &Value::Bytes(b"0123456789abcdef".into())).is_err());
+    }
+
+    #[test]
+    fn malformed() {
+        for bad in ["", "00", "a0eebc999c0b4ef8bb6d6bb9bd380a1100"] {
+            assert_eq!(Case::new(2950).error(&[hex(SAMPLE), None, hex(bad)]).0, 2);
+        }
+    }
+}

@@ -25,8 +25,13 @@ pub(super) trait Shape: Send + Sync + 'static {
     /// Whether the server's word must be checked before the bytes are called text.
     const UNCHECKED_TEXT: bool;
 
-    /// Appends a value's bytes.
-    fn write(raw: &[u8], data: &mut Vec<u8>) -> Result<(), Reason>;
+    /// Appends a block's bytes, and for each row where it ends in `data`; answers how many NULLs
+    /// there are. On an error what has been appended is up to the row at fault.
+    fn append(
+        fields: Fields<'_>,
+        data: &mut Vec<u8>,
+        ends: impl FnMut(usize),
+    ) -> Result<usize, (usize, Reason)>;
 
     /// No block of values can take more bytes than this.
     fn most_bytes(fields: Fields<'_>) -> usize;
@@ -38,15 +43,78 @@ pub(super) struct AsIs;
 impl Shape for AsIs {
     const UNCHECKED_TEXT: bool = true;
 
-    #[inline]
-    fn write(raw: &[u8], data: &mut Vec<u8>) -> Result<(), Reason> {
-        data.extend_from_slice(raw);
-        Ok(())
+    fn append(
+        fields: Fields<'_>,
+        data: &mut Vec<u8>,
+        ends: impl FnMut(usize),
+    ) -> Result<usize, (usize, Reason)> {
+        Ok(append_suffixes(fields, 0, data, ends))
     }
 
     fn most_bytes(fields: Fields<'_>) -> usize {
         fields.byte_len()
     }
+}
+
+/// [`Shape::append`] for values that `write` makes.
+pub(super) fn append_written(
+    fields: Fields<'_>,
+    data: &mut Vec<u8>,
+    mut ends: impl FnMut(usize),
+    write: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), Reason>,
+) -> Result<usize, (usize, Reason)> {
+    let mut nulls = 0;
+    for (row, field) in fields.iter().enumerate() {
+        match field {
+            Some(raw) => write(raw, data).map_err(|reason| (row, reason))?,
+            None => nulls += 1,
+        }
+        ends(data.len());
+    }
+    Ok(nulls)
+}
+
+/// Bytes that are copied at once. Most values are no longer.
+const STEP: usize = 32;
+
+/// [`Shape::append`] for values that are copied without their first `skip` bytes, which every value
+/// must have.
+///
+/// A call of `memcpy` for each value costs more than its bytes. A copy of a fixed size does not: it
+/// takes whatever lies behind a short value along, and the next value overwrites that.
+pub(super) fn append_suffixes(
+    fields: Fields<'_>,
+    skip: usize,
+    data: &mut Vec<u8>,
+    mut ends: impl FnMut(usize),
+) -> usize {
+    let mut nulls = 0;
+    let mut end = data.len();
+    let (bytes, spans) = fields.parts();
+    data.resize(end + fields.byte_len() + STEP, 0);
+    for span in spans {
+        if span.is_null() {
+            nulls += 1;
+            ends(end);
+            continue;
+        }
+        let (start, len) = (span.start() + skip, span.len().saturating_sub(skip));
+        let source = bytes.get(start..).and_then(|rest| rest.first_chunk::<STEP>());
+        let slot = data.get_mut(end..).and_then(|rest| rest.first_chunk_mut::<STEP>());
+        match (source, slot) {
+            (Some(source), Some(slot)) if len <= STEP => *slot = *source,
+            _ => {
+                let source = bytes.get(start..start + len).unwrap_or(&[]);
+                if let Some(slot) = data.get_mut(end..end + source.len()) {
+                    slot.copy_from_slice(source);
+                }
+            }
+        }
+        end += len;
+        ends(end);
+    }
+    data.truncate(end);
+    nulls
 }
 
 /// What text types can be cast to.
@@ -238,7 +306,8 @@ fn append<S: Shape, O: Offset>(
 ) -> Result<usize, (usize, Reason)> {
     let data_start = data.len();
     let offsets_start = offsets.len();
-    let copied = copy::<S, O>(fields, data, offsets);
+    offsets.reserve(fields.len());
+    let copied = S::append(fields, data, |end| offsets.push(O::at(end)));
     let checked = if is_text && S::UNCHECKED_TEXT {
         // Also what was copied before a fault: text that is wrong comes first then.
         let own = offsets.get(offsets_start..).unwrap_or(&[]);
@@ -254,24 +323,6 @@ fn append<S: Shape, O: Offset>(
             Err(error)
         }
     }
-}
-
-fn copy<S: Shape, O: Offset>(
-    fields: Fields<'_>,
-    data: &mut Vec<u8>,
-    offsets: &mut Vec<O>,
-) -> Result<usize, (usize, Reason)> {
-    data.reserve(fields.byte_len());
-    offsets.reserve(fields.len());
-    let mut nulls = 0;
-    for (row, field) in fields.iter().enumerate() {
-        match field {
-            Some(raw) => S::write(raw, data).map_err(|reason| (row, reason))?,
-            None => nulls += 1,
-        }
-        offsets.push(O::at(data.len()));
-    }
-    Ok(nulls)
 }
 
 /// Checks that every value from `start` on is UTF-8; `ends` are where they end.
@@ -301,4 +352,102 @@ fn find_not_utf8<O: Offset>(data: &[u8], start: usize, ends: &[O]) -> Result<(),
         start = end.place();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, LargeStringArray, StringArray, StringViewArray};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Case, data_rows, messages, text};
+    use colonnade_protocol::Spans;
+
+    fn append(builder: &mut VarlenBuilder<AsIs>, values: &[&str]) -> Result<(), (usize, Reason)> {
+        let rows: Vec<_> = values.iter().map(|value| [text(value)]).collect();
+        let bytes = messages(rows.iter().map(|row| &row[..]));
+        let mut spans = Spans::new();
+        let mut rows = data_rows(&bytes).unwrap();
+        rows.scan(1, usize::MAX, &mut spans).unwrap();
+        builder.append(Fields::new(rows.bytes(), spans.column(0)))
+    }
+
+    #[test]
+    fn offsets_widen_before_they_overflow() {
+        let mut builder = VarlenBuilder::<AsIs>::new(Layout::Utf8);
+        builder.small_reach = 10;
+        append(&mut builder, &["01234", "56789"]).unwrap();
+        assert_eq!(builder.data_type(), DataType::Utf8);
+        append(&mut builder, &["", "a"]).unwrap();
+        assert_eq!(builder.data_type(), DataType::LargeUtf8);
+        let array = builder.finish();
+        array.to_data().validate_full().unwrap();
+        let expected = LargeStringArray::from(vec!["01234", "56789", "", "a"]);
+        assert_eq!(array.as_any().downcast_ref(), Some(&expected));
+        append(&mut builder, &["b"]).unwrap();
+        assert_eq!(builder.finish().data_type(), &DataType::LargeUtf8);
+    }
+
+    #[test]
+    fn offsets_are_fixed_by_the_first_batch() {
+        let mut builder = VarlenBuilder::<AsIs>::new(Layout::Utf8);
+        builder.small_reach = 10;
+        append(&mut builder, &["01234"]).unwrap();
+        builder.finish();
+        append(&mut builder, &["01234"]).unwrap();
+        let error = append(&mut builder, &["567", "89", "a"]);
+        assert_eq!(error, Err((2, Reason::OffsetOverflow)));
+        let array = builder.finish();
+        assert_eq!(array.as_any().downcast_ref(), Some(&StringArray::from(vec!["01234"])));
+    }
+
+    #[test]
+    fn a_failed_block_is_taken_back() {
+        let mut builder = VarlenBuilder::<AsIs>::new(Layout::Utf8);
+        append(&mut builder, &["good"]).unwrap();
+        let rows = [[text("fine")], [Some(vec![0xff])]];
+        let bytes = messages(rows.iter().map(|row| &row[..]));
+        let mut spans = Spans::new();
+        let mut rows = data_rows(&bytes).unwrap();
+        rows.scan(1, usize::MAX, &mut spans).unwrap();
+        let error = builder.append(Fields::new(rows.bytes(), spans.column(0)));
+        assert_eq!(error, Err((1, Reason::NotUtf8 { valid_up_to: 0 })));
+        append(&mut builder, &["again"]).unwrap();
+        let array = builder.finish();
+        array.to_data().validate_full().unwrap();
+        assert_eq!(array.as_any().downcast_ref(), Some(&StringArray::from(vec!["good", "again"])));
+    }
+
+    #[test]
+    fn a_character_cut_in_two_is_not_text() {
+        let (row, message) =
+            Case::new(25).error(&[text("ä"), Some(vec![0xc3]), Some(vec![0xa4]), text("x")]);
+        assert_eq!(row, 1);
+        assert!(message.ends_with("the text is not UTF-8 from byte 0 on"), "{message}");
+        let cut = [text("ok"), None, Some("dé".as_bytes()[..2].to_vec()), Some(vec![0xa9, b'!'])];
+        assert_eq!(Case::new(25).error(&cut).0, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(values in prop::collection::vec(prop::option::of(".{0,40}"), 0..150)) {
+            let cells: Vec<_> = values.iter().map(|v| v.as_deref().and_then(text)).collect();
+            let array: StringArray = Case::new(25).array(&cells);
+            prop_assert_eq!(array, StringArray::from(values.clone()));
+            let array: LargeStringArray = Case::new(25).cast("large_utf8").array(&cells);
+            prop_assert_eq!(array, LargeStringArray::from(values.clone()));
+            let array: StringViewArray = Case::new(25).cast("utf8_view").array(&cells);
+            prop_assert_eq!(array, StringViewArray::from(values.iter().map(Option::as_deref).collect::<Vec<_>>()));
+        }
+
+        #[test]
+        fn bytes_are_text_or_an_error(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..4), 1..40)) {
+            let bad = values.iter().position(|value| std::str::from_utf8(value).is_err());
+            let cells: Vec<_> = values.into_iter().map(Some).collect();
+            match Case::new(25).decode(&cells) {
+                Ok(_) => prop_assert_eq!(bad, None),
+                Err(error) => prop_assert_eq!(Some(error.row as usize), bad),
+            }
+        }
+    }
 }

@@ -120,6 +120,16 @@ impl DecimalBuilder {
         Ok(())
     }
 
+    /// Takes back what [`DecimalBuilder::grow_to`] did.
+    fn shrink_to(&mut self, scale: u8) {
+        let power = u32::from(self.scale - scale);
+        match &mut self.values {
+            Values::Narrow(values) => i128::unscale(values, power),
+            Values::Wide(values) => i256::unscale(values, power),
+        }
+        self.scale = scale;
+    }
+
     fn widen(&mut self) {
         if let Values::Narrow(values) = &self.values {
             self.values = Values::Wide(values.iter().copied().map(i256::from_i128).collect());
@@ -131,7 +141,10 @@ impl DecimalBuilder {
         let column_scale = self.scale.into();
         match (fault, self.fixed_by) {
             (Fault::Reason(reason), _) => reason,
-            (Fault::Misfit(_), None) => Reason::NumericTooWide { column_scale },
+            (Fault::Misfit(Misfit::Group(group)), _) => Reason::NumericGroup(group),
+            (Fault::Misfit(Misfit::Width), None) => Reason::NumericTooWide { column_scale },
+            // The column's scale is at least the value's own.
+            (Fault::Misfit(Misfit::Scale), None) => Reason::NumericHiddenDigits,
             (Fault::Misfit(Misfit::Scale), Some(fixed_by)) => {
                 Reason::NumericScale { column_scale, fixed_by }
             }
@@ -144,12 +157,14 @@ impl DecimalBuilder {
 
 impl ColumnBuilder for DecimalBuilder {
     fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        let scale_before = self.scale;
         let appended = self.append_block(fields);
         if appended.is_ok() || self.fixed_by.is_some() {
             return appended;
         }
         // While the scale grows, the row at fault is the one that, coming after those before it,
         // leaves no decimal for all of them. Only row by row does that become clear.
+        self.shrink_to(scale_before);
         let rows_before = self.validity.len();
         for row in 0..fields.len() {
             if let Err((_, reason)) = self.append_block(fields.row(row)) {
@@ -221,26 +236,21 @@ fn append<T: Integer>(
     let mut nulls = 0;
     values.reserve(fields.len());
     for (row, field) in fields.iter().enumerate() {
-        let decoded = match field {
-            None => {
-                nulls += 1;
-                Ok(T::default())
-            }
-            Some(raw) => match wire::parse(raw) {
-                Ok(Numeric::Finite(number)) => {
-                    T::scaled(&number, scale, most).map_err(Fault::Misfit)
-                }
-                Ok(_) if infinity == Infinity::Null => {
-                    made_null.push(row);
-                    Ok(T::default())
-                }
-                Ok(Numeric::Nan) => Err(Fault::Reason(Reason::NumericNan)),
-                Ok(Numeric::Infinite(sign)) => Err(Fault::Reason(Reason::NumericInfinite(sign))),
-                Err(reason) => Err(Fault::Reason(reason)),
-            },
+        let Some(raw) = field else {
+            nulls += 1;
+            values.push(T::default());
+            continue;
         };
-        match decoded {
-            Ok(value) => values.push(value),
+        if let Some(value) = T::quick(raw, scale, most) {
+            values.push(value);
+            continue;
+        }
+        match decode(raw, scale, most, infinity) {
+            Ok(Some(value)) => values.push(value),
+            Ok(None) => {
+                made_null.push(row);
+                values.push(T::default());
+            }
             Err(fault) => {
                 values.truncate(start);
                 return Err((row, fault));
@@ -248,6 +258,22 @@ fn append<T: Integer>(
         }
     }
     Ok(nulls)
+}
+
+/// Decodes any value; `None` for one that is made NULL. Kept out of the loop over the short ones.
+#[inline(never)]
+fn decode<T: Integer>(
+    raw: &[u8],
+    scale: i32,
+    most: T,
+    infinity: Infinity,
+) -> Result<Option<T>, Fault> {
+    match wire::parse(raw).map_err(Fault::Reason)? {
+        Numeric::Finite(number) => T::scaled(&number, scale, most).map(Some).map_err(Fault::Misfit),
+        _ if infinity == Infinity::Null => Ok(None),
+        Numeric::Nan => Err(Fault::Reason(Reason::NumericNan)),
+        Numeric::Infinite(sign) => Err(Fault::Reason(Reason::NumericInfinite(sign))),
+    }
 }
 
 /// Arrow's precision and scale for a declaration: see the table at the top of the module. `None`

@@ -2,8 +2,9 @@
 
 use arrow_array::types::Float64Type;
 
+use super::scaled;
 use super::text;
-use super::wire::{self, Finite, Numeric};
+use super::wire::{self, Finite, GROUP_MOST, Numeric};
 use crate::error::Reason;
 use crate::schema::Infinity;
 use crate::types::primitive::Shape;
@@ -36,7 +37,13 @@ impl Shape for NumericAsFloat {
     }
 
     fn edge(raw: &[u8], _: Infinity) -> Result<Option<f64>, Reason> {
-        wire::parse(raw).and(Err(Reason::NumericFloatOverflow))
+        match wire::parse(raw)? {
+            Numeric::Finite(number) => {
+                scaled::check(&number).and(Err(Reason::NumericFloatOverflow))
+            }
+            // Never asked: they are floats.
+            Numeric::Nan | Numeric::Infinite(_) => Ok(Self::decode(raw)),
+        }
     }
 }
 
@@ -57,11 +64,10 @@ fn nearest_short(number: &Finite<'_>) -> Option<f64> {
     if number.groups.len() > 4 {
         return None;
     }
-    let digits = number
-        .groups
-        .iter()
-        .fold(0, |sum, group| sum * 10_000 + u64::from(u16::from_be_bytes(*group)));
-    if digits > EXACT_MOST {
+    let groups = number.groups.iter().map(|group| u64::from(u16::from_be_bytes(*group)));
+    let (digits, largest) =
+        groups.fold((0, 0), |(sum, largest), group| (sum * 10_000 + group, group.max(largest)));
+    if digits > EXACT_MOST || largest > GROUP_MOST.into() {
         return None;
     }
     let power = 4 * (i32::from(number.weight) + 1 - number.groups.len() as i32);
@@ -70,6 +76,7 @@ fn nearest_short(number: &Finite<'_>) -> Option<f64> {
 }
 
 fn nearest_long(number: &Finite<'_>) -> Option<f64> {
+    scaled::check(number).ok()?;
     let mut digits = Vec::new();
     text::write_finite(number, &mut digits);
     let float: f64 = std::str::from_utf8(&digits).ok()?.parse().ok()?;

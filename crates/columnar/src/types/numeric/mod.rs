@@ -35,7 +35,7 @@ pub(super) const NUMERIC: Codec = Codec {
     casts: &["float64", "utf8", "large_utf8", "utf8_view", "decimal128(p, s)", "decimal256(p, s)"],
     value: |raw| {
         let mut text = Vec::new();
-        text::write(&wire::parse(raw)?, &mut text);
+        text::write(raw, &mut text)?;
         // Digits, a sign, a point, or one of three words: every byte is ASCII.
         let text = text.into_iter().map(char::from).collect();
         Ok(Value::Numeric(Cow::Owned(text)))
@@ -67,3 +67,6 @@ pub(super) const NUMERIC: Codec = Codec {
         Some(_) => None,
     },
 };
+
+#[cfg(test)]
+mod tests;

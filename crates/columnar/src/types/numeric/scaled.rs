@@ -3,7 +3,8 @@
 
 use arrow_buffer::i256;
 
-use super::wire::Finite;
+use super::wire::{Finite, GROUP_MOST, NEGATIVE, POSITIVE, SCALE_MOST};
+use crate::error::Reason;
 
 /// Why a number is not in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +13,8 @@ pub(super) enum Misfit {
     Scale,
     /// It is beyond the column's precision.
     Width,
+    /// It is malformed: one of its groups is not four digits.
+    Group(u16),
 }
 
 /// The integers that a decimal column is made of.
@@ -25,9 +28,15 @@ pub(super) trait Integer: Copy + Default + Send + Sync + 'static {
     /// `number` times ten to `scale`, if that is an integer up to `most` in magnitude.
     fn scaled(number: &Finite<'_>, scale: i32, most: Self) -> Result<Self, Misfit>;
 
+    /// [`Integer::scaled`] for a value of the commonest shape that fits; `None` means nothing.
+    fn quick(raw: &[u8], scale: i32, most: Self) -> Option<Self>;
+
     /// All `values` times ten to `power`; false, and untouched, when one would pass
     /// [`Integer::PRECISION`].
     fn rescale(values: &mut [Self], power: u32) -> bool;
+
+    /// Undoes [`Integer::rescale`].
+    fn unscale(values: &mut [Self], power: u32);
 }
 
 impl Integer for i128 {
@@ -38,15 +47,14 @@ impl Integer for i128 {
     }
 
     #[inline]
+    fn quick(raw: &[u8], scale: i32, most: Self) -> Option<Self> {
+        let (magnitude, negative) = scaled_short(raw, scale)?;
+        let magnitude = (magnitude <= most.unsigned_abs()).then_some(magnitude as Self)?;
+        Some(if negative { -magnitude } else { magnitude })
+    }
+
     fn scaled(number: &Finite<'_>, scale: i32, most: Self) -> Result<Self, Misfit> {
-        let Parts { head, power, tail } = Parts::of(number, scale)?;
-        let magnitude = match POWERS_64.get(power as usize) {
-            // Four groups are below 10^16: neither the sum nor the product can overflow.
-            Some(factor) if head.len() <= 4 => {
-                u128::from(fold_64(head)) * u128::from(*factor) + u128::from(tail)
-            }
-            _ => scaled_long(head, power, tail).ok_or(Misfit::Width)?,
-        };
+        let magnitude = scaled_long(number, scale)?;
         if magnitude > most.unsigned_abs() {
             return Err(Misfit::Width);
         }
@@ -65,6 +73,11 @@ impl Integer for i128 {
         values.iter_mut().for_each(|value| *value *= factor);
         true
     }
+
+    fn unscale(values: &mut [Self], power: u32) {
+        let factor = 10_i128.checked_pow(power).unwrap_or(Self::MAX);
+        values.iter_mut().for_each(|value| *value /= factor);
+    }
 }
 
 impl Integer for i256 {
@@ -75,10 +88,20 @@ impl Integer for i256 {
         power.map_or(Self::MAX, |power| power.wrapping_sub(Self::ONE))
     }
 
+    #[inline]
+    fn quick(raw: &[u8], scale: i32, most: Self) -> Option<Self> {
+        let (magnitude, negative) = scaled_short(raw, scale)?;
+        // Below 2^127, see `scaled_short`.
+        let magnitude = Self::from_i128(magnitude as i128);
+        let magnitude = (magnitude <= most).then_some(magnitude)?;
+        Some(if negative { magnitude.wrapping_neg() } else { magnitude })
+    }
+
     fn scaled(number: &Finite<'_>, scale: i32, most: Self) -> Result<Self, Misfit> {
-        let Parts { head, power, tail } = Parts::of(number, scale)?;
-        let magnitude = scaled_wide(head, power, tail).filter(|magnitude| *magnitude <= most);
-        let magnitude = magnitude.ok_or(Misfit::Width)?;
+        let magnitude = scaled_wide(number, scale)?;
+        if magnitude > most {
+            return Err(Misfit::Width);
+        }
         Ok(if number.negative { magnitude.wrapping_neg() } else { magnitude })
     }
 
@@ -93,6 +116,11 @@ impl Integer for i256 {
         values.iter_mut().for_each(|value| *value = value.wrapping_mul(factor));
         true
     }
+
+    fn unscale(values: &mut [Self], power: u32) {
+        let factor = Self::from_i128(10).checked_pow(power).unwrap_or(Self::MAX);
+        values.iter_mut().for_each(|value| *value = value.wrapping_div(factor));
+    }
 }
 
 /// A scaled number as `head * 10^power + tail`. The group that the column's scale cuts through is
@@ -104,10 +132,13 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    #[inline]
     fn of(number: &Finite<'a>, scale: i32) -> Result<Self, Misfit> {
+        let groups = number.groups.iter().map(|group| u16::from_be_bytes(*group));
+        if let Some(group) = groups.into_iter().find(|group| *group > GROUP_MOST) {
+            return Err(Misfit::Group(group));
+        }
         let mut head = number.groups;
-        // Ten to this is what the last group counts, in units of the column's last digit.
+        // As in `scaled_short`.
         let mut power = 4 * (i32::from(number.weight) + 1 - head.len() as i32) + scale;
         while power <= -4 {
             match head.split_last() {
@@ -160,30 +191,97 @@ const POWERS_64: [u64; 20] = [
     10_000_000_000_000_000_000,
 ];
 
-#[inline]
-fn fold_64(groups: &[[u8; 2]]) -> u64 {
-    groups.iter().fold(0, |sum, group| sum * 10_000 + u64::from(u16::from_be_bytes(*group)))
+/// The magnitude of a number of up to four groups, which most are, and whether it is negative.
+/// `None` when the value takes a closer look. All is one pass over the bytes, and within 64 bits
+/// but for the last product, which is below 10^36.
+#[inline(always)]
+fn scaled_short(raw: &[u8], scale: i32) -> Option<(u128, bool)> {
+    let (&[n0, n1, w0, w1, s0, s1, d0, d1], groups) = raw.split_first_chunk::<8>()?;
+    let be = |high: u8, low: u8| u64::from(u16::from_be_bytes([high, low]));
+    let (head, last, largest) = match *groups {
+        [] => (0, 0, 0),
+        [a, b] => (0, be(a, b), 0),
+        [a, b, c, d] => (be(a, b), be(c, d), be(a, b)),
+        [a, b, c, d, e, f] => (be(a, b) * 10_000 + be(c, d), be(e, f), be(a, b).max(be(c, d))),
+        [a, b, c, d, e, f, g, h] => {
+            let head = (be(a, b) * 10_000 + be(c, d)) * 10_000 + be(e, f);
+            (head, be(g, h), be(a, b).max(be(c, d)).max(be(e, f)))
+        }
+        _ => return None,
+    };
+    let count = groups.len() / 2;
+    let sign = u16::from_be_bytes([s0, s1]);
+    let well_formed = be(n0, n1) == count as u64
+        && sign & !NEGATIVE == 0
+        && be(d0, d1) <= SCALE_MOST.into()
+        && largest.max(last) <= GROUP_MOST.into();
+    if !well_formed {
+        return None;
+    }
+    let negative = sign != POSITIVE;
+    let weight = i32::from(i16::from_be_bytes([w0, w1]));
+    // Ten to this is what the last group counts, in units of the column's last digit.
+    let power = 4 * (weight + 1 - count as i32) + scale;
+    let (tail, rest) = match power {
+        0.. => {
+            let factor = *POWERS_64.get(power.unsigned_abs() as usize)?;
+            return Some((u128::from(head * 10_000 + last) * u128::from(factor), negative));
+        }
+        -1 => (last / 10, last % 10),
+        -2 => (last / 100, last % 100),
+        -3 => (last / 1000, last % 1000),
+        _ => return None,
+    };
+    let factor = *POWERS_64.get((power + 4).unsigned_abs() as usize)?;
+    (rest == 0).then(|| (u128::from(head) * u128::from(factor) + u128::from(tail), negative))
 }
 
-fn scaled_long(head: &[[u8; 2]], power: u32, tail: u16) -> Option<u128> {
+/// The magnitude of any number that fits into 128 bits.
+fn scaled_long(number: &Finite<'_>, scale: i32) -> Result<u128, Misfit> {
+    let Parts { head, power, tail } = Parts::of(number, scale)?;
     let sum = head.iter().try_fold(0_u128, |sum, group| {
         sum.checked_mul(10_000)?.checked_add(u16::from_be_bytes(*group).into())
-    })?;
-    if sum == 0 {
-        return Some(tail.into());
-    }
-    sum.checked_mul(10_u128.checked_pow(power)?)?.checked_add(tail.into())
+    });
+    let scaled = match sum {
+        Some(0) => Some(0),
+        Some(sum) => 10_u128.checked_pow(power).and_then(|factor| sum.checked_mul(factor)),
+        None => None,
+    };
+    scaled.and_then(|scaled| scaled.checked_add(tail.into())).ok_or(Misfit::Width)
 }
 
-fn scaled_wide(head: &[[u8; 2]], power: u32, tail: u16) -> Option<i256> {
-    let mut sum = i256::ZERO;
-    for chunk in head.chunks(4) {
+/// The magnitude of any number that fits into 256 bits.
+fn scaled_wide(number: &Finite<'_>, scale: i32) -> Result<i256, Misfit> {
+    let Parts { head, power, tail } = Parts::of(number, scale)?;
+    let mut sum = Some(i256::ZERO);
+    for chunk in head.chunks(WIDE_STEP) {
+        let digits = chunk
+            .iter()
+            .fold(0_i128, |sum, group| sum * 10_000 + i128::from(u16::from_be_bytes(*group)));
         let shift = i256::from_i128(10_i128.pow(4 * chunk.len() as u32));
-        sum = sum.checked_mul(shift)?.checked_add(i256::from_i128(fold_64(chunk).into()))?;
+        sum = sum
+            .and_then(|sum| sum.checked_mul(shift))
+            .and_then(|sum| sum.checked_add(i256::from_i128(digits)));
     }
-    if sum == i256::ZERO {
-        return Some(i256::from_i128(tail.into()));
+    let scaled = match sum {
+        Some(i256::ZERO) => sum,
+        Some(sum) => {
+            i256::from_i128(10).checked_pow(power).and_then(|factor| sum.checked_mul(factor))
+        }
+        None => None,
+    };
+    let tail = i256::from_i128(tail.into());
+    scaled.and_then(|scaled| scaled.checked_add(tail)).ok_or(Misfit::Width)
+}
+
+/// Groups whose digits fit into 127 bits.
+const WIDE_STEP: usize = 9;
+
+/// Checks that a number's groups are four digits each, and that none are beyond its own scale.
+pub(super) fn check(number: &Finite<'_>) -> Result<(), Reason> {
+    match Parts::of(number, number.scale.into()) {
+        Ok(_) | Err(Misfit::Width) => Ok(()),
+        Err(Misfit::Scale) => Err(Reason::NumericHiddenDigits),
+        Err(Misfit::Group(group)) => Err(Reason::NumericGroup(group)),
     }
-    let factor = i256::from_i128(10).checked_pow(power)?;
-    sum.checked_mul(factor)?.checked_add(i256::from_i128(tail.into()))
 }

@@ -1,11 +1,12 @@
 //! The text of a `numeric`, as the server prints it, and back.
 
+use super::scaled;
 use super::wire::{
     Finite, MINUS_INFINITY, NAN, NEGATIVE, Numeric, PLUS_INFINITY, POSITIVE, SCALE_MOST, parse,
 };
 use crate::column::Fields;
 use crate::error::{EncodeError, Reason};
-use crate::types::varlen::Shape;
+use crate::types::varlen::{Shape, append_written};
 use crate::value::Sign;
 
 /// The largest number of digits before the point.
@@ -23,9 +24,12 @@ pub(super) struct NumericAsText;
 impl Shape for NumericAsText {
     const UNCHECKED_TEXT: bool = false;
 
-    fn write(raw: &[u8], data: &mut Vec<u8>) -> Result<(), Reason> {
-        write(&parse(raw)?, data);
-        Ok(())
+    fn append(
+        fields: Fields<'_>,
+        data: &mut Vec<u8>,
+        ends: impl FnMut(usize),
+    ) -> Result<usize, (usize, Reason)> {
+        append_written(fields, data, ends, write)
     }
 
     fn most_bytes(fields: Fields<'_>) -> usize {
@@ -34,15 +38,20 @@ impl Shape for NumericAsText {
 }
 
 /// Appends what the server's output function prints.
-pub(super) fn write(value: &Numeric<'_>, out: &mut Vec<u8>) {
-    match value {
-        Numeric::Finite(number) => write_finite(number, out),
+pub(super) fn write(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+    match parse(raw)? {
+        Numeric::Finite(number) => {
+            scaled::check(&number)?;
+            write_finite(&number, out);
+        }
         Numeric::Nan => out.extend_from_slice(b"NaN"),
         Numeric::Infinite(Sign::Positive) => out.extend_from_slice(b"Infinity"),
         Numeric::Infinite(Sign::Negative) => out.extend_from_slice(b"-Infinity"),
     }
+    Ok(())
 }
 
+/// [`write`] for a number that has been checked.
 pub(super) fn write_finite(number: &Finite<'_>, out: &mut Vec<u8>) {
     if number.negative {
         out.push(b'-');

@@ -8,6 +8,9 @@ use crate::value::Sign;
 /// The largest number of digits after the point.
 pub(super) const SCALE_MOST: u16 = 16_383;
 
+/// The largest group.
+pub(super) const GROUP_MOST: u16 = 9_999;
+
 /// Sign words.
 pub(super) const POSITIVE: u16 = 0x0000;
 pub(super) const NEGATIVE: u16 = 0x4000;
@@ -29,11 +32,11 @@ pub(super) struct Finite<'a> {
     pub(super) weight: i16,
     /// Digits after the point that the value is printed with, at most [`SCALE_MOST`].
     pub(super) scale: u16,
-    /// Most significant first; each at most 9999.
+    /// Most significant first; each at most [`GROUP_MOST`], which its readers check.
     pub(super) groups: &'a [[u8; 2]],
 }
 
-/// Checks a value's shape.
+/// Checks a value's shape: all but the groups, which are read only once where it matters.
 #[inline]
 pub(super) fn parse(raw: &[u8]) -> Result<Numeric<'_>, Reason> {
     let Some((&[n0, n1, w0, w1, s0, s1, d0, d1], rest)) = raw.split_first_chunk::<8>() else {
@@ -51,9 +54,6 @@ pub(super) fn parse(raw: &[u8]) -> Result<Numeric<'_>, Reason> {
     let scale = u16::from_be_bytes([d0, d1]);
     if scale > SCALE_MOST {
         return Err(Reason::NumericScaleWord(scale));
-    }
-    if let Some(&group) = groups.iter().find(|group| u16::from_be_bytes(**group) > 9999) {
-        return Err(Reason::NumericGroup(u16::from_be_bytes(group)));
     }
     let weight = i16::from_be_bytes([w0, w1]);
     Ok(Numeric::Finite(Finite { negative: sign == NEGATIVE, weight, scale, groups }))

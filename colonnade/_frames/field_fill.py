@@ -44,15 +44,18 @@ class Target:
         """Store this where the column is NULL; refused if the field cannot hold it as it is."""
         import numpy as np
 
+        if self.dtype.kind == "O":
+            self._replacement = value
+            return
         holder = np.zeros(1, dtype=self.dtype)
         try:
             holder[0] = value
-            is_held = holder[0] == value or (value != value and holder[0] != holder[0])  # noqa: PLR0124
+            is_held = _same(holder[0], value)
         except (TypeError, ValueError, OverflowError):
             is_held = False
-        if self.dtype.kind != "O" and not is_held:
+        if not is_held:
             raise SchemaError(f'null={{"{self.name}": {value!r}}} does not fit into {self.dtype}')
-        self._replacement = holder[0] if self.dtype.kind != "O" else value
+        self._replacement = holder[0]
 
     def fill(self, array: NDArray[np.void]) -> None:
         """Put the column into its field of every row."""
@@ -65,11 +68,9 @@ class Target:
             )
         field = array[self.name]
         field[...] = self._fill(self)
-        if nulls is not None and self.dtype.kind != "O":
+        if nulls is not None:
             missing = {"f": "nan", "m": "NaT", "M": "NaT"}.get(self.dtype.kind)
             field[nulls] = missing if self._replacement is None else self._replacement
-        elif nulls is not None:
-            field[nulls] = self._replacement
 
     def refuse_first(self, bad: NDArray[np.bool_], values: Any) -> None:
         """Refuse the first row that is marked, if one is; a NULL is never at fault."""
@@ -84,6 +85,11 @@ class Target:
         """The error of a value."""
         field = self.batch.fields[self.index]
         return DecodeError(field.name, field.type_name, row, reason)
+
+
+def _same(held: Any, value: Any) -> bool:
+    """Equal, or both one of those that equal nothing: NaN, NaT."""
+    return bool(held == value) or bool(held != held and value != value)  # noqa: PLR0124
 
 
 def _unit(dtype: np.dtype[Any]) -> str:

@@ -86,3 +86,11 @@ pub trait ColumnBuilder: Send + Sync {
     /// Bytes that are in use by values, offsets and validity.
     fn nbytes(&self) -> usize;
 }
+
+/// Takes a finished buffer out of its builder and leaves an empty one with room for as much: the
+/// next batch of a stream is as large, and need not grow step by step. Room that is not written
+/// takes no memory.
+pub(crate) fn take_buffer<T>(values: &mut Vec<T>) -> Vec<T> {
+    let next = Vec::with_capacity(values.len());
+    std::mem::replace(values, next)
+}

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 
-use crate::column::{ColumnBuilder, Fields};
+use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::Reason;
 use crate::schema::Infinity;
 use crate::validity::Validity;
@@ -64,7 +64,7 @@ impl<S: Shape> ColumnBuilder for PrimitiveBuilder<S> {
     }
 
     fn finish(&mut self) -> ArrayRef {
-        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        let values = ScalarBuffer::from(take_buffer(&mut self.values));
         let array = PrimitiveArray::<S::Arrow>::new(values, self.validity.finish());
         Arc::new(array.with_data_type(S::data_type()))
     }

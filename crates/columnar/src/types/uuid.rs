@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 
 use super::primitive::exact;
 use super::{Built, Codec, Extension, Kind};
-use crate::column::{ColumnBuilder, Fields};
+use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{EncodeError, Reason};
 use crate::validity::Validity;
 use crate::value::Value;
@@ -48,7 +48,7 @@ impl ColumnBuilder for UuidBuilder {
     }
 
     fn finish(&mut self) -> ArrayRef {
-        let values = Buffer::from_vec(std::mem::take(&mut self.values));
+        let values = Buffer::from_vec(take_buffer(&mut self.values));
         Arc::new(FixedSizeBinaryArray::new(16, values, self.validity.finish()))
     }
 

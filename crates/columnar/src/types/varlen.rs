@@ -13,7 +13,7 @@ use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::DataType;
 
 use super::{Built, Extension, Request};
-use crate::column::{ColumnBuilder, Fields};
+use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::Reason;
 use crate::export;
 use crate::schema::Override;
@@ -175,6 +175,22 @@ impl Offsets {
     fn new(large: bool) -> Self {
         if large { Self::Large(vec![0]) } else { Self::Small(vec![0]) }
     }
+
+    /// Takes the offsets out and leaves those of an empty column, of the same width.
+    fn take(&mut self) -> Self {
+        match self {
+            Self::Small(offsets) => {
+                let taken = take_buffer(offsets);
+                offsets.push(0);
+                Self::Small(taken)
+            }
+            Self::Large(offsets) => {
+                let taken = take_buffer(offsets);
+                offsets.push(0);
+                Self::Large(taken)
+            }
+        }
+    }
 }
 
 impl<S: Shape> VarlenBuilder<S> {
@@ -226,9 +242,8 @@ impl<S: Shape> ColumnBuilder for VarlenBuilder<S> {
 
     fn finish(&mut self) -> ArrayRef {
         self.fixed = true;
-        let large = matches!(self.offsets, Offsets::Large(_));
-        let offsets = std::mem::replace(&mut self.offsets, Offsets::new(large));
-        let data = Buffer::from_vec(std::mem::take(&mut self.data));
+        let offsets = self.offsets.take();
+        let data = Buffer::from_vec(take_buffer(&mut self.data));
         let nulls = self.validity.finish();
         match (offsets, self.layout) {
             (Offsets::Large(offsets), Layout::Utf8View) => {

@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 
 use super::scaled::{Integer, Misfit};
 use super::wire::{self, Numeric};
-use crate::column::{ColumnBuilder, Fields};
+use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{FixedBy, Reason};
 use crate::schema::Infinity;
 use crate::validity::Validity;
@@ -185,12 +185,12 @@ impl ColumnBuilder for DecimalBuilder {
         let nulls = self.validity.finish();
         match &mut self.values {
             Values::Narrow(values) => {
-                let values = ScalarBuffer::from(std::mem::take(values));
+                let values = ScalarBuffer::from(take_buffer(values));
                 let array = PrimitiveArray::<Decimal128Type>::new(values, nulls);
                 Arc::new(array.with_data_type(data_type))
             }
             Values::Wide(values) => {
-                let values = ScalarBuffer::from(std::mem::take(values));
+                let values = ScalarBuffer::from(take_buffer(values));
                 let array = PrimitiveArray::<Decimal256Type>::new(values, nulls);
                 Arc::new(array.with_data_type(data_type))
             }

@@ -1,6 +1,8 @@
 //! From groups of four digits to the integer that a decimal column holds: the value times ten to
 //! the column's scale, exactly or not at all.
 
+use std::sync::LazyLock;
+
 use arrow_buffer::i256;
 
 use super::wire::{Finite, GROUP_MOST, NEGATIVE, POSITIVE, SCALE_MOST};
@@ -191,6 +193,14 @@ const POWERS_64: [u64; 20] = [
     10_000_000_000_000_000_000,
 ];
 
+/// 10^0 to 10^38, all that fit.
+static POWERS_128: LazyLock<[u128; 39]> =
+    LazyLock::new(|| std::array::from_fn(|power| 10_u128.pow(power as u32)));
+
+/// 10^0 to 10^76, all that fit.
+static POWERS_256: LazyLock<[i256; 77]> =
+    LazyLock::new(|| std::array::from_fn(|power| i256::from_i128(10).wrapping_pow(power as u32)));
+
 /// The magnitude of a number of up to four groups, which most are, and whether it is negative.
 /// `None` when the value takes a closer look. All is one pass over the bytes, and within 64 bits
 /// but for the last product, which is below 10^36.
@@ -244,7 +254,7 @@ fn scaled_long(number: &Finite<'_>, scale: i32) -> Result<u128, Misfit> {
     });
     let scaled = match sum {
         Some(0) => Some(0),
-        Some(sum) => 10_u128.checked_pow(power).and_then(|factor| sum.checked_mul(factor)),
+        Some(sum) => POWERS_128.get(power as usize).and_then(|factor| sum.checked_mul(*factor)),
         None => None,
     };
     scaled.and_then(|scaled| scaled.checked_add(tail.into())).ok_or(Misfit::Width)
@@ -258,16 +268,14 @@ fn scaled_wide(number: &Finite<'_>, scale: i32) -> Result<i256, Misfit> {
         let digits = chunk
             .iter()
             .fold(0_i128, |sum, group| sum * 10_000 + i128::from(u16::from_be_bytes(*group)));
-        let shift = i256::from_i128(10_i128.pow(4 * chunk.len() as u32));
+        let shift = POWERS_256.get(4 * chunk.len()).copied().unwrap_or(i256::ZERO);
         sum = sum
             .and_then(|sum| sum.checked_mul(shift))
             .and_then(|sum| sum.checked_add(i256::from_i128(digits)));
     }
     let scaled = match sum {
         Some(i256::ZERO) => sum,
-        Some(sum) => {
-            i256::from_i128(10).checked_pow(power).and_then(|factor| sum.checked_mul(factor))
-        }
+        Some(sum) => POWERS_256.get(power as usize).and_then(|factor| sum.checked_mul(*factor)),
         None => None,
     };
     let tail = i256::from_i128(tail.into());

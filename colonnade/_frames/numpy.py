@@ -26,8 +26,7 @@ def column_array(batch: Batch, index: int, user: str) -> NDArray[Any]:
     if kind is Kind.DATE:
         return dates(batch, index, "D")
     if kind is Kind.TEXT:
-        strings = np.dtypes.StringDType(na_object=None)
-        return np.array(batch.column(index).to_pylist(), dtype=strings)
+        return np.asarray(batch.column(index).string_array())
     if kind in {Kind.DECIMAL, Kind.BINARY, Kind.UUID, Kind.OTHER}:
         return objects(batch, index)
     values = stored_values(batch, index)

@@ -246,3 +246,17 @@ def test_years_that_python_has_not(fetch: Fetch, type_name: str, literal: str, r
     assert str(year if year > 0 else f"{1 - year} BC") in reason
     assert len(cols.to_pandas()) == 1000
     assert literal.strip("'") in repr(cols[700:701])
+
+
+@pytest.mark.parametrize("arrow_type", ["utf8", "large_utf8", "utf8_view"])
+def test_numpy_strings_of_every_length_and_layout(fetch: Fetch, arrow_type: str) -> None:
+    # Around 15 and 255 bytes NumPy changes how it keeps a string.
+    query = (
+        "select case when g % 7 <> 3 then repeat(case g % 2 when 0 then 'ab' else 'é' end, g) end"
+        " as v from generate_series(0, 600) g"
+    )
+    cols = fetch(query, schema={"v": arrow_type})
+    want = [None if g % 7 == 3 else ("é" if g % 2 else "ab") * g for g in range(601)]
+    assert cols.fields[0].arrow_type == arrow_type
+    assert cols["v"].tolist() == want
+    assert cols[250:300]["v"].tolist() == want[250:300]

@@ -1,5 +1,7 @@
 //! One column: its raw values for NumPy, and its values as Python objects.
 
+mod numpy_strings;
+
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::{DataType, TimeUnit};
@@ -65,6 +67,11 @@ impl Column {
         let nulls = self.0.nulls().filter(|nulls| nulls.null_count() > 0)?;
         let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
         Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
+    }
+
+    /// The values of a text column as a NumPy array of `StringDType(na_object=None)`, made anew.
+    fn string_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        numpy_strings::string_array(py, self.0.as_ref())
     }
 
     /// The values as rows give them: int, float, str, bytes, datetime, Decimal, UUID, None.

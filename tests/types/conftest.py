@@ -1,0 +1,32 @@
+"""One connection for all tests of types: decoding is the same under every transport."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from colonnade.sync import Connection
+
+# What the texts of the corpus are written in, whatever the server's own configuration.
+SETTINGS = {"timezone": "UTC", "datestyle": "ISO, MDY", "bytea_output": "hex"}
+
+
+@pytest.fixture(scope="session")
+def link(dsn: str) -> Iterator[Connection]:
+    with colonnade.sync.connect(dsn, server_settings=SETTINGS) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def has_xml(link: Connection) -> bool:
+    try:
+        link.fetchval("SELECT '<a/>'::xml")
+    except colonnade.FeatureNotSupportedError:
+        return False
+    return True

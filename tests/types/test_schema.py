@@ -1,0 +1,264 @@
+"""`schema`: every cast that there is, every one that there is not, and how they are told."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from colonnade.errors import DecodeError, InterfaceError, SchemaError
+from tests.types import oracle
+from tests.types.corpus import BY_TYPE, HUGE_NUMERICS, query
+
+if TYPE_CHECKING:
+    from colonnade.sync import Connection
+
+TEXT_CASTS = ("utf8", "large_utf8", "utf8_view", "binary")
+DECIMALS = ("decimal128(38, 6)", "decimal256(76, 6)")
+#: Of each type what a schema may ask for; anything else is refused.
+CASTS: dict[str, tuple[str, ...]] = {
+    "bool": ("bool",),
+    "int2": ("int16", "int32", "int64", "float64"),
+    "int4": ("int32", "int64", "float64"),
+    "int8": ("int64", "float64"),
+    "oid": ("uint32", "int64", "float64"),
+    "float4": ("float32", "float64"),
+    "float8": ("float64",),
+    "text": TEXT_CASTS,
+    "varchar(3)": TEXT_CASTS,
+    "char(5)": TEXT_CASTS,
+    "name": TEXT_CASTS,
+    '"char"': TEXT_CASTS,
+    "json": TEXT_CASTS,
+    "jsonb": TEXT_CASTS,
+    "bytea": ("binary",),
+    "uuid": (),
+    "date": (),
+    "time": ("int64",),
+    "timestamp": (),
+    "timestamptz": (),
+    "numeric": ("float64", "utf8", "large_utf8", "utf8_view", *DECIMALS),
+    "numeric(15,2)": ("float64", "utf8", "large_utf8", "utf8_view", *DECIMALS),
+    "inet": ("binary",),
+}
+ALL = (
+    "bool",
+    "int16",
+    "int32",
+    "int64",
+    "uint32",
+    "float32",
+    "float64",
+    *TEXT_CASTS,
+    *DECIMALS,
+)
+SPELLED_BY_PYARROW = {
+    "bool": "bool",
+    "float32": "float",
+    "float64": "double",
+    "utf8": "string",
+    "large_utf8": "large_string",
+    "utf8_view": "string_view",
+}
+# One has a test of its own: the server's text of a float4 is the shortest, not the exact one.
+ALLOWED = [
+    (sql_type, cast)
+    for sql_type, casts in CASTS.items()
+    for cast in casts
+    if (sql_type, cast) != ("float4", "float64")
+]
+REFUSED = [(sql_type, cast) for sql_type, casts in CASTS.items() for cast in ALL if cast not in casts]
+
+
+def values_of(sql_type: str, cast: str) -> list[str | None]:
+    if sql_type == "inet":
+        return ["1.2.3.4", None]
+    sample = BY_TYPE[sql_type]
+    texts = [*sample.values, *(sample.both_refuse if cast == "int64" else ())]
+    if sql_type == "int8" and cast == "float64":
+        texts = [text for text in texts if int(float(text)) == int(text)]
+    return [None, *texts]
+
+
+def expected(sql_type: str, cast: str, texts: list[str | None]) -> list[Any]:
+    """The column's raw values after the cast, by the server's texts."""
+    if cast in TEXT_CASTS and sql_type not in {"bytea", "inet"}:
+        return [t if t is None or cast != "binary" else t.encode() for t in texts]
+    if cast == "float64":
+        return [None if text is None else oracle.float8_bits(float(text)) for text in texts]
+    return oracle.expected(sql_type, texts)
+
+
+@pytest.mark.parametrize(("sql_type", "cast"), ALLOWED)
+def test_a_cast_that_there_is(link: Connection, sql_type: str, cast: str) -> None:
+    argument = oracle.json_texts(values_of(sql_type, cast))
+    columns = link.fetch_columns(query(sql_type), argument, schema={"v": cast})
+    assert columns.fields[0].arrow_type == cast
+    table = oracle.arrow_table(columns)
+    kind = table["v"].type
+    if sql_type in {"json", "jsonb"} and cast != "binary":
+        assert kind == pa.json_(kind.storage_type)
+        kind = kind.storage_type
+    assert str(kind) == SPELLED_BY_PYARROW.get(cast, cast)
+    if sql_type != "inet":
+        texts = table["t"].to_pylist()
+        assert oracle.raw(table["v"]) == expected(sql_type, cast, texts)
+    # A list of objects exists of every column.
+    values = columns.to_pydict()["v"]
+    assert [value is None for value in values] == table["v"].is_null().to_pylist()
+
+
+def test_float4_widens_by_its_bits(link: Connection) -> None:
+    argument = oracle.json_texts(BY_TYPE["float4"].values)
+    narrow = link.fetch_columns(query("float4"), argument).to_pydict()["v"]
+    wide = link.fetch_columns(query("float4"), argument, schema={"v": "float64"}).to_pydict()["v"]
+    assert all(oracle.same(a, b) for a, b in zip(narrow, wide, strict=True))
+
+
+@pytest.mark.parametrize(("sql_type", "cast"), REFUSED)
+def test_a_cast_that_there_is_not(link: Connection, sql_type: str, cast: str) -> None:
+    with pytest.raises(SchemaError) as refused:
+        link.fetch_columns(f"SELECT NULL::{sql_type} AS v", schema={"v": cast})
+    type_name = "oid 869" if sql_type == "inet" else oracle.base_type(sql_type).strip('"')
+    type_name = {"char": "bpchar"}.get(type_name, type_name) if "(" in sql_type else type_name
+    possible = ", ".join(
+        "decimal128(p, s)" if "128" in name else "decimal256(p, s)" if "256" in name else name
+        for name in CASTS[sql_type]
+    )
+    assert str(refused.value) == (
+        f'schema asks for column "v" of type {type_name} as {cast}; possible: '
+        f"{possible or 'only what it is without an entry in schema'}"
+    )
+    assert link.fetchval("SELECT 1") == 1
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "int8",
+        "Int64",
+        "string",
+        "",
+        "decimal128",
+        "decimal128(39, 0)",
+        "decimal128(5, 6)",
+        "decimal128(5, -2)",
+        "decimal256(77, 0)",
+        "timestamp[ns]",
+    ],
+)
+def test_a_type_that_nobody_knows(link: Connection, spelling: str) -> None:
+    with pytest.raises(SchemaError, match=r'schema\["v"\].*which is none of bool, int16, .*') as no:
+        link.fetch_columns("SELECT 1 AS v", schema={"v": spelling})
+    assert f'"{spelling}"' in str(no.value)
+    assert isinstance(no.value, InterfaceError)
+    assert isinstance(no.value, ValueError)
+
+
+def test_unknown_columns(link: Connection) -> None:
+    with pytest.raises(SchemaError, match='schema names column "w", but the result has "v", "x"'):
+        link.fetch_columns("SELECT 1 AS v, 2 AS x", schema={"v": "int64", "w": "int64"})
+    with pytest.raises(SchemaError, match='column "w", but the result has no columns'):
+        link.fetch_columns("SELECT", schema={"w": "int64"})
+    with pytest.raises(SchemaError, match='column "w"'), link.iter_columns(
+        "SELECT 1 AS v", schema={"w": "int64"}
+    ) as stream:
+        list(stream)
+    assert link.fetchval("SELECT 1") == 1
+
+
+def test_a_name_stands_for_every_column_that_has_it(link: Connection) -> None:
+    columns = link.fetch_columns("SELECT 1 AS v, 2::int2 AS v", schema={"v": "int64"})
+    assert [field.arrow_type for field in columns.fields] == ["int64", "int64"]
+
+
+def test_an_int8_that_a_float_cannot_hold(link: Connection) -> None:
+    sql = "SELECT v FROM (VALUES (9007199254740992), (NULL), (9007199254740993)) x(v)"
+    with pytest.raises(DecodeError, match="9007199254740993 has no exact float64") as refused:
+        link.fetch_columns(sql, schema={"v": "float64"})
+    assert (refused.value.column, refused.value.row) == ("v", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "cast", "reason"),
+    [
+        ("1.234", "decimal128(10, 2)", "more digits after the point than the 2 that were fixed"),
+        ("123456789", "decimal128(10, 2)", "more digits than the 10, 2 of them after the point"),
+        ("1e76", "decimal256(76, 0)", "more digits than the 76, 0 of them after the point"),
+        ("NaN", "decimal128(10, 2)", "Arrow's decimals have no NaN"),
+        ("-Infinity", "decimal256(10, 2)", "Arrow's decimals have no -Infinity"),
+        ("1e400", "float64", "out of range for a float64"),
+    ],
+)
+def test_a_numeric_that_does_not_fit(link: Connection, text: str, cast: str, reason: str) -> None:
+    with pytest.raises(DecodeError, match=reason) as refused:
+        link.fetch_columns(
+            query("numeric"), oracle.json_texts(["1", None, text]), schema={"v": cast}
+        )
+    assert (refused.value.column, refused.value.type_name, refused.value.row) == ("v", "numeric", 2)
+
+
+def test_a_decimal_takes_zeros_beyond_its_scale(link: Connection) -> None:
+    """They are digits of the text, but not of the number."""
+    texts = ["1.230000", "-0.000000", "99999999.990"]
+    columns = link.fetch_columns(
+        query("numeric"), oracle.json_texts(texts), schema={"v": "decimal128(10, 2)"}
+    )
+    assert oracle.arrow_table(columns)["v"].to_pylist() == [Decimal(text) for text in texts]
+
+
+def test_a_numeric_as_float_is_the_nearest_one(link: Connection) -> None:
+    texts = [
+        *("0.1", "1e308", "-1.7976931348623157e308", "5e-324", "1e-16383", "123456789.123456789"),
+        *("9007199254740993", "2.2250738585072011e-308", "9" * 300, "NaN", "Infinity", "-Infinity"),
+    ]
+    columns = link.fetch_columns(
+        query("numeric"), oracle.json_texts(texts), schema={"v": "float64"}
+    )
+    values = columns.to_pydict()["v"]
+    wanted = [float(Decimal(text)) for text in texts]
+    assert all(oracle.same(a, b) for a, b in zip(values, wanted, strict=True)), values
+
+
+def test_a_numeric_as_text_has_no_bounds(link: Connection) -> None:
+    argument = oracle.json_texts([*HUGE_NUMERICS, "NaN", "Infinity", "-Infinity", "0.00", None])
+    for layout in ("utf8", "large_utf8", "utf8_view"):
+        columns = link.fetch_columns(query("numeric"), argument, schema={"v": layout})
+        values = columns.to_pydict()
+        assert values["v"] == values["t"]
+
+
+def test_a_stream_keeps_the_scale_of_its_first_batch(link: Connection) -> None:
+    texts = ["1.5", None, "2.25", "3", "1.234", "7"]
+    argument = oracle.json_texts(texts)
+    with link.iter_columns(query("numeric"), argument, batch_rows=3) as stream:
+        first = next(stream)
+        assert first.fields[0].arrow_type == "decimal128(38, 2)"
+        with pytest.raises(DecodeError, match="the 2 that were fixed by the first batch") as late:
+            list(stream)
+    assert late.value.row == 4
+    assert link.fetchval("SELECT 1") == 1
+    fixed = {"v": "decimal128(38, 3)"}
+    with link.iter_columns(query("numeric"), argument, batch_rows=3, schema=fixed) as stream:
+        tables = [oracle.arrow_table(batch) for batch in stream]
+    assert pa.concat_tables(tables)["v"].to_pylist() == [t and Decimal(t) for t in texts]
+
+
+def test_a_stream_keeps_the_width_of_its_first_batch(link: Connection) -> None:
+    argument = oracle.json_texts(["1", "9" * 39])
+    with link.iter_columns(query("numeric"), argument, batch_rows=1) as stream:
+        assert next(stream).fields[0].arrow_type == "decimal128(38, 0)"
+        with pytest.raises(DecodeError, match="more digits than the 38, 0 of them .* first batch"):
+            next(stream)
+
+
+def test_a_schema_is_about_one_call(link: Connection) -> None:
+    """The statement is the same one, kept by the connection."""
+    sql = "SELECT 7::int4 AS v"
+    kinds = [
+        link.fetch_columns(sql, schema=schema).fields[0].arrow_type
+        for schema in (None, {"v": "int64"}, {}, {"v": "float64"}, None)
+    ]
+    assert kinds == ["int32", "int64", "int32", "float64", "int32"]

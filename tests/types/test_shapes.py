@@ -1,0 +1,212 @@
+"""Results of unusual shapes: no columns, very many, no rows, equal names, types nobody knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from colonnade.errors import DecodeError, PostgresError
+from tests.types import oracle
+
+if TYPE_CHECKING:
+    from colonnade.sync import Connection
+
+
+def test_the_most_columns_that_a_result_has(link: Connection) -> None:
+    outputs = ", ".join(f"g + {index} AS c{index}" for index in range(1664))
+    sql = f"SELECT {outputs} FROM generate_series(0, 99) g"
+    table = oracle.arrow_table(link.fetch_columns(sql))
+    assert table.shape == (100, 1664)
+    assert table["c1663"].to_pylist() == list(range(1663, 1763))
+    (first, *_, last) = link.fetch(sql)
+    assert tuple(first.values()) == tuple(range(1664))
+    assert last["c1663"] == 1762
+
+
+def test_columns_of_many_types_and_nulls(link: Connection) -> None:
+    """1600 columns, as many as a table has, with a NULL at another place in each."""
+    kinds = ["g::int2", "g::float8", "g::text", "g::numeric(9,2)", "g = 7", "'2000-01-01'::date + g"]
+    outputs = ", ".join(
+        f"CASE WHEN g % 70 <> {index % 70} THEN {kinds[index % 6]} END AS c{index}"
+        for index in range(1600)
+    )
+    table = oracle.arrow_table(link.fetch_columns(f"SELECT {outputs} FROM generate_series(0, 69) g"))
+    assert [column.null_count for column in table.columns] == [1] * 1600
+    for index in range(1600):
+        assert table[index][index % 70].as_py() is None
+        assert table[index][(index + 1) % 70].as_py() is not None
+
+
+@pytest.mark.parametrize("rows", [0, 1, 100_000])
+def test_no_columns(link: Connection, rows: int) -> None:
+    sql = f"SELECT FROM generate_series(1, {rows})"
+    columns = link.fetch_columns(sql)
+    assert columns.shape == (rows, 0)
+    assert columns.to_pydict() == {}
+    assert oracle.arrow_table(columns).num_columns == 0
+    # An Arrow table counts its rows by its columns; a struct array has a length of its own.
+    assert len(link.fetch(sql)) == rows
+    with link.iter_columns(sql, batch_rows=30_000) as stream:
+        assert sum(len(batch) for batch in stream) == rows
+
+
+def test_no_rows_have_types_all_the_same(link: Connection) -> None:
+    sql = "SELECT 1::int2 a, 'x' b, now() c, 1.5::numeric(7,3) d, NULL::uuid e, 1::numeric f LIMIT 0"
+    columns = link.fetch_columns(sql)
+    types = ["int16", "utf8", "timestamp[us, UTC]", "decimal128(7, 3)", "fixed_size_binary[16]"]
+    assert [field.arrow_type for field in columns.fields] == [*types, "decimal128(38, 0)"]
+    table = oracle.arrow_table(columns)
+    assert (table.num_rows, table.num_columns) == (0, 6)
+    assert link.fetch(sql) == []
+    with link.iter_columns(sql) as stream:
+        assert [batch.shape for batch in stream] == [(0, 6)]
+
+
+def test_columns_of_one_name(link: Connection) -> None:
+    columns = link.fetch_columns('SELECT 1 AS a, \'x\' AS a, 2.5::float8 AS " ", 3')
+    assert columns.names == ("a", "a", " ", "?column?")
+    table = oracle.arrow_table(columns)
+    assert table.column_names == ["a", "a", " ", "?column?"]
+    assert [column.to_pylist() for column in table.columns] == [[1], ["x"], [2.5], [3]]
+    (row,) = link.fetch("SELECT 1 AS a, 'x' AS a")
+    assert tuple(row.values()) == (1, "x")
+
+
+def test_names_of_any_text(link: Connection) -> None:
+    names = ("\u00e9", "\U0001f600", 'quoted "name"', "a\nb", "x" * 63)
+    outputs = ", ".join(f'{index} AS "{name.replace(chr(34), chr(34) * 2)}"' for index, name in enumerate(names))
+    columns = link.fetch_columns(f"SELECT {outputs}")
+    assert columns.names == names
+    assert oracle.arrow_table(columns).column_names == list(names)
+
+
+@pytest.mark.parametrize("rows", [65_535, 65_536, 65_537, 200_001])
+def test_across_the_bounds_of_batches_and_reads(link: Connection, rows: int) -> None:
+    sql = (
+        "SELECT g AS i, CASE WHEN g % 3 > 0 THEN g::text END AS s, g / 4.0::float8 AS f "
+        f"FROM generate_series(1, {rows}) g"
+    )
+    table = oracle.arrow_table(link.fetch_columns(sql))
+    assert table["i"].to_pylist() == list(range(1, rows + 1))
+    assert table["f"].to_numpy().sum() == rows * (rows + 1) / 8
+    assert table["s"].null_count == rows // 3
+    with link.iter_columns(sql) as stream:
+        batches = [pa.table(batch) for batch in stream]
+    assert [len(batch) for batch in batches[:-1]] == [65_536] * (len(batches) - 1)
+    assert pa.concat_tables(batches).combine_chunks().equals(table.combine_chunks())
+
+
+def test_values_larger_than_any_buffer(link: Connection) -> None:
+    sql = "SELECT repeat(chr(g), 3000000) AS t, NULL::text AS n, decode(repeat('00ff', 2000000), 'hex') AS b FROM generate_series(300, 302) g"
+    table = oracle.arrow_table(link.fetch_columns(sql))
+    assert table["t"].to_pylist() == [chr(code) * 3_000_000 for code in (300, 301, 302)]
+    assert table["b"].to_pylist() == [b"\x00\xff" * 2_000_000] * 3
+    assert table["n"].null_count == 3
+    assert [row["t"] for row in link.fetch(sql)] == table["t"].to_pylist()
+
+
+def test_extension_types_as_pyarrow_sees_them(link: Connection) -> None:
+    sql = "SELECT gen_random_uuid() AS u, '{}'::json AS j, '[]'::jsonb AS b, '1.2.3.4'::inet AS i, '{1}'::int4[] AS a"
+    schema = oracle.arrow_table(link.fetch_columns(sql)).schema
+    assert schema.field("u").type == pa.uuid()
+    assert schema.field("j").type == schema.field("b").type == pa.json_(pa.string())
+    assert schema.field("i").type == pa.opaque(pa.binary(), "oid 869", "PostgreSQL")
+    assert schema.field("a").type == pa.opaque(pa.binary(), "int4[]", "PostgreSQL")
+    # What is asked for as plain bytes is no longer marked.
+    plain = link.fetch_columns(sql, schema={"i": "binary", "j": "binary"})
+    assert oracle.arrow_table(plain).schema.field("i").type == pa.binary()
+    assert oracle.arrow_table(plain).schema.field("j").type == pa.binary()
+
+
+UNKNOWN = {
+    "inet": ("192.168.0.1/24", "2a00::1"),
+    "interval": ("1 month 2 days 3 seconds", "-1 year"),
+    "timetz": ("12:34:56.789+02", "24:00:00-15:59"),
+    "money": ("1.50", "-92233720368547758.08"),
+    "point": ("(1,2)", "(NaN,Infinity)"),
+    "int4range": ("[1,5)", "empty"),
+    "int4[]": ("{}", "{1,NULL,3}", "[0:1]={1,2}"),
+    "bit varying": ("", "101"),
+    "tsvector": ("a:1 b", ""),
+    "macaddr": ("08:00:2b:01:02:03",),
+}
+
+
+@pytest.mark.parametrize("sql_type", UNKNOWN)
+def test_a_type_without_a_line_is_its_binary_form(link: Connection, sql_type: str) -> None:
+    """Bytes in rows and columns; they go back as a parameter, and so does the type's text."""
+    for text in UNKNOWN[sql_type]:
+        (row,) = link.fetch(f"SELECT $1::text::{sql_type} AS v, NULL::{sql_type} AS n", text)
+        columns = link.fetch_columns(f"SELECT $1::text::{sql_type} AS v", text)
+        assert columns.fields[0].arrow_type == "binary"
+        assert columns.to_pydict() == {"v": [row["v"]]}
+        assert isinstance(row["v"], bytes)
+        assert row["n"] is None
+        same = f"SELECT $1::{sql_type} IS NOT DISTINCT FROM $2::text::{sql_type}"
+        if sql_type == "point":
+            same = "SELECT $1::point ~= $2::text::point"
+        assert link.fetchval(same, row["v"], text) is True
+        assert link.fetchval(same, text, text) is True
+
+
+def test_types_of_the_database_itself(link: Connection) -> None:
+    with link_transaction(link):
+        link.execute("CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE DOMAIN small AS int2")
+        link.execute("CREATE TYPE pair AS (a int4, b text)")
+        columns = link.fetch_columns("SELECT 'glad'::mood m, 7::small s, '(1,x)'::pair p")
+        # A domain comes as the type below it: that is what the server says it is.
+        assert [field.arrow_type for field in columns.fields] == ["binary", "int16", "binary"]
+        assert columns.to_pydict()["m"] == [b"glad"]
+        assert columns.fields[0].type_name.startswith("oid ")
+        assert link.fetchval("SELECT $1::mood::text", "sad") == "sad"
+
+
+class link_transaction:  # noqa: N801
+    """What happens inside is undone."""
+
+    def __init__(self, link: Connection) -> None:
+        self.link = link
+
+    def __enter__(self) -> None:
+        self.link.execute("BEGIN")
+
+    def __exit__(self, *error: object) -> None:
+        self.link.execute("ROLLBACK")
+
+
+def test_types_that_the_server_sends_as_text(link: Connection) -> None:
+    sql = "SELECT relacl AS v, relacl::text AS t FROM pg_class WHERE relacl IS NOT NULL"
+    columns = link.fetch_columns(sql).to_pydict()
+    assert columns["v"] == columns["t"]
+    assert [row["v"] for row in link.fetch(sql)] == columns["t"]
+
+
+def test_every_catalog_is_readable(link: Connection) -> None:
+    """Types of every kind, as PostgreSQL uses them itself: an error would be ours."""
+    names = [
+        row["name"]
+        for row in link.fetch(
+            "SELECT 'pg_catalog.' || quote_ident(relname) AS name FROM pg_class "
+            "WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', 'v')"
+        )
+    ]
+    assert len(names) > 100
+    for name in names:
+        sql = f"SELECT * FROM {name} LIMIT 200"
+        try:
+            columns = link.fetch_columns(sql, infinity="null")
+        except DecodeError:
+            raise
+        except PostgresError:
+            continue  # Not for everybody, or not on this server.
+        oracle.arrow_table(columns)
+        link.fetch(sql)
+
+
+def test_xml(link: Connection, has_xml: bool) -> None:
+    if not has_xml:
+        pytest.skip("this server was built without XML")
+    assert link.fetchval("SELECT '<a/>'::xml") == "<a/>"
+    assert link.fetchval("SELECT $1::xml", "<b/>") == "<b/>"

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use colonnade_protocol::backend::Field;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PySlice, PyString, PyTuple};
 
@@ -36,8 +37,17 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(names: Arc<RecordNames>, values: Vec<Py<PyAny>>) -> Self {
-        Self { names, values: values.into_boxed_slice() }
+    /// Makes a record of atomic values.
+    pub(crate) fn make(
+        py: Python<'_>,
+        names: Arc<RecordNames>,
+        values: Vec<Py<PyAny>>,
+    ) -> PyResult<Bound<'_, Self>> {
+        let record = Bound::new(py, Self { names, values: values.into_boxed_slice() })?;
+        // SAFETY: the object is alive and of a type that supports garbage collection, as every
+        // class of PyO3's does; its deallocator allows for objects that are not tracked.
+        unsafe { ffi::PyObject_GC_UnTrack(record.as_ptr().cast()) };
+        Ok(record)
     }
 
     fn tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

@@ -87,8 +87,7 @@ impl RecordSink {
             };
             row_values.push(value);
         }
-        let record = Record::new(Arc::clone(&self.names), row_values);
-        Py::new(py, record)
+        Record::make(py, Arc::clone(&self.names), row_values)
             .and_then(|record| self.records.bind(py).append(record))
             .map_err(|error| SinkError::Foreign(Box::new(error)))?;
         self.row_count += 1;

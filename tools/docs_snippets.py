@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import builtins
 import inspect
 import re
 import types
@@ -71,7 +72,11 @@ def _no_run_reason(options: str, where: str) -> str | None:
 
 def run_page(path: Path) -> int:
     """Runs the page's blocks and returns how many ran; tracebacks point into the page."""
-    namespace: dict[str, object] = {"__name__": "__main__", "__file__": str(path)}
+    namespace: dict[str, object] = {
+        "__builtins__": builtins,
+        "__file__": str(path),
+        "__name__": "__main__",
+    }
     ran = 0
     with asyncio.Runner() as runner:
         for snippet in snippets(path):

@@ -3,7 +3,8 @@
 ``colonnade/_async`` is the source of truth; ``colonnade/_sync`` is written here and never edited.
 The difference between the two is the table below and nothing else. Where the asynchronous side
 holds something that has no blocking counterpart, it stands between two comments of its own line,
-``# async-only: begin`` and ``# async-only: end``, and is left out.
+``# async-only: begin`` and ``# async-only: end``, and is left out; a file whose first line is
+``# async-only: file`` has no blocking counterpart at all.
 
     python -m tools.unasync            write
     python -m tools.unasync --check    fail on drift, and on a substitution that nothing uses
@@ -46,6 +47,11 @@ CODE = {
     "_transport.asyncio": "_transport.blocking",
     "_async": "_sync",
     "aclose": "close",
+    # What tests use.
+    "anext": "next",
+    "asyncio.sleep": "time.sleep",
+    "colonnade.connect": "colonnade.sync.connect",
+    "colonnade.Connection": "colonnade.sync.Connection",
 }
 
 # Comments and strings follow the table's distinctive words; a keyword is prose unless code follows.
@@ -59,6 +65,7 @@ TEXT = {
     if " " not in old and old != "await"
 }
 
+ASYNC_ONLY_FILE = "# async-only: file\n"
 HEADER = "# Generated from {source} by tools/unasync.py.\n# Never edit it: run `make sync`.\n"
 
 _SKIPPED = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -161,6 +168,8 @@ def generate(used: Counter[str]) -> dict[Path, str]:
     files: dict[Path, str] = {}
     for source_folder, target_folder in FOLDERS.items():
         for path in sorted((ROOT / source_folder).rglob("*.py")):
+            if path.read_text("utf-8").startswith(ASYNC_ONLY_FILE):
+                continue
             target = ROOT / target_folder / path.relative_to(ROOT / source_folder)
             name = path.relative_to(ROOT).as_posix()
             body = translate(drop_async_only(path.read_text("utf-8"), name), used)

@@ -97,9 +97,9 @@ class Terminal:
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
-    default=3,
+    default=1,
     show_default=True,
-    help="Turns of each peer; medians are shown.",
+    help="Turns of each peer; medians are shown. More take longer and say more.",
 )
 @click.option("--peers", "peer_names", help="Only these, by name: colonnade-rows,asyncpg-rows")
 @click.option(

@@ -23,8 +23,24 @@ pub struct DecodeError {
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { column, type_name, row, reason } = self;
-        write!(f, "column {column:?} of type {type_name}, row {row}: {reason}")?;
+        let Self { column, type_name, row, .. } = self;
+        write!(f, "column {column:?} of type {type_name}, row {row}: {}", self.explanation())
+    }
+}
+
+impl DecodeError {
+    /// What is wrong and, when an option would have helped, which one.
+    pub fn explanation(&self) -> impl fmt::Display + '_ {
+        Explanation(self)
+    }
+}
+
+struct Explanation<'a>(&'a DecodeError);
+
+impl fmt::Display for Explanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DecodeError { column, reason, .. } = self.0;
+        reason.fmt(f)?;
         match reason.remedy() {
             Remedy::None => Ok(()),
             Remedy::Schema(types) => {

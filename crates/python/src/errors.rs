@@ -69,7 +69,7 @@ fn of_protocol(py: Python<'_>, error: &ProtocolError) -> PyErr {
 }
 
 fn of_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
-    decode(py, &error.column, &error.type_name, error.row, &error.reason.to_string())
+    decode(py, &error.column, &error.type_name, error.row, &error.explanation().to_string())
 }
 
 /// `DecodeError`: a value that has no place where it was to go.

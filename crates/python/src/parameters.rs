@@ -12,7 +12,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDict, PyFloat, PyInt, PyString, PyTime,
+    PyBytes, PyDate, PyDateAccess, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTime,
     PyTimeAccess, PyTuple, PyTzInfo, PyTzInfoAccess,
 };
 
@@ -102,8 +102,9 @@ fn refuse(
 
 fn to_value<'a>(kind: Kind, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     match kind {
-        Kind::Bool => match argument.cast::<PyBool>() {
-            Ok(value) => Ok(Value::Bool(value.is_true())),
+        // NumPy's boolean is taken too.
+        Kind::Bool => match argument.extract::<bool>() {
+            Ok(truth) => Ok(Value::Bool(truth)),
             Err(_) => expected("a bool", argument),
         },
         Kind::Int => Ok(Value::Int(integer(argument)?)),
@@ -116,6 +117,11 @@ fn to_value<'a>(kind: Kind, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a
         Kind::Float32 => Ok(Value::Float(float(argument)?)),
         Kind::Text => match argument.cast::<PyString>() {
             Ok(text) => Ok(Value::Text(Cow::Borrowed(text.to_str()?))),
+            Err(_)
+                if argument.is_instance_of::<PyDict>() || argument.is_instance_of::<PyList>() =>
+            {
+                expected("a str, such as json.dumps makes", argument)
+            }
             Err(_) => expected("a str", argument),
         },
         Kind::Bytes => bytes(argument),
@@ -132,7 +138,8 @@ fn to_value<'a>(kind: Kind, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a
 }
 
 fn expected<T>(what: &str, argument: &Bound<'_, PyAny>) -> PyResult<T> {
-    let kind = argument.get_type().name()?;
+    // With its module: NumPy and Python both have a `bool`.
+    let kind = argument.get_type().fully_qualified_name()?;
     Err(PyTypeError::new_err(format!("expected {what}, got {kind}")))
 }
 
@@ -143,8 +150,8 @@ fn integer(argument: &Bound<'_, PyAny>) -> PyResult<i64> {
     // NumPy's and others' integers say by `__index__` that they are whole numbers.
     let whole = if argument.is_instance_of::<PyInt>() {
         argument.clone()
-    } else if argument.hasattr("__index__")? {
-        argument.call_method0("__index__")?
+    } else if let Ok(whole) = argument.call_method0("__index__") {
+        whole
     } else {
         return expected("an int", argument);
     };

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: The peer that the ratios refer to.
 BASE = "colonnade-columns"
-INSTALL = 'pip install "colonnade[cli,embedded]"'
+INSTALL = 'pip install "colonnade[demo]"'
 PANELS = (
     Panel("wall time, ms", "wall_s", factor=1e3),
     Panel("client CPU, ms", "cpu_s", factor=1e3),

@@ -11,6 +11,8 @@
 //! value is decoded into is the buffer that is exported. The slot of a NULL holds what NumPy takes
 //! for one (NaN, NaT), or zero where it has none. And `unsafe` lives in one file, `trusted.rs`.
 
+#![deny(unsafe_code)]
+
 pub mod export;
 pub mod types;
 
@@ -19,6 +21,7 @@ mod column;
 mod error;
 mod params;
 mod schema;
+#[allow(unsafe_code, reason = "the one file that may, see its head")]
 mod trusted;
 mod validity;
 mod value;
@@ -28,8 +31,8 @@ mod testing;
 
 pub use builder::{BatchBuilder, DecodeOptions};
 pub use column::{ColumnBuilder, Fields};
-pub use error::{AppendError, DecodeError, EncodeError, Reason};
-pub use export::{StringLayout, with_string_layout};
+pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Reason};
+pub use export::{StringLayout, string_layout_schema, with_string_layout};
 pub use params::push_parameter;
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use types::{Kind, PgType, result_format, row_value, type_name, type_of};

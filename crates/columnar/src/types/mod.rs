@@ -1,7 +1,7 @@
 //! The types, each in exactly one place: its own file, and its line in [`TYPES`].
 //!
 //! A file holds the type's layout on the wire, its decoding into a column and into a [`Value`],
-//! its encoding, its edges and its tests, and offers them as one [`Codec`]. Types that share a
+//! its encoding, its edges and its tests, and offers them as one `Codec`. Types that share a
 //! wire shape share a file. Everything else asks the table: nothing outside this folder knows the
 //! OID of any type.
 

@@ -176,6 +176,14 @@ impl Offsets {
         if large { Self::Large(vec![0]) } else { Self::Small(vec![0]) }
     }
 
+    /// Where the last value ends.
+    fn end(&self) -> usize {
+        match self {
+            Self::Small(offsets) => offsets.last().map_or(0, |end| end.place()),
+            Self::Large(offsets) => offsets.last().map_or(0, |end| end.place()),
+        }
+    }
+
     /// Takes the offsets out and leaves those of an empty column, of the same width.
     fn take(&mut self) -> Self {
         match self {
@@ -208,29 +216,20 @@ impl<S: Shape> VarlenBuilder<S> {
         }
     }
 
-    /// Sees to it that the offsets reach to the end of a block, or says why they cannot.
-    fn reach(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
-        let Offsets::Small(offsets) = &self.offsets else { return Ok(()) };
-        let most = S::most_bytes(fields);
-        if self.data.len().saturating_add(most) <= self.small_reach {
-            return Ok(());
+    /// Sees to it that the offsets reach to the end of a block; false when they cannot.
+    fn reach(&mut self, fields: Fields<'_>) -> bool {
+        let Offsets::Small(offsets) = &self.offsets else { return true };
+        if self.data.len().saturating_add(S::most_bytes(fields)) <= self.small_reach {
+            return true;
         }
-        if self.fixed {
-            let mut end = self.data.len();
-            let fits = |field: &Option<&[u8]>| {
-                end = end.saturating_add(field.map_or(0, <[u8]>::len));
-                end <= self.small_reach
-            };
-            return Err((fields.iter().take_while(fits).count(), Reason::OffsetOverflow));
+        if !self.fixed {
+            self.offsets = Offsets::Large(offsets.iter().copied().map(i64::from).collect());
         }
-        self.offsets = Offsets::Large(offsets.iter().copied().map(i64::from).collect());
-        Ok(())
+        !self.fixed
     }
-}
 
-impl<S: Shape> ColumnBuilder for VarlenBuilder<S> {
-    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
-        self.reach(fields)?;
+    /// Appends a block that the offsets reach to the end of.
+    fn append_block(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
         let is_text = self.layout.is_text();
         let nulls = match &mut self.offsets {
             Offsets::Small(offsets) => append::<S, i32>(fields, &mut self.data, offsets, is_text),
@@ -238,6 +237,42 @@ impl<S: Shape> ColumnBuilder for VarlenBuilder<S> {
         }?;
         self.validity.append(fields, nulls, &[]);
         Ok(())
+    }
+
+    /// Appends the rows of a block up to the one that is at fault or out of reach.
+    #[cold]
+    fn append_rows(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        for row in 0..fields.len() {
+            let field = fields.row(row);
+            if !self.reach(field) {
+                return Err((row, Reason::OffsetOverflow));
+            }
+            self.append_block(field).map_err(|(_, reason)| (row, reason))?;
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        match &mut self.offsets {
+            Offsets::Small(offsets) => offsets.truncate(rows + 1),
+            Offsets::Large(offsets) => offsets.truncate(rows + 1),
+        }
+        self.data.truncate(self.offsets.end());
+        self.validity.truncate(rows);
+    }
+}
+
+impl<S: Shape> ColumnBuilder for VarlenBuilder<S> {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        if self.reach(fields) {
+            return self.append_block(fields);
+        }
+        let rows_before = self.validity.len();
+        let appended = self.append_rows(fields);
+        if appended.is_err() {
+            self.truncate(rows_before);
+        }
+        appended
     }
 
     fn finish(&mut self) -> ArrayRef {

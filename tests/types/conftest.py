@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import colonnade
+from colonnade.errors import FeatureNotSupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,6 @@ def link(dsn: str) -> Iterator[Connection]:
 def has_xml(link: Connection) -> bool:
     try:
         link.fetchval("SELECT '<a/>'::xml")
-    except colonnade.FeatureNotSupportedError:
+    except FeatureNotSupportedError:
         return False
     return True

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 # One character of every plane that may have one, the private ones and the last one included, and
 # the ends of each length in UTF-8.
-PLANES = "".join(chr(plane << 16 | 0x1234) for plane in range(17)) + "\x01\x7f\x80\u07ff\u0800\uffff"
+PLANES = (
+    "".join(chr(plane << 16 | 0x1234) for plane in range(17)) + "\x01\x7f\x80\u07ff\u0800\uffff"
+)
 TEXTS = (
     "",
     "a",
@@ -155,7 +157,13 @@ SAMPLES = (
         "date",
         "date32",
         ("1970-01-01", "1969-12-31", "2000-01-01", "2000-02-29", "1900-03-01", "0001-01-02"),
-        rows_refuse=("4714-11-24 BC", "0001-12-31 BC", "0005-02-29 BC", "10000-01-01", "5874897-12-31"),
+        rows_refuse=(
+            "4714-11-24 BC",
+            "0001-12-31 BC",
+            "0005-02-29 BC",
+            "10000-01-01",
+            "5874897-12-31",
+        ),
         columns_refuse=INFINITIES,
     ),
     Sample(
@@ -173,7 +181,9 @@ SAMPLES = (
         columns_refuse=INFINITIES,
         both_refuse=MOMENTS_BEYOND_ARROW,
     ),
-    Sample("timestamp(3)", "timestamp[us]", ("2000-01-01 00:00:00.123456", "1969-12-31 23:59:59.9996")),
+    Sample(
+        "timestamp(3)", "timestamp[us]", ("2000-01-01 00:00:00.123456", "1969-12-31 23:59:59.9996")
+    ),
     Sample(
         "timestamptz",
         "timestamp[us, UTC]",
@@ -185,7 +195,19 @@ SAMPLES = (
     Sample(
         "numeric",
         "decimal128(38, 6)",
-        ("0", "-0", "0.000", "1", "-1", "1.5", "1.500", "-123456789.123456", "9" * 32, "0.000001", "1e10"),
+        (
+            "0",
+            "-0",
+            "0.000",
+            "1",
+            "-1",
+            "1.5",
+            "1.500",
+            "-123456789.123456",
+            "9" * 32,
+            "0.000001",
+            "1e10",
+        ),
         columns_refuse=NUMERIC_SPECIALS,
     ),
     Sample(
@@ -220,7 +242,15 @@ WIDE_NUMERICS = (
     (("1e37", "1e-1"), "decimal256(76, 1)"),
 )
 # Exact in rows and as text; no decimal of Arrow's holds them.
-HUGE_NUMERICS = ("1e76", "1e131071", "9" * 200, "1e-77", "1e-16383", "-" + "9" * 131072, "9" * 100 + ".5")
+HUGE_NUMERICS = (
+    "1e76",
+    "1e131071",
+    "9" * 200,
+    "1e-77",
+    "1e-16383",
+    "-" + "9" * 131072,
+    "9" * 100 + ".5",
+)
 
 
 @functools.cache
@@ -228,6 +258,6 @@ def query(sql_type: str) -> str:
     """Values of a type beside the server's own text of them, from a JSON array of texts."""
     return (
         f"SELECT v, CASE WHEN v IS NOT NULL THEN concat(v) END AS t FROM "
-        f"(SELECT e::{sql_type} AS v, n FROM jsonb_array_elements_text($1) WITH ORDINALITY x(e, n)) "
-        f"ORDER BY n"
+        f"(SELECT e::{sql_type} AS v, n FROM jsonb_array_elements_text($1) "
+        "WITH ORDINALITY x(e, n)) ORDER BY n"
     )

@@ -39,10 +39,10 @@ def null_patterns(values: Sequence[str]) -> dict[str, list[str | None]]:
 
 @pytest.fixture(autouse=True)
 def _skip_xml(request: pytest.FixtureRequest) -> None:
-    sample = getattr(request.node, "callspec", None)
-    if sample and getattr(sample.params.get("sample"), "sql_type", "") == "xml":
-        if not request.getfixturevalue("has_xml"):
-            pytest.skip("this server was built without XML")
+    case = getattr(request.node, "callspec", None)
+    sample = case and case.params.get("sample")
+    if sample and sample.sql_type == "xml" and not request.getfixturevalue("has_xml"):
+        pytest.skip("this server was built without XML")
 
 
 @every_type

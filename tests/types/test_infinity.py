@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -26,11 +26,12 @@ TEXTS = ["infinity", FINITE, None, "-infinity"]
 
 @pytest.mark.parametrize("sql_type", OUTERMOST)
 def test_raise_is_the_default(link: Connection, sql_type: str) -> None:
-    for options in ({}, {"infinity": "raise"}):
+    options: list[dict[str, Any]] = [{}, {"infinity": "raise"}]
+    for option in options:
         for text, told in (("infinity", "infinity"), ("-infinity", "-infinity")):
             with pytest.raises(DecodeError, match=f"the value is {told}") as refused:
                 link.fetch_columns(
-                    query(sql_type), oracle.json_texts([FINITE, None, text]), **options
+                    query(sql_type), oracle.json_texts([FINITE, None, text]), **option
                 )
             assert (refused.value.column, refused.value.row) == ("v", 2)
             assert refused.value.type_name == sql_type
@@ -135,7 +136,6 @@ def test_a_stream_has_the_policy_too(link: Connection) -> None:
         ("time", "24:00:00", 'schema={"v": "int64"}'),
     ],
 )
-@pytest.mark.xfail(reason="the core's advice does not reach Python's DecodeError yet")
 def test_the_message_names_the_option(
     link: Connection, sql_type: str, text: str, remedy: str
 ) -> None:

@@ -69,7 +69,9 @@ ALLOWED = [
     for cast in casts
     if (sql_type, cast) != ("float4", "float64")
 ]
-REFUSED = [(sql_type, cast) for sql_type, casts in CASTS.items() for cast in ALL if cast not in casts]
+REFUSED = [
+    (sql_type, cast) for sql_type, casts in CASTS.items() for cast in ALL if cast not in casts
+]
 
 
 def values_of(sql_type: str, cast: str) -> list[str | None]:
@@ -162,9 +164,10 @@ def test_unknown_columns(link: Connection) -> None:
         link.fetch_columns("SELECT 1 AS v, 2 AS x", schema={"v": "int64", "w": "int64"})
     with pytest.raises(SchemaError, match='column "w", but the result has no columns'):
         link.fetch_columns("SELECT", schema={"w": "int64"})
-    with pytest.raises(SchemaError, match='column "w"'), link.iter_columns(
-        "SELECT 1 AS v", schema={"w": "int64"}
-    ) as stream:
+    with (
+        pytest.raises(SchemaError, match='column "w"'),
+        link.iter_columns("SELECT 1 AS v", schema={"w": "int64"}) as stream,
+    ):
         list(stream)
     assert link.fetchval("SELECT 1") == 1
 
@@ -250,7 +253,7 @@ def test_a_stream_keeps_the_width_of_its_first_batch(link: Connection) -> None:
     argument = oracle.json_texts(["1", "9" * 39])
     with link.iter_columns(query("numeric"), argument, batch_rows=1) as stream:
         assert next(stream).fields[0].arrow_type == "decimal128(38, 0)"
-        with pytest.raises(DecodeError, match="more digits than the 38, 0 of them .* first batch"):
+        with pytest.raises(DecodeError, match=r"more digits than the 38, 0 of them .* first batch"):
             next(stream)
 
 

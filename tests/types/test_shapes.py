@@ -27,12 +27,21 @@ def test_the_most_columns_that_a_result_has(link: Connection) -> None:
 
 def test_columns_of_many_types_and_nulls(link: Connection) -> None:
     """1600 columns, as many as a table has, with a NULL at another place in each."""
-    kinds = ["g::int2", "g::float8", "g::text", "g::numeric(9,2)", "g = 7", "'2000-01-01'::date + g"]
+    kinds = [
+        "g::int2",
+        "g::float8",
+        "g::text",
+        "g::numeric(9,2)",
+        "g = 7",
+        "'2000-01-01'::date + g",
+    ]
     outputs = ", ".join(
         f"CASE WHEN g % 70 <> {index % 70} THEN {kinds[index % 6]} END AS c{index}"
         for index in range(1600)
     )
-    table = oracle.arrow_table(link.fetch_columns(f"SELECT {outputs} FROM generate_series(0, 69) g"))
+    table = oracle.arrow_table(
+        link.fetch_columns(f"SELECT {outputs} FROM generate_series(0, 69) g")
+    )
     assert [column.null_count for column in table.columns] == [1] * 1600
     for index in range(1600):
         assert table[index][index % 70].as_py() is None
@@ -53,7 +62,9 @@ def test_no_columns(link: Connection, rows: int) -> None:
 
 
 def test_no_rows_have_types_all_the_same(link: Connection) -> None:
-    sql = "SELECT 1::int2 a, 'x' b, now() c, 1.5::numeric(7,3) d, NULL::uuid e, 1::numeric f LIMIT 0"
+    sql = (
+        "SELECT 1::int2 a, 'x' b, now() c, 1.5::numeric(7,3) d, NULL::uuid e, 1::numeric f LIMIT 0"
+    )
     columns = link.fetch_columns(sql)
     types = ["int16", "utf8", "timestamp[us, UTC]", "decimal128(7, 3)", "fixed_size_binary[16]"]
     assert [field.arrow_type for field in columns.fields] == [*types, "decimal128(38, 0)"]
@@ -65,7 +76,7 @@ def test_no_rows_have_types_all_the_same(link: Connection) -> None:
 
 
 def test_columns_of_one_name(link: Connection) -> None:
-    columns = link.fetch_columns('SELECT 1 AS a, \'x\' AS a, 2.5::float8 AS " ", 3')
+    columns = link.fetch_columns("SELECT 1 AS a, 'x' AS a, 2.5::float8 AS \" \", 3")
     assert columns.names == ("a", "a", " ", "?column?")
     table = oracle.arrow_table(columns)
     assert table.column_names == ["a", "a", " ", "?column?"]
@@ -76,7 +87,9 @@ def test_columns_of_one_name(link: Connection) -> None:
 
 def test_names_of_any_text(link: Connection) -> None:
     names = ("\u00e9", "\U0001f600", 'quoted "name"', "a\nb", "x" * 63)
-    outputs = ", ".join(f'{index} AS "{name.replace(chr(34), chr(34) * 2)}"' for index, name in enumerate(names))
+    outputs = ", ".join(
+        f'{index} AS "{name.replace(chr(34), chr(34) * 2)}"' for index, name in enumerate(names)
+    )
     columns = link.fetch_columns(f"SELECT {outputs}")
     assert columns.names == names
     assert oracle.arrow_table(columns).column_names == list(names)
@@ -99,7 +112,10 @@ def test_across_the_bounds_of_batches_and_reads(link: Connection, rows: int) -> 
 
 
 def test_values_larger_than_any_buffer(link: Connection) -> None:
-    sql = "SELECT repeat(chr(g), 3000000) AS t, NULL::text AS n, decode(repeat('00ff', 2000000), 'hex') AS b FROM generate_series(300, 302) g"
+    sql = (
+        "SELECT repeat(chr(g), 3000000) AS t, NULL::text AS n, "
+        "decode(repeat('00ff', 2000000), 'hex') AS b FROM generate_series(300, 302) g"
+    )
     table = oracle.arrow_table(link.fetch_columns(sql))
     assert table["t"].to_pylist() == [chr(code) * 3_000_000 for code in (300, 301, 302)]
     assert table["b"].to_pylist() == [b"\x00\xff" * 2_000_000] * 3
@@ -108,7 +124,10 @@ def test_values_larger_than_any_buffer(link: Connection) -> None:
 
 
 def test_extension_types_as_pyarrow_sees_them(link: Connection) -> None:
-    sql = "SELECT gen_random_uuid() AS u, '{}'::json AS j, '[]'::jsonb AS b, '1.2.3.4'::inet AS i, '{1}'::int4[] AS a"
+    sql = (
+        "SELECT gen_random_uuid() AS u, '{}'::json AS j, '[]'::jsonb AS b, "
+        "'1.2.3.4'::inet AS i, '{1}'::int4[] AS a"
+    )
     schema = oracle.arrow_table(link.fetch_columns(sql)).schema
     assert schema.field("u").type == pa.uuid()
     assert schema.field("j").type == schema.field("b").type == pa.json_(pa.string())

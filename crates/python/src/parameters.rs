@@ -9,7 +9,7 @@ use colonnade_columnar::{
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_protocol::{Format, Oid};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBytes, PyDate, PyDateAccess, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTime,
@@ -162,7 +162,14 @@ fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
     if argument.is_instance_of::<PyString>() {
         return expected("a float", argument);
     }
-    argument.extract::<f64>().or_else(|_| expected("a float", argument))
+    argument.extract::<f64>().or_else(|error| {
+        // An int of more than 308 digits is a number, and Python says what is wrong with it.
+        if error.is_instance_of::<PyOverflowError>(argument.py()) {
+            Err(error)
+        } else {
+            expected("a float", argument)
+        }
+    })
 }
 
 fn bytes<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {

@@ -1,0 +1,52 @@
+"""More than 2 GiB of text in one column: only where COLONNADE_TEST_LARGE is set.
+
+It needs about 6 GiB of memory and half a minute.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from colonnade.errors import DecodeError
+from tests.types import oracle
+
+if TYPE_CHECKING:
+    from colonnade.sync import Connection
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("COLONNADE_TEST_LARGE"), reason="COLONNADE_TEST_LARGE is not set"
+    ),
+]
+VALUE_BYTES = 64 << 20
+VALUES = 33
+SQL = (
+    f"SELECT repeat('x', {VALUE_BYTES} - 1) || chr(96 + g) AS v FROM generate_series(1, {VALUES}) g"
+)
+
+
+def test_offsets_become_wide(link: Connection) -> None:
+    columns = link.fetch_columns(SQL)
+    assert columns.fields[0].arrow_type == "large_utf8"
+    table = oracle.arrow_table(columns)
+    ends = [value.as_buffer()[-1:].to_pybytes() for value in table["v"]]
+    assert ends == [bytes([96 + number]) for number in range(1, VALUES + 1)]
+
+
+def test_a_stream_cannot_change_its_type(link: Connection) -> None:
+    """Its first batch had offsets of 32 bits, and a schema would have said otherwise."""
+    sql = f"SELECT 'x' AS v UNION ALL ({SQL})"
+    with link.iter_columns(sql, batch_rows=1) as stream:
+        assert [next(stream).fields[0].arrow_type for _ in range(3)] == ["utf8"] * 3
+    with link.iter_columns(sql, batch_rows=VALUES) as stream:
+        assert next(stream).fields[0].arrow_type == "large_utf8"
+    first = f"SELECT 'x' AS v FROM generate_series(1, {VALUES}) UNION ALL ({SQL})"
+    with (
+        link.iter_columns(first, batch_rows=VALUES) as stream,
+        pytest.raises(DecodeError, match='schema={"v": "large_utf8"}'),
+    ):
+        list(stream)

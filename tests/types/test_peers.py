@@ -1,0 +1,302 @@
+"""Rows beside those of psycopg and asyncpg: the same, or the reason stands in one table.
+
+Columns are rows already, by the corpus.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import asyncpg
+import numpy as np
+import psycopg
+import pytest
+
+from tests.types import oracle
+from tests.types.conftest import SETTINGS
+from tests.types.corpus import HUGE_NUMERICS, SAMPLES, query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from colonnade.sync import Connection
+
+    Peer = Callable[[str, str], Any]
+
+ASYNCPG, BINARY, TEXT = "asyncpg", "psycopg, binary", "psycopg, text"
+PEERS = (ASYNCPG, BINARY, TEXT)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a peer gives something else: in all values of the types, or in `texts` only."""
+
+    peers: tuple[str, ...]
+    types: tuple[str, ...]
+    reason: str
+    texts: tuple[str, ...] | None = None
+
+    def covers(self, peer: str, sql_type: str, text: str) -> bool:
+        return (
+            peer in self.peers
+            and sql_type in self.types
+            and (self.texts is None or text in self.texts)
+        )
+
+
+#: Every difference there is; a test says when one of them is no longer there.
+DIFFERENCES = (
+    Difference((ASYNCPG,), ("uuid",), "a subclass of uuid.UUID that is equal; ours is UUID itself"),
+    Difference(
+        (ASYNCPG,),
+        ("numeric",),
+        "equal, but with an exponent; ours has the digits and the scale that the server prints",
+        ("1e10", "1e76", "1e131071"),
+    ),
+    Difference(
+        (BINARY, TEXT), ("json", "jsonb"), "psycopg parses; ours is the text, as asyncpg's is"
+    ),
+    Difference(
+        (BINARY, TEXT),
+        ('"char"',),
+        "psycopg has str, and in binary fails above 127; ours is the byte, as asyncpg's is",
+    ),
+    Difference(
+        (BINARY, TEXT),
+        ("xid",),
+        "psycopg has no number for it but bytes or str; ours is an int, as asyncpg's is",
+    ),
+    Difference(
+        (TEXT,),
+        ("float4",),
+        "psycopg reads the shortest text as a double; ours is the float4 itself, exactly",
+        (
+            *("0.1", "3.4028235e38", "-3.4028235e38", "1.1754944e-38", "1e-45", "-1e-45"),
+            "1.1754942e-38",
+        ),
+    ),
+    Difference(
+        (BINARY, TEXT),
+        ("date", "timestamp", "timestamptz"),
+        "psycopg refuses infinities; ours are the outermost values of Python, as asyncpg's are",
+        ("infinity", "-infinity"),
+    ),
+)
+REFUSED = object()
+
+
+@pytest.fixture(scope="module")
+def peers(dsn: str) -> Iterator[dict[str, Peer]]:
+    options = " ".join(
+        f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in SETTINGS.items()
+    )
+    with (
+        asyncio.Runner() as runner,
+        psycopg.connect(dsn, autocommit=True, options=options) as connection,
+    ):
+        other = runner.run(asyncpg.connect(dsn, server_settings=SETTINGS))
+
+        def by_asyncpg(sql: str, argument: str) -> Any:
+            return runner.run(other.fetch(sql, argument))[0]["v"]
+
+        def by_psycopg(*, binary: bool) -> Peer:
+            def fetch(sql: str, argument: str) -> Any:
+                with connection.cursor(binary=binary) as cursor:
+                    cursor.execute(sql.replace("$1", "%s::jsonb").encode(), [argument])
+                    row = cursor.fetchone()
+                assert row is not None
+                return row[0]
+
+            return fetch
+
+        yield {
+            ASYNCPG: by_asyncpg,
+            BINARY: by_psycopg(binary=True),
+            TEXT: by_psycopg(binary=False),
+        }
+        runner.run(other.close())
+
+
+def value_or_refusal(fetch: Callable[[], Any]) -> Any:
+    """Who refuses a value does so with an error of a class of its own."""
+    try:
+        return fetch()
+    except Exception:  # noqa: BLE001
+        return REFUSED
+
+
+def agree(ours: object, theirs: object) -> bool:
+    if isinstance(ours, Decimal) and isinstance(theirs, Decimal):
+        return ours.as_tuple() == theirs.as_tuple()
+    if isinstance(ours, datetime) and isinstance(theirs, datetime):
+        return ours == theirs and ours.utcoffset() == theirs.utcoffset()
+    return oracle.same(ours, theirs)
+
+
+def cases() -> list[tuple[str, str]]:
+    found = [
+        (sample.sql_type, text)
+        for sample in SAMPLES
+        if sample.sql_type != "xml"
+        for text in (*sample.in_rows, *sample.rows_refuse, *sample.both_refuse)
+    ]
+    # The largest ones are asked for once, not thrice.
+    return found + [("numeric", text) for text in HUGE_NUMERICS if len(text) < 10_000]
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_rows_are_the_peers(link: Connection, peers: dict[str, Peer], peer: str) -> None:
+    unexplained = []
+    gone = {difference for difference in DIFFERENCES if peer in difference.peers}
+    for sql_type, text in cases():
+        sql, argument = query(sql_type), oracle.json_texts([text])
+
+        def our_value(sql: str = sql, argument: str = argument) -> Any:
+            return link.fetchrow(sql, argument)["v"]
+
+        def their_value(sql: str = sql, argument: str = argument) -> Any:
+            return peers[peer](sql, argument)
+
+        ours, theirs = value_or_refusal(our_value), value_or_refusal(their_value)
+        known = [each for each in DIFFERENCES if each.covers(peer, sql_type, text)]
+        if agree(ours, theirs):
+            continue
+        gone.difference_update(known)
+        if not known:
+            unexplained.append((sql_type, text, ours, theirs))
+    assert not unexplained
+    assert not gone
+
+
+@dataclass(frozen=True)
+class ParameterDifference:
+    sql_type: str
+    value: object
+    ours: str | None
+    asyncpgs: str | None
+    reason: str
+
+
+#: Objects that we and asyncpg take for different values; None is a refusal.
+PARAMETER_DIFFERENCES = (
+    ParameterDifference("int4", 1.5, None, "1", "asyncpg drops the fraction"),
+    ParameterDifference("int4", Decimal("1.5"), None, "1", "asyncpg drops the fraction"),
+    ParameterDifference(
+        "numeric", Decimal("1e131072"), None, "0", "asyncpg sends another number, 0"
+    ),
+    ParameterDifference(
+        "time", time(1, 2, tzinfo=UTC), None, "01:02:00", "asyncpg drops the time zone"
+    ),
+    ParameterDifference(
+        "time", datetime(2000, 1, 1, 1, 2), None, "01:02:00", "asyncpg drops the date"
+    ),
+    ParameterDifference(
+        "timestamp",
+        date.min,
+        "0001-01-01 00:00:00",
+        "-infinity",
+        "only the outermost datetime stands for an infinity, not the outermost date",
+    ),
+    ParameterDifference(
+        "timestamptz",
+        datetime.max.replace(tzinfo=UTC),
+        "9999-12-31 23:59:59.999999+00",
+        "infinity",
+        "a moment with a time zone is that moment",
+    ),
+    ParameterDifference(
+        "uuid",
+        "{00112233-4455-6677-8899-aabbccddeeff}",
+        "00112233-4455-6677-8899-aabbccddeeff",
+        None,
+        "every text that uuid.UUID takes",
+    ),
+    ParameterDifference("bool", np.True_, "t", None, "NumPy's boolean is one"),
+    ParameterDifference(
+        "bytea", np.arange(2, dtype="i4"), None, "\\x0000000001000000", "not an array of bytes"
+    ),
+    ParameterDifference('"char"', b"", "", None, "the server has an empty one, as its byte 0"),
+)
+
+#: Objects that are the same value for both.
+SAME_PARAMETERS: tuple[tuple[str, object], ...] = (
+    ("bool", True),
+    ("int4", True),
+    ("int4", np.int16(-7)),
+    ("int8", -(2**63)),
+    ("float8", 7),
+    ("float8", Decimal("0.1")),
+    ("float8", np.float32(0.1)),
+    ("float4", 0.1),
+    ("float4", 1e-50),
+    ("text", "\u00e9\U0001f600"),
+    ("bytea", b"\0\xff"),
+    ("bytea", bytearray(b"ab")),
+    ("bytea", memoryview(b"ab")),
+    ("uuid", UUID(int=2**127 + 1)),
+    ("uuid", "00112233-4455-6677-8899-aabbccddeeff"),
+    ("date", date(2000, 2, 29)),
+    ("date", date.max),
+    ("date", date.min),
+    ("date", datetime(2000, 2, 29, 23)),
+    ("time", time(23, 59, 59, 999_999)),
+    ("timestamp", datetime(1969, 12, 31, 23, 59, 59, 999_999)),
+    ("timestamp", date(2000, 1, 1)),
+    ("timestamp", datetime.max),
+    ("timestamp", datetime.min),
+    ("timestamptz", datetime(2000, 1, 1, tzinfo=UTC)),
+    ("timestamptz", datetime(2024, 7, 1, 12)),
+    ("timestamptz", datetime.max),
+    ("numeric", Decimal("1.50")),
+    ("numeric", Decimal("-0.000")),
+    ("numeric", Decimal("1E+5")),
+    ("numeric", Decimal("NaN")),
+    ("numeric", Decimal("-Infinity")),
+    ("numeric", Decimal("1e-16383")),
+    ("numeric", "12.50"),
+    ("numeric", 0.1),
+    ("numeric", 2**200),
+    ("json", '{"a": [1]}'),
+    ("jsonb", '{"a": [1]}'),
+)
+
+
+@pytest.fixture(scope="module")
+def sent(dsn: str, link: Connection) -> Iterator[Callable[[str, object], tuple[Any, Any]]]:
+    """What the server takes an object for, sent by us and sent by asyncpg."""
+    with asyncio.Runner() as runner:
+        other = runner.run(asyncpg.connect(dsn, server_settings=SETTINGS))
+
+        def both(sql_type: str, value: object) -> tuple[Any, Any]:
+            sql = f"SELECT concat($1::{sql_type})"
+            ours = value_or_refusal(lambda: link.fetchval(sql, value))
+            theirs = value_or_refusal(lambda: runner.run(other.fetchval(sql, value)))
+            return ours, theirs
+
+        yield both
+        runner.run(other.close())
+
+
+@pytest.mark.parametrize(
+    "known", PARAMETER_DIFFERENCES, ids=lambda known: f"{known.sql_type}-{known.value}"
+)
+def test_parameters_that_asyncpg_takes_otherwise(
+    sent: Callable[[str, object], tuple[Any, Any]], known: ParameterDifference
+) -> None:
+    ours, theirs = sent(known.sql_type, known.value)
+    assert ours == (REFUSED if known.ours is None else known.ours)
+    assert theirs == (REFUSED if known.asyncpgs is None else known.asyncpgs)
+
+
+@pytest.mark.parametrize(("sql_type", "value"), SAME_PARAMETERS, ids=repr)
+def test_parameters_that_asyncpg_takes_alike(
+    sent: Callable[[str, object], tuple[Any, Any]], sql_type: str, value: object
+) -> None:
+    ours, theirs = sent(sql_type, value)
+    assert ours == theirs
+    assert ours is not REFUSED

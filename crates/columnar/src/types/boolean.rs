@@ -66,7 +66,8 @@ impl ColumnBuilder for BooleanBuilder {
     }
 }
 
-/// Packs the values into words of 64, each written once.
+/// Packs the values into words of 64, each written once. What is no boolean is noted, and looked
+/// for afterwards.
 fn append(
     fields: Fields<'_>,
     bits: &mut Bits,
@@ -74,17 +75,20 @@ fn append(
 ) -> Result<(), (usize, Reason)> {
     let start = bits.len();
     let mut nulls = 0;
+    let mut wrong = false;
     let mut word = 0_u64;
     let mut filled = 0;
-    for (row, field) in fields.iter().enumerate() {
-        match field.map(decode) {
-            Some(Ok(truth)) => word |= u64::from(truth) << filled,
-            Some(Err(reason)) => {
-                bits.truncate(start);
-                return Err((row, reason));
+    for field in fields.iter() {
+        let bit = match field {
+            Some(&[byte]) => byte,
+            Some(_) => u8::MAX,
+            None => {
+                nulls += 1;
+                0
             }
-            None => nulls += 1,
-        }
+        };
+        wrong |= bit > 1;
+        word |= u64::from(bit & 1) << filled;
         filled += 1;
         if filled == 64 {
             bits.push_word(word, 64);
@@ -93,6 +97,14 @@ fn append(
     }
     if filled > 0 {
         bits.push_word(word, filled);
+    }
+    if wrong {
+        bits.truncate(start);
+        for (row, field) in fields.iter().enumerate() {
+            if let Some(Err(reason)) = field.map(decode) {
+                return Err((row, reason));
+            }
+        }
     }
     validity.append(fields, nulls, &[]);
     Ok(())

@@ -40,6 +40,8 @@ class ConnectionOptions:
     endpoints: tuple[Endpoint, ...]
     tls: TlsPolicy
     target_session_attrs: str
+    connect_timeout: float | None
+    """Seconds for each host; None sets no limit."""
 
     def __repr__(self) -> str:
         """Without passwords."""
@@ -78,7 +80,14 @@ def resolve(
     if info.load_balance_hosts == "random":
         random.shuffle(endpoints)
     policy = tls_policy(tls, _tls_options(info))
-    return ConnectionOptions(info, tuple(endpoints), policy, info.target_session_attrs)
+    return ConnectionOptions(
+        info,
+        tuple(endpoints),
+        policy,
+        info.target_session_attrs,
+        # As in libpq, 0 means to wait as long as it takes.
+        info.connect_timeout or None,
+    )
 
 
 def _listed(name: str, value: str | int | Sequence[str | int]) -> str:

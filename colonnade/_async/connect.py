@@ -56,9 +56,10 @@ async def connect(
     `password` is a string, or a callable that gives one for each attempt; it may be a coroutine
     function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and right host name), False,
     or one of libpq's modes: "disable", "allow", "prefer" (the default over TCP), "require",
-    "verify-ca", "verify-full". `timeout` limits the whole attempt in seconds; `command_timeout` is
-    the default for each call on the connection. `statement_cache_size` prepared statements are
-    kept; 0 uses the unnamed statement, as poolers in transaction mode need it.
+    "verify-ca", "verify-full". `timeout` limits the whole attempt in seconds, `connect_timeout` in
+    the DSN the attempt at each host; `command_timeout` is the default for each call on the
+    connection. `statement_cache_size` prepared statements are kept; 0 uses the unnamed statement,
+    as poolers in transaction mode need it.
 
     Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
     options that cannot be used, and the server's own error where it refuses.
@@ -90,11 +91,12 @@ async def connect(
         statement_cache_size,
         command_timeout,
     )
+    limit = deadline(checked_timeout(timeout))
     try:
-        async with deadline(checked_timeout(timeout)):
+        async with limit:
             return await attempt.any_server()
     except TimeoutError as error:
-        if attempt.trying is None:
+        if attempt.trying is None or not limit.expired():
             raise
         msg = f"no connection to {attempt.trying} within {timeout} s"
         raise TimeoutError(msg) from error
@@ -120,25 +122,36 @@ class _Attempt:
     async def any_server(self) -> Connection:
         """The first host that lets us in and is of the kind looked for."""
         wanted = self._options.target_session_attrs
-        fallback: Connection | None = None
+        second_best: list[Connection] = []
         failures: list[Exception] = []
-        for endpoint in self._options.endpoints:
-            self.trying = str(endpoint.address)
-            try:
-                connection = await self._one_host(endpoint)
-            except (OSError, CannotConnectNowError) as error:
-                failures.append(error)
-                continue
-            if await _is_wanted(connection, wanted):
-                if fallback is not None:
-                    fallback.terminate()
-                return connection
-            if wanted == "prefer-standby" and fallback is None:
-                fallback = connection
-            else:
+        try:
+            for endpoint in self._options.endpoints:
+                self.trying = str(endpoint.address)
+                limit = deadline(self._options.connect_timeout)
+                try:
+                    async with limit:
+                        connection = await self._one_host(endpoint)
+                        is_wanted = await _is_wanted(connection, wanted)
+                except (OSError, CannotConnectNowError) as error:
+                    if limit.expired():
+                        failures.append(_late(endpoint, self._options.connect_timeout))
+                    elif isinstance(error, TimeoutError) and error.errno is None:
+                        # Not the host's answer: the time for all hosts is up.
+                        raise
+                    else:
+                        failures.append(error)
+                    continue
+                if is_wanted:
+                    return connection
+                if wanted == "prefer-standby" and not second_best:
+                    second_best.append(connection)
+                else:
+                    connection.terminate()
+            if second_best:
+                return second_best.pop()
+        finally:
+            for connection in second_best:
                 connection.terminate()
-        if fallback is not None:
-            return fallback
         if failures:
             raise _told(failures, self._options)
         msg = f"none of the hosts is {wanted}: {self._options!r}"
@@ -210,6 +223,10 @@ async def _is_wanted(connection: Connection, wanted: str) -> bool:
         connection.terminate()
         raise
     return bool(is_standby) == (wanted in {"standby", "prefer-standby"})
+
+
+def _late(endpoint: Endpoint, seconds: float | None) -> TimeoutError:
+    return TimeoutError(f"no connection to {endpoint.address} within {seconds} s (connect_timeout)")
 
 
 def _told(failures: list[Exception], options: ConnectionOptions) -> Exception:

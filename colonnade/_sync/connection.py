@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Connection(CopyMixin):
     """A connection to a PostgreSQL server.
 
-    Made by `colonnade.connect`. Use it as a context manager, or `close` it. One operation
+    Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation
     runs at a time; a second one raises InterfaceError. A call that is cancelled or times out
     leaves the connection usable or closed: the query is cancelled on the server, and the next call
     waits until that is done.

@@ -55,13 +55,18 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
 
     def __init__(self, timeout: float | None) -> None:
         self._timeout = timeout
+        self._own: float | None = None
         self._outer: float | None = None
+
+    def expired(self) -> bool:
+        """Whether this deadline, and not just one around it, has passed."""
+        return self._own is not None and time.monotonic() >= self._own
 
     def __enter__(self) -> Self:
         """Start the clock."""
         outer = self._outer = _clock.deadline
         if self._timeout is not None:
-            own = time.monotonic() + self._timeout
+            own = self._own = time.monotonic() + self._timeout
             _clock.deadline = own if outer is None else min(own, outer)
         return self
 

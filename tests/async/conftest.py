@@ -1,0 +1,62 @@
+"""A connection for each test, and the proof that nothing is left of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from tests.support.leftovers import BackendWatch, open_sockets
+from tests.support.proxy import Proxy
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from tests.support.servers import ServerUnderTest
+
+_END_SECONDS_MAX = 10.0
+
+
+@pytest.fixture(scope="session")
+def watch(server: ServerUnderTest) -> Iterator[BackendWatch]:
+    """Sees the backends of the session's server, and ends them."""
+    with BackendWatch(server.dsn) as watch:
+        yield watch
+
+
+@pytest.fixture(autouse=True)
+async def nothing_left(watch: BackendWatch) -> AsyncIterator[None]:
+    """Every test ends without tasks, sockets and backends of its own."""
+    sockets = open_sockets()
+    backends = watch.backends()
+    yield
+    # async-only: begin
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    # async-only: end
+    give_up = time.monotonic() + _END_SECONDS_MAX
+    while open_sockets() - sockets or watch.backends().keys() - backends.keys():
+        # Sockets close, and backends end, a moment after they were told to.
+        await asyncio.sleep(0.002)
+        if time.monotonic() > give_up:
+            break
+    assert open_sockets() - sockets == set()
+    assert {pid: s for pid, s in watch.backends().items() if pid not in backends} == {}
+
+
+@pytest.fixture
+async def connection(dsn: str, nothing_left: None) -> AsyncIterator[colonnade.Connection]:
+    """A connection to the session's server, over TCP."""
+    del nothing_left
+    async with await colonnade.connect(dsn) as connection:
+        yield connection
+
+
+@pytest.fixture
+def proxy(dsn: str, nothing_left: None) -> Iterator[Proxy]:
+    """A proxy in front of the session's server."""
+    del nothing_left
+    with Proxy(dsn) as proxy:
+        yield proxy

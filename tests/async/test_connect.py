@@ -1,0 +1,391 @@
+"""Connecting: every way to say where, several hosts, and kinds of servers."""
+
+from __future__ import annotations
+
+import socket
+import warnings
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+import colonnade
+from colonnade import embedded
+from colonnade.errors import (
+    ClientConfigurationError,
+    InterfaceError,
+    InterfaceWarning,
+    InvalidCatalogNameError,
+    InvalidPasswordError,
+    TargetServerAttributeNotMatched,
+)
+from tests.support.scripted_server import READ_STARTUP, Hang, ScriptedServer, Send, error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.support.servers import ServerUnderTest
+
+STARTING_UP = [READ_STARTUP, Send(error("57P03", "the database system is starting up", "FATAL"))]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable or file of the caller's takes part."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("PG"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture
+def place(dsn: str) -> dict[str, Any]:
+    """The arguments that say what the DSN says."""
+    parts = urlsplit(dsn)
+    return {
+        "host": parts.hostname,
+        "port": parts.port,
+        "user": parts.username,
+        "database": parts.path[1:],
+    }
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that is taken, and where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+async def server_pid_by(*args: str, **options: Any) -> int | None:
+    """Connect, ask who is there, close."""
+    async with await colonnade.connect(*args, **options) as connection:
+        assert connection.get_server_pid() == await connection.fetchval("SELECT pg_backend_pid()")
+        return connection.get_server_pid()
+
+
+async def test_by_uri(dsn: str) -> None:
+    assert await server_pid_by(dsn)
+    assert await server_pid_by(dsn.replace("postgresql://", "postgres://"))
+
+
+async def test_by_unix_socket(socket_dsn: str) -> None:
+    async with await colonnade.connect(socket_dsn) as connection:
+        assert await connection.fetchval("SELECT inet_client_addr()::text") is None
+        columns = await connection.fetch_columns("SELECT generate_series(1, 100000) AS i")
+        assert len(columns) == 100_000
+
+
+async def test_by_keywords(place: dict[str, Any]) -> None:
+    pairs = f"host = {place['host']} port={place['port']} user={place['user']} dbname='postgres'"
+    assert await server_pid_by(pairs)
+
+
+async def test_by_arguments(place: dict[str, Any]) -> None:
+    assert await server_pid_by(**place)
+
+
+async def test_by_environment(place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", place["host"])
+    monkeypatch.setenv("PGPORT", str(place["port"]))
+    monkeypatch.setenv("PGUSER", place["user"])
+    monkeypatch.setenv("PGDATABASE", place["database"])
+    monkeypatch.setenv("PGAPPNAME", "by environment")
+    async with await colonnade.connect() as connection:
+        assert await connection.fetchval("SHOW application_name") == "by environment"
+    async with await colonnade.connect("postgresql://?application_name=by%20uri") as connection:
+        assert await connection.fetchval("SHOW application_name") == "by uri"
+
+
+async def test_by_service_file(
+    place: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"{'dbname' if name == 'database' else name}={value}" for name, value in place.items()]
+    file = tmp_path / "services.conf"
+    file.write_text("\n".join(["# services", "[here]", *lines, "application_name=served"]))
+    async with await colonnade.connect(service="here", servicefile=file) as connection:
+        assert await connection.fetchval("SHOW application_name") == "served"
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    assert await server_pid_by("service=here")
+    monkeypatch.setenv("PGSERVICE", "here")
+    assert await server_pid_by()
+    with pytest.raises(ClientConfigurationError, match=r"there.*services\.conf"):
+        await colonnade.connect(service="there")
+
+
+async def test_by_an_ipv6_address_without_a_server() -> None:
+    with pytest.raises(OSError, match=r"\[::1\]:1|Connect call failed|refused|Cannot assign"):
+        await colonnade.connect("postgresql://postgres@[::1]:1/")
+
+
+async def test_server_settings_and_options(dsn: str) -> None:
+    settings = {"application_name": "a test", "work_mem": "2MB", "our.name": "größe"}
+    async with await colonnade.connect(dsn, server_settings=settings) as connection:
+        assert await connection.fetchval("SHOW our.name") == "größe"
+        assert await connection.fetchval("SHOW work_mem") == "2MB"
+        assert connection.get_settings()["application_name"] == "a test"
+    uri = f"{dsn}?options={quote('-c work_mem=3MB -c search_path=a,b')}"
+    async with await colonnade.connect(uri) as connection:
+        assert await connection.fetchval("SHOW work_mem") == "3MB"
+        assert await connection.fetchval("SHOW search_path") == "a,b"
+
+
+async def test_what_a_connection_knows(connection: colonnade.Connection, dsn: str) -> None:
+    assert not connection.is_closed()
+    assert not connection.is_in_transaction()
+    assert connection.get_settings()["client_encoding"] == "UTF8"
+    pid, parts = connection.get_server_pid(), urlsplit(dsn)
+    where = f"postgres@{parts.hostname}:{parts.port}/postgres"
+    assert repr(connection) == f"<Connection {where} pid={pid} idle>"
+    await connection.execute("BEGIN")
+    assert connection.is_in_transaction()
+    assert repr(connection).endswith("in transaction>")
+    await connection.execute("ROLLBACK")
+    await connection.close()
+    assert connection.is_closed()
+    await connection.close()
+
+
+async def test_secrets_are_not_shown(password_server: embedded.Server) -> None:
+    dsn = password_server.dsn_for("scram_plain", "correct horse")
+    async with await colonnade.connect(dsn) as connection:
+        assert "horse" not in repr(connection)
+    dsn = password_server.dsn_for("scram_plain", "wrong horse")
+    with pytest.raises(InvalidPasswordError) as caught:
+        await colonnade.connect(dsn)
+    assert "horse" not in repr(caught.value)
+    assert "horse" not in str(caught.value)
+
+
+# Passwords
+
+
+async def test_password_from_a_callable(password_server: embedded.Server) -> None:
+    asked = []
+
+    def give() -> str:
+        asked.append(True)
+        return "correct horse"
+
+    dsn = password_server.dsn_for("scram_plain")
+    assert await server_pid_by(f"{dsn}?sslmode=disable", password=give)
+    assert len(asked) == 1
+
+
+# async-only: begin
+async def test_password_from_a_coroutine_function(password_server: embedded.Server) -> None:
+    async def give() -> str:
+        return "correct horse"
+
+    assert await server_pid_by(password_server.dsn_for("scram_plain"), password=give)
+
+
+# async-only: end
+
+
+async def test_a_callable_that_gives_no_password(dsn: str) -> None:
+    def give() -> Any:
+        return 5
+
+    with pytest.raises(InterfaceError, match="the password callable gave int, not str"):
+        await colonnade.connect(dsn, password=give)
+    wrong: Any = 5
+    with pytest.raises(ClientConfigurationError, match="must be a str or a callable, not int"):
+        await colonnade.connect(dsn, password=wrong)
+
+
+async def test_an_error_of_the_password_callable_arrives(dsn: str) -> None:
+    def give() -> str:
+        raise LookupError("the vault is closed")
+
+    with pytest.raises(LookupError, match="the vault is closed"):
+        await colonnade.connect(dsn, password=give)
+
+
+async def test_password_file(password_server: embedded.Server, tmp_path: Path) -> None:
+    file = tmp_path / "passwords"
+    file.write_text(
+        "# host:port:database:user:password\n"
+        f"elsewhere:{password_server.port}:*:scram_plain:wrong\n"
+        f"127.0.0.1:{password_server.port}:*:scram_plain:correct horse\n"
+        "*:*:*:*:wrong\n"
+    )
+    file.chmod(0o600)
+    dsn = password_server.dsn_for("scram_plain")
+    assert await server_pid_by(dsn, passfile=file)
+    with pytest.raises(InvalidPasswordError):
+        await server_pid_by(password_server.dsn_for("md5_plain"), passfile=file)
+
+
+async def test_the_usual_password_file(password_server: embedded.Server, tmp_path: Path) -> None:
+    file = tmp_path / ".pgpass"
+    file.write_text("*:*:*:scram_plain:correct horse\n")
+    file.chmod(0o600)
+    assert await server_pid_by(password_server.dsn_for("scram_plain"))
+
+
+async def test_a_password_file_that_others_can_read(
+    password_server: embedded.Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "passwords"
+    file.write_text("*:*:*:*:correct horse\n")
+    file.chmod(0o640)
+    dsn = password_server.dsn_for("scram_plain")
+    with (
+        pytest.warns(InterfaceWarning, match=r"can be read by others and is ignored.*0600"),
+        pytest.raises(InterfaceError, match="password"),
+    ):
+        await colonnade.connect(dsn, passfile=file)
+
+
+async def test_a_password_file_that_is_not_needed(
+    password_server: embedded.Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "passwords"
+    file.write_text("")
+    file.chmod(0o644)
+    dsn = password_server.dsn_for("scram_plain", "correct horse")
+    with warnings.catch_warnings():
+        # With a password of its own the file is not looked at.
+        warnings.simplefilter("error")
+        assert await server_pid_by(dsn, passfile=file)
+
+
+# Several hosts
+
+
+async def test_a_dead_host_first(server: ServerUnderTest, closed_port: int) -> None:
+    port = urlsplit(server.dsn).port
+    uri = f"postgresql://postgres@127.0.0.1:{closed_port},127.0.0.1:{port}/postgres"
+    assert await server_pid_by(uri)
+    assert await server_pid_by(
+        host=["127.0.0.1", "127.0.0.1"], port=[closed_port, port], user="postgres"
+    )
+
+
+async def test_a_host_that_hangs_first(dsn: str) -> None:
+    port = urlsplit(dsn).port
+    with ScriptedServer([READ_STARTUP, Hang()]) as hanging:
+        hosts = f"127.0.0.1:{hanging.port},127.0.0.1:{port}"
+        uri = f"postgresql://postgres@{hosts}/postgres?sslmode=disable&connect_timeout=1"
+        assert await server_pid_by(uri)
+
+
+async def test_only_hosts_that_hang() -> None:
+    with ScriptedServer([READ_STARTUP, Hang()]) as hanging:
+        uri = f"{hanging.dsn}?sslmode=disable"
+        with pytest.raises(TimeoutError, match=rf"{hanging.port} within 1.0 s \(connect_timeout\)"):
+            await colonnade.connect(f"{uri}&connect_timeout=1")
+        with pytest.raises(TimeoutError, match=rf"{hanging.port} within 0.05 s$"):
+            await colonnade.connect(f"{uri}&connect_timeout=1", timeout=0.05)
+
+
+async def test_a_host_that_starts_up_first(dsn: str) -> None:
+    port = urlsplit(dsn).port
+    with ScriptedServer(STARTING_UP) as starting:
+        hosts = f"127.0.0.1:{starting.port},127.0.0.1:{port}"
+        assert await server_pid_by(f"postgresql://postgres@{hosts}/postgres")
+
+
+async def test_only_dead_hosts(closed_port: int) -> None:
+    ports = [closed_port, closed_port]
+    with pytest.raises(ConnectionRefusedError) as caught:
+        await colonnade.connect(host=["127.0.0.1", "127.0.0.1"], port=ports, user="postgres")
+    assert any("before that: ConnectionRefusedError" in n for n in caught.value.__notes__)
+
+
+async def test_a_host_that_refuses_is_the_last(dsn: str, closed_port: int) -> None:
+    """A server that knows us and says no is asked no further, and no other one either."""
+    port = urlsplit(dsn).port
+    uri = f"postgresql://postgres@127.0.0.1:{port},127.0.0.1:{closed_port}/nowhere"
+    with pytest.raises(InvalidCatalogNameError, match='database "nowhere" does not exist'):
+        await colonnade.connect(uri)
+
+
+@pytest.mark.parametrize("kind", ["any", "read-write", "primary", "prefer-standby"])
+async def test_a_kind_of_server_that_there_is(dsn: str, kind: str) -> None:
+    assert await server_pid_by(dsn, target_session_attrs=kind)
+
+
+@pytest.mark.parametrize("kind", ["read-only", "standby"])
+async def test_a_kind_of_server_that_there_is_not(dsn: str, kind: str) -> None:
+    with pytest.raises(TargetServerAttributeNotMatched, match=f"none of the hosts is {kind}"):
+        await colonnade.connect(f"{dsn}?target_session_attrs={kind}")
+
+
+async def test_a_read_only_server_is_passed_over(dsn: str) -> None:
+    settings = {"default_transaction_read_only": "on"}
+    only, both = f"{dsn}?target_session_attrs=read-only", f"{dsn}?target_session_attrs=read-write"
+    assert await server_pid_by(only, server_settings=settings)
+    with pytest.raises(TargetServerAttributeNotMatched):
+        await colonnade.connect(both, server_settings=settings)
+
+
+async def test_the_first_choice_is_closed_when_the_second_fails(
+    dsn: str, password_server: embedded.Server
+) -> None:
+    hosts = f"127.0.0.1:{urlsplit(dsn).port},127.0.0.1:{password_server.port}"
+    uri = f"postgresql://postgres@{hosts}/postgres?target_session_attrs=prefer-standby"
+    assert await server_pid_by(uri)
+
+    given = iter(["anything"])
+    with pytest.raises(RuntimeError, match="no more"):
+        await colonnade.connect(f"{uri}&sslmode=disable", password=lambda: _next(given))
+
+
+def _next(given: Iterator[str]) -> str:
+    for password in given:
+        return password
+    raise RuntimeError("no more")
+
+
+# What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("dsn", "options", "text"),
+    [
+        ("postgresql//localhost", {}, "neither a URI .* nor pairs"),
+        ("mysql://localhost/test", {}, "mysql"),
+        ("host=localhost port", {}, 'lacks "=".*character 16'),
+        ("postgresql://localhost:54x2/", {}, "port.*54x2|54x2"),
+        ("postgresql://localhost:99999/", {}, "1 to 65535.*99999"),
+        ("postgresql://localhost/?sslmod=require", {}, "sslmod.*sslmode"),
+        ("postgresql://localhost/?sslmode=requird", {}, "sslmode.*require.*requird"),
+        ("postgresql://localhost/?connect_timeout=soon", {}, "connect_timeout.*number.*soon"),
+        ("postgresql://u:a/b@localhost/", {}, "%2F"),
+        ("postgresql://localhost/%zz", {}, "%25"),
+        (None, {"target_session_attrs": "fast"}, "target_session_attrs.*read-write.*fast"),
+        (None, {"host": ["a", "b"], "port": [1, 2, 3]}, "2 hosts.*3|3 ports.*2"),
+        (None, {"host": 5.0}, "host must be a value or a list of values, not 5.0"),
+        (None, {"host": "localhost", "port": True}, "port must be a value"),
+        (None, {"server_settings": {"a": 1}}, "mapping of str to str"),
+        (None, {"server_settings": ["a"]}, "mapping of str to str"),
+        (None, {"ssl": "verify_full"}, "verify-full"),
+        (None, {"host": "localhost", "ssl": "verify-full"}, "root"),
+    ],
+)
+async def test_options_that_cannot_be_used(
+    dsn: str | None, options: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(ClientConfigurationError, match=text):
+        await colonnade.connect(dsn, user="postgres", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"statement_cache_size": -1}, "statement_cache_size must be 0 or more"),
+        ({"statement_cache_size": True}, "statement_cache_size"),
+        ({"command_timeout": 0}, "command_timeout must be more than 0"),
+        ({"command_timeout": "1"}, "timeout must be a number"),
+        ({"timeout": "1"}, "timeout must be a number of seconds or None, not '1'"),
+    ],
+)
+async def test_values_that_cannot_be_used(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        await colonnade.connect("postgresql://postgres@127.0.0.1:1/", **options)

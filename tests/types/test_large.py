@@ -6,6 +6,7 @@ It needs about 6 GiB of memory and half a minute.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +48,6 @@ def test_a_stream_cannot_change_its_type(link: Connection) -> None:
     first = f"SELECT 'x' AS v FROM generate_series(1, {VALUES}) UNION ALL ({SQL})"
     with (
         link.iter_columns(first, batch_rows=VALUES) as stream,
-        pytest.raises(DecodeError, match='schema={"v": "large_utf8"}'),
+        pytest.raises(DecodeError, match=re.escape('schema={"v": "large_utf8"}')),
     ):
         list(stream)

@@ -1,0 +1,79 @@
+"""The tables of docs/types.md say what the driver does."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.types import oracle
+from tests.types.corpus import BY_TYPE, SAMPLES
+from tests.types.test_schema import CASTS
+
+if TYPE_CHECKING:
+    from colonnade.sync import Connection
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
+
+
+def table(heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading, its head left out."""
+    below = PAGE.read_text("utf-8").split(f"\n{heading}\n")[1].splitlines()
+    lines: list[str] = []
+    for line in below:
+        if line.startswith("|"):
+            lines.append(line)
+        elif lines:
+            break
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def code(cell: str) -> list[str]:
+    """What stands in a cell as code."""
+    return cell.split("`")[1::2]
+
+
+IN_COLUMNS = table("## In columns")
+
+
+@pytest.mark.parametrize("row", IN_COLUMNS, ids=lambda row: row[0])
+def test_in_columns(link: Connection, has_xml: bool, row: list[str]) -> None:
+    sql_type = code(row[0])[0]
+    if sql_type == "xml" and not has_xml:
+        pytest.skip("this server was built without XML")
+    text = "1.2.3.4" if sql_type == "inet" else BY_TYPE.get(sql_type, BY_TYPE["numeric"]).values[0]
+    columns = link.fetch_columns(f"SELECT $1::text::{sql_type} AS v", text)
+    with warnings.catch_warnings():
+        # Decimals of 256 bits go to Polars with a word about it.
+        warnings.simplefilter("ignore")
+        polars = columns.to_polars()["v"].dtype
+    shown = str(polars).partition("('arrow")[0].replace(", time_zone=None", "")
+    for keyword in ("precision=", "scale=", "time_unit=", "time_zone="):
+        shown = shown.replace(keyword, "")
+    arrow, *extension = code(row[1])
+    assert columns.fields[0].arrow_type == arrow
+    kind = oracle.arrow_table(columns)["v"].type
+    assert [getattr(kind, "extension_name", "")] == (extension or [""])
+    assert [str(columns["v"].dtype)] == code(row[2])
+    assert [str(columns.to_pandas()["v"].dtype)] == code(row[3])
+    assert [shown] == code(row[4])
+
+
+def test_every_type_is_in_the_table() -> None:
+    listed = {code(row[0])[0].partition("(")[0] for row in IN_COLUMNS}
+    assert {oracle.base_type(sample.sql_type) for sample in SAMPLES} <= listed | {"char"}
+
+
+def test_casts() -> None:
+    documented: dict[str, list[str]] = {}
+    for types, casts in table("### Other types by `schema`"):
+        for sql_type in code(types) or ["inet"]:
+            documented[sql_type] = code(casts)
+    for sql_type, known in CASTS.items():
+        base = "bpchar" if sql_type == "char(5)" else oracle.base_type(sql_type)
+        wanted = [cast.partition("(")[0] for cast in known]
+        # Bytes without their extension type: the note has it as code too.
+        given = [cast.partition("(")[0] for cast in documented[base] if cast != "arrow.opaque"]
+        assert given == wanted, sql_type

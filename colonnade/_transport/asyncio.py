@@ -183,6 +183,8 @@ class AsyncioTransport(asyncio.BufferedProtocol):
                 future.set_result(None)
         if not self._closed.done():
             self._closed.set_result(None)
+        # asyncio's transports must not be aborted once the connection is lost.
+        self._link = None
 
     def pause_writing(self) -> None:
         """The socket takes no more for now."""
@@ -261,7 +263,9 @@ class AsyncioTransport(asyncio.BufferedProtocol):
             # The server closes the connection when it has sent the signal.
             await ended
         finally:
-            link.abort()
+            # asyncio's transports must not be aborted once the connection is lost.
+            if not ended.done():
+                link.abort()
 
 
 class _UntilClosed(asyncio.Protocol):

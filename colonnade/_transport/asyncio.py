@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from colonnade import _core
 from colonnade._transport.address import TcpAddress, UnixAddress
-from colonnade._transport.low_water import LowWaterMark
+from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.tls import server_end_point
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._link: asyncio.Transport | None = None
-        self._low_water: LowWaterMark | None = None
+        self._low_water: TickingLowWaterMark | None = None
         self._waiter: asyncio.Future[Event] | None = None
         self._idle: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
@@ -141,7 +141,9 @@ class AsyncioTransport(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to use a socket, before or after its TLS handshake."""
         self._link = cast("asyncio.Transport", transport)
-        self._low_water = LowWaterMark.of(transport.get_extra_info("socket"), self._loop)
+        mark = LowWaterMark.of(transport.get_extra_info("socket"))
+        if mark is not None:
+            self._low_water = TickingLowWaterMark(mark, self._loop)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the loop reads to: memory of the core."""
@@ -183,6 +185,8 @@ class AsyncioTransport(asyncio.BufferedProtocol):
                 future.set_result(None)
         if not self._closed.done():
             self._closed.set_result(None)
+        if self._low_water is not None:
+            self._low_water.rest()
         # asyncio's transports must not be aborted once the connection is lost.
         self._link = None
 

@@ -39,70 +39,91 @@ IS_SUPPORTED = sys.platform == "linux"
 
 
 class LowWaterMark:
-    """The low-water mark of one TCP socket that an event loop reads."""
+    """The low-water mark of one TCP socket; whoever reads the socket brings the ticks."""
 
-    def __init__(self, sock: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
-        self._loop = loop
-        self._is_set = False
+        self.is_set = False
+        """While it is, `is_flowing` must be asked at every tick."""
         # Bytes of the exchange under way, and the count from which the mark is worth setting.
         self._received_bytes = 0
         self._worth_from_bytes = LARGE_BYTES
         # What the last tick saw: bytes read until then, and bytes waiting in the kernel.
         self._seen_bytes = 0
         self._queued_bytes = 0
-        self._tick: asyncio.TimerHandle | None = None
 
     @classmethod
-    def of(cls, sock: socket.socket | None, loop: asyncio.AbstractEventLoop) -> LowWaterMark | None:
+    def of(cls, sock: socket.socket | None) -> LowWaterMark | None:
         """The mark of a socket that has one: a TCP socket on Linux."""
         if sock is None or not IS_SUPPORTED:
             return None
         if sock.family not in {socket.AF_INET, socket.AF_INET6}:
             return None
-        return cls(sock, loop)
+        return cls(sock)
 
     def received(self, nbytes: int) -> None:
-        """Count bytes of a result that has not ended."""
+        """Count bytes of a result that has not ended; a large one sets the mark."""
         self._received_bytes += nbytes
-        if self._received_bytes >= self._worth_from_bytes and not self._is_set:
+        if self._received_bytes >= self._worth_from_bytes and not self.is_set:
+            self.is_set = True
             self._set(MARK_BYTES)
-            self._is_set = True
-            self._watch()
+            self._look()
 
     def rest(self) -> None:
         """The result has ended: every byte wakes the reader again."""
         self._received_bytes = 0
         self._worth_from_bytes = LARGE_BYTES
-        if self._is_set:
+        if self.is_set:
             self._take_away()
 
+    def is_flowing(self) -> bool:
+        """At a tick: whether the result still comes in. If not, the mark is taken away."""
+        if self._received_bytes != self._seen_bytes or _queued(self._socket) > self._queued_bytes:
+            self._look()
+            return True
+        self._take_away()
+        self._worth_from_bytes = self._received_bytes + RESUMED_BYTES
+        return False
+
+    def _look(self) -> None:
+        self._seen_bytes = self._received_bytes
+        self._queued_bytes = _queued(self._socket)
+
     def _take_away(self) -> None:
-        self._is_set = False
+        self.is_set = False
         self._set(1)
-        if self._tick is not None:
-            self._tick.cancel()
-            self._tick = None
 
     def _set(self, nbytes: int) -> None:
         # A socket that was closed meanwhile waits for nothing.
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, nbytes)
 
-    def _watch(self) -> None:
-        self._seen_bytes = self._received_bytes
-        self._queued_bytes = _queued(self._socket)
-        self._tick = self._loop.call_later(TICK_S, self._look)
+
+class TickingLowWaterMark:
+    """A low-water mark that an event loop's timer watches over."""
+
+    def __init__(self, mark: LowWaterMark, loop: asyncio.AbstractEventLoop) -> None:
+        self._mark = mark
+        self._loop = loop
+        self._tick: asyncio.TimerHandle | None = None
+
+    def received(self, nbytes: int) -> None:
+        """As `LowWaterMark.received`."""
+        self._mark.received(nbytes)
+        if self._mark.is_set and self._tick is None:
+            self._tick = self._loop.call_later(TICK_S, self._look)
+
+    def rest(self) -> None:
+        """As `LowWaterMark.rest`."""
+        self._mark.rest()
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
 
     def _look(self) -> None:
-        is_flowing = (
-            self._received_bytes != self._seen_bytes or _queued(self._socket) > self._queued_bytes
-        )
-        if is_flowing:
-            self._watch()
-            return
-        self._take_away()
-        self._worth_from_bytes = self._received_bytes + RESUMED_BYTES
+        self._tick = None
+        if self._mark.is_flowing():
+            self._tick = self._loop.call_later(TICK_S, self._look)
 
 
 def _queued(sock: socket.socket) -> int:

@@ -259,5 +259,5 @@ def query(sql_type: str) -> str:
     return (
         f"SELECT v, CASE WHEN v IS NOT NULL THEN concat(v) END AS t FROM "
         f"(SELECT e::{sql_type} AS v, n FROM jsonb_array_elements_text($1) "
-        "WITH ORDINALITY x(e, n)) ORDER BY n"
+        "WITH ORDINALITY x(e, n)) s ORDER BY n"
     )

@@ -1,6 +1,6 @@
 """More than 2 GiB of text in one column: only where COLONNADE_TEST_LARGE is set.
 
-It needs about 6 GiB of memory and half a minute.
+It needs 3 GiB of memory here, some more in the server, and a minute.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from colonnade import _core
 from colonnade._transport.asyncio import deadline
 from colonnade.columns import Columns
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ class ColumnStream:
         self._timeout = timeout
         self._is_started = False
         self._is_sent = False
+        self._is_waiting = False
         self._is_finished = False
 
     def __aiter__(self) -> Self:
@@ -45,15 +47,21 @@ class ColumnStream:
         """The next batch."""
         if self._is_finished:
             raise StopAsyncIteration
+        if self._is_waiting:
+            msg = "cannot perform operation: another operation is in progress"
+            raise InterfaceError(msg)
         if not self._is_started:
             self._connection._take()  # noqa: SLF001 - a stream is an operation of its connection
             self._is_started = True
+        self._is_waiting = True
         try:
             async with deadline(self._timeout):
                 event = await self._next_event()
         except BaseException:
             self._finish()
             raise
+        finally:
+            self._is_waiting = False
         if isinstance(event, _core.Batch):
             return Columns(event)
         self._finish()

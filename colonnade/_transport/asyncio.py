@@ -23,6 +23,7 @@ from colonnade import _core
 from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.tls import server_end_point
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from colonnade._transport.address import Address
@@ -100,12 +101,16 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         """Give up the exchange under way, if there is one.
 
         A task in the background cancels the query and reads on until the server is ready;
-        `settled` waits for it. Where that fails within its time, the connection is closed.
+        `settled` waits for it. Where that fails within its time, the connection is closed. Whoever
+        still waits for an event (another task has closed the connection) learns that none comes.
         """
-        if self._has_ended():
-            return
+        # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
-        if self._session.process_id is None:
+        if self._has_ended() or self._recovery is not None:
+            return
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(InterfaceError("connection was closed during the operation"))
+        if self._session.process_id is None or self._loop.is_closed():
             self.abort()
             return
         self._send()

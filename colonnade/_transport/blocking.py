@@ -124,9 +124,10 @@ class BlockingTransport:
         Cancels the query and reads on until the server is ready. Where that fails within its
         time, the connection is closed.
         """
+        # Also where the exchange has ended: events that nobody took are not the next one's.
+        self._session.abandon()
         if self._has_ended():
             return
-        self._session.abandon()
         if self._session.process_id is None:
             self.abort()
             return

@@ -281,16 +281,14 @@ impl<S: Sink> Session<S> {
     }
 
     /// Nobody waits for the exchanges under way any more: what they still bring is read and
-    /// thrown away, and the session is idle when the server is ready again.
+    /// thrown away, and the session is idle when the server is ready again. Events of exchanges
+    /// that have ended are thrown away too.
     pub fn abandon(&mut self) {
         self.talk.events.clear();
         for running in &mut self.talk.running {
             running.abandoned = true;
         }
-        if std::mem::take(&mut self.talk.link.copying) {
-            // A constant text without NUL always encodes.
-            let _ = frontend::copy_fail(&mut self.talk.out, "COPY was cancelled by the client");
-        }
+        Talk::<S>::fail_copy(&mut self.talk.link, &mut self.talk.out);
     }
 
     /// Says good-bye: nothing can be asked any more.
@@ -313,6 +311,15 @@ impl<S: Sink> Talk<S> {
             abandoned: false,
         });
         Ok(())
+    }
+
+    /// Ends the copy that an abandoned exchange has begun: the server would wait for its data, and
+    /// while it does it takes no cancel request.
+    fn fail_copy(link: &mut Link, out: &mut Vec<u8>) {
+        if std::mem::take(&mut link.copying) {
+            // A constant text without NUL always encodes.
+            let _ = frontend::copy_fail(out, "COPY was cancelled by the client");
+        }
     }
 
     /// Text is read and written as UTF-8; a session that was switched away from it would make
@@ -382,6 +389,8 @@ impl<S: Sink> Talk<S> {
         let outcome = handle(front.exchange.as_mut(), &mut context);
         if front.abandoned {
             events.clear();
+            // The server asks for data only now, and nobody is left who would send it.
+            Self::fail_copy(link, out);
         }
         match outcome {
             Err(error) if error.ends_session() => Err(error),

@@ -310,6 +310,20 @@ fn an_abandoned_copy_is_given_up_on_the_server_too() {
 }
 
 #[test]
+fn a_copy_abandoned_before_it_began_is_given_up_when_it_does() {
+    let mut session = opened();
+    session.copy_in("COPY t FROM STDIN").expect("copy");
+    session.data_to_send();
+    session.abandon();
+    assert!(session.data_to_send().is_empty());
+    session.receive_bytes(&message(b'G', &[0, 0, 0]));
+    assert_eq!(session.data_to_send().first(), Some(&b'f'));
+    assert!(script::outcomes(&mut session).is_empty());
+    session.receive_bytes(&[error("ERROR", "57014", "COPY was cancelled"), ready(b'I')].concat());
+    assert!(session.is_idle());
+}
+
+#[test]
 fn copy_out_gives_the_bytes_put_together() {
     let reply = [
         message(b'H', &[0, 0, 0]),

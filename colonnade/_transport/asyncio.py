@@ -162,6 +162,11 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._session.receive_data(nbytes)
         self._send()
         self._deliver()
+        if self._session.is_closed:
+            # The server said farewell, or made no sense: nothing that follows has a meaning.
+            if self._link is not None and not self._link.is_closing():
+                self._link.abort()
+            return
         if self._low_water is not None:
             if self._session.is_idle:
                 self._low_water.rest()

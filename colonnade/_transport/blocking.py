@@ -188,10 +188,13 @@ class BlockingTransport:
         except OSError as error:
             self._lost(error)
             return
-        if length:
-            self._session.receive_data(length)
-        else:
+        if not length:
             self._lost(None)
+            return
+        self._session.receive_data(length)
+        if self._session.is_closed:
+            # The server said farewell, or made no sense: nothing that follows has a meaning.
+            self._socket.close()
 
     def _lost(self, cause: OSError | None) -> None:
         """The socket is gone: the session says so to whoever waits."""

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from tests.support.scripted_server import Step
     from tests.support.servers import ServerUnderTest
 
-STARTING_UP: list[Step] = [READ_STARTUP, Send(error("57P03", "the database system is starting up", "FATAL"))]
+STARTING_UP: list[Step] = [
+    READ_STARTUP,
+    Send(error("57P03", "the database system is starting up", "FATAL")),
+]
 
 
 @pytest.fixture(autouse=True)

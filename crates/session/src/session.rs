@@ -438,14 +438,18 @@ impl<S: Sink> Talk<S> {
                     }
                     Event::Complete(completion)
                 }
-                Err(error) if error.ends_session() => return Err(error),
                 Err(error) => Event::Failed(error),
             },
         };
+        let ends = matches!(&event, Event::Failed(error) if error.ends_session());
         if done.abandoned {
             self.events.clear();
         } else {
             self.events.push_back(event);
+        }
+        if ends {
+            // The exchange has its reason; the ones behind it never run.
+            self.close(Error::Closed);
         }
         Ok(())
     }

@@ -1,5 +1,8 @@
 //! Every exchange against a scripted server: whole and one byte at a time, with the same outcome.
 
+// Helpers stand outside of test functions, and their failing fails a test all the same.
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 mod script;
 
 use colonnade_protocol::frontend::EncodedParams;
@@ -271,6 +274,16 @@ fn scripts_run_many_statements_and_tell_the_last_tag() {
     };
     let outcomes = play(begin, &reply);
     assert_eq!(outcomes, [Outcome::Complete { tag: Some("SELECT 1".into()) }]);
+}
+
+#[test]
+fn a_server_that_is_ready_before_authentication_ends_the_session() {
+    let mut session = script::session();
+    session.receive_bytes(&ready(b'I'));
+    assert!(session.is_closed());
+    let outcomes = script::outcomes(&mut session);
+    let [Outcome::Failed(reason)] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert!(reason.contains("ReadyForQuery where it has no place"), "{reason}");
 }
 
 #[test]

@@ -17,8 +17,8 @@ const DEFAULT_PORT: u16 = 5432;
 
 /// What these values must be, for error messages; the words themselves are the protocol's.
 const CHANNEL_BINDING_EXPECTED: &str = "disable, prefer or require";
-const REQUIRE_AUTH_EXPECTED: &str = "a list of different password, md5, gss, sspi, scram-sha-256, oauth or none, separated by \
-     commas, all of them or none with a \"!\" ahead";
+const REQUIRE_AUTH_EXPECTED: &str = "a list of different password, md5, gss, sspi, \
+     scram-sha-256, oauth or none, separated by commas, all of them or none with a \"!\" ahead";
 
 /// Options of libpq that this driver does not have, with the value that is harmless. They are
 /// refused, since most of them are there to make a connection safer.

@@ -351,8 +351,10 @@ mod tests {
         }
         assert_eq!(
             shown,
-            "point Binary arrow.opaque {\"type_name\": \"oid 600\", \"vendor_name\": \"PostgreSQL\"}\n\
-             ints Binary arrow.opaque {\"type_name\": \"int4[]\", \"vendor_name\": \"PostgreSQL\"}\n\
+            "point Binary arrow.opaque \
+             {\"type_name\": \"oid 600\", \"vendor_name\": \"PostgreSQL\"}\n\
+             ints Binary arrow.opaque \
+             {\"type_name\": \"int4[]\", \"vendor_name\": \"PostgreSQL\"}\n\
              acl Utf8  \n"
         );
     }
@@ -404,7 +406,9 @@ mod tests {
         /// Every type of the table, with NULLs first, last, everywhere and nowhere, across blocks.
         #[test]
         fn every_type_at_once(
-            seeds in prop::collection::vec(any::<i64>(), 1..1_400), null_every in 1..9_usize, run in 1..1_500_usize,
+            seeds in prop::collection::vec(any::<i64>(), 1..1_400),
+            null_every in 1..9_usize,
+            run in 1..1_500_usize,
         ) {
             let lines: Vec<_> = TYPES.iter().filter(|line| !line.send.is_empty()).collect();
             let fields: Vec<_> = lines.iter().map(|line| field(line.name, line.oid)).collect();
@@ -426,19 +430,25 @@ mod tests {
                 prop_assert_eq!(column.null_count(), nulls);
                 prop_assert_eq!(column.nulls().is_some(), nulls > 0);
             }
-            prop_assert_eq!(decode_in_runs(&fields, &DecodeOptions::default(), &rows, usize::MAX), Ok(batch));
+            let whole = decode_in_runs(&fields, &DecodeOptions::default(), &rows, usize::MAX);
+            prop_assert_eq!(whole, Ok(batch));
         }
 
         /// Whatever bytes a value has, it decodes or is refused, as a row and as a column alike.
         #[test]
-        fn any_bytes(line in prop::sample::select(TYPES), bytes in prop::collection::vec(any::<u8>(), 0..24)) {
+        fn any_bytes(
+            line in prop::sample::select(TYPES),
+            bytes in prop::collection::vec(any::<u8>(), 0..24),
+        ) {
             let row = (line.value)(&bytes);
             let options = DecodeOptions { infinity: Infinity::Null, ..DecodeOptions::default() };
             let cells = [vec![Some(bytes.clone())]];
             let column = decode_in_runs(&[field("c", line.oid)], &options, &cells, 1);
             match (&row, &column) {
                 (Ok(_), Err(error)) => prop_assert!(
-                    matches!(error.reason, Reason::EndOfDay | Reason::NumericTooWide { .. }), "{}", error
+                    matches!(error.reason, Reason::EndOfDay | Reason::NumericTooWide { .. }),
+                    "{}",
+                    error
                 ),
                 (Err(reason), Err(error)) => prop_assert_eq!(reason, &error.reason),
                 (row, column) => prop_assert_eq!(row.is_ok(), column.is_ok()),
@@ -446,7 +456,8 @@ mod tests {
             if let Ok(value) = row {
                 let again = encode(line.oid, &value);
                 let bytes_again: Result<_, EncodeError> = again.clone();
-                prop_assert!(matches!(bytes_again, Ok(_) | Err(EncodeError::NulInText { .. })), "{:?}", again);
+                let is_right = matches!(bytes_again, Ok(_) | Err(EncodeError::NulInText { .. }));
+                prop_assert!(is_right, "{:?}", again);
             }
         }
     }

@@ -56,8 +56,8 @@ impl fmt::Display for Explanation<'_> {
             ),
             Remedy::NumericSpecial => write!(
                 f,
-                "; pass infinity=\"null\" to make it NULL, or schema={{{column:?}: \"float64\"}} or \
-                 schema={{{column:?}: \"utf8\"}} to get it"
+                "; pass infinity=\"null\" to make it NULL, or schema={{{column:?}: \"float64\"}} \
+                 or schema={{{column:?}: \"utf8\"}} to get it"
             ),
         }
     }

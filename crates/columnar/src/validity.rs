@@ -139,7 +139,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_what_was_pushed(chunks in prop::collection::vec((any::<u64>(), 1_usize..=64), 0..20)) {
+        fn bits_are_what_was_pushed(
+            chunks in prop::collection::vec((any::<u64>(), 1_usize..=64), 0..20),
+        ) {
             let mut bits = Bits::default();
             let mut expected = Vec::new();
             for (word, count) in chunks {
@@ -158,7 +160,9 @@ mod tests {
             if last > 0 {
                 bits.push_word(0, last.min(64));
             }
-            let expected = Bits::ones(before).finish().iter().chain(std::iter::repeat_n(false, last.min(64))).collect::<Vec<_>>();
+            let ones = Bits::ones(before).finish();
+            let zeros = std::iter::repeat_n(false, last.min(64));
+            let expected: Vec<_> = ones.iter().chain(zeros).collect();
             prop_assert_eq!(bits.finish().iter().collect::<Vec<_>>(), expected);
         }
     }

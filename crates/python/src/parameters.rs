@@ -112,6 +112,13 @@ fn to_value<'a>(kind: Kind, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a
             Ok(value) => Ok(Value::UInt(value)),
             Err(_) => Err(PyValueError::new_err("value is negative")),
         },
+        // An integer that a float cannot hold exactly is the encoder's to refuse.
+        Kind::Float | Kind::Float32 if argument.is_exact_instance_of::<PyInt>() => {
+            match argument.extract::<i64>() {
+                Ok(value) => Ok(Value::Int(value)),
+                Err(_) => Ok(Value::Float(float(argument)?)),
+            }
+        }
         Kind::Float => Ok(Value::Float(float(argument)?)),
         // The encoder sees the whole double, so that it can tell what does not fit.
         Kind::Float32 => Ok(Value::Float(float(argument)?)),

@@ -106,8 +106,8 @@ fn date(py: Python<'_>, days: i32) -> Result<Py<PyAny>, ValueError> {
 fn time(py: Python<'_>, us: i64) -> Result<Py<PyAny>, ValueError> {
     if us >= DAY_US {
         return Err(ValueError::OutOfRange(
-            "24:00:00 has no place in Python's time of day: cast it to text, or fetch it as columns \
-             with \"int64\" in schema"
+            "24:00:00 has no place in Python's time of day: cast it to text, or fetch it as \
+             columns with \"int64\" in schema"
                 .to_owned(),
         ));
     }
@@ -142,8 +142,8 @@ fn python_year(year: i64, class: &str) -> Result<i32, ValueError> {
         _ => {
             let shown = if year < 1 { format!("{} BC", 1 - year) } else { year.to_string() };
             Err(ValueError::OutOfRange(format!(
-                "the year {shown} has no place in Python's {class} (1 to 9999): cast it to text, or \
-                 fetch columns and read them as NumPy or Arrow"
+                "the year {shown} has no place in Python's {class} (1 to 9999): cast it to text, \
+                 or fetch columns and read them as NumPy or Arrow"
             )))
         }
     }

@@ -293,7 +293,8 @@ mod tests {
     proptest! {
         #[test]
         fn round_trip(numbers in prop::collection::vec(any::<Option<i64>>(), 0..200)) {
-            let cells: Vec<_> = numbers.iter().map(|n| n.map(|n| encode(20, &Value::Int(n)).unwrap())).collect();
+            let cell = |n| encode(20, &Value::Int(n)).unwrap();
+            let cells: Vec<_> = numbers.iter().map(|n| n.map(cell)).collect();
             let array: Int64Array = Case::new(20).array(&cells);
             prop_assert_eq!(array.null_count(), numbers.iter().filter(|n| n.is_none()).count());
             prop_assert_eq!(array, Int64Array::from(numbers));

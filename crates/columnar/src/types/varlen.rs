@@ -487,11 +487,14 @@ mod tests {
             let array: LargeStringArray = Case::new(25).cast("large_utf8").array(&cells);
             prop_assert_eq!(array, LargeStringArray::from(values.clone()));
             let array: StringViewArray = Case::new(25).cast("utf8_view").array(&cells);
-            prop_assert_eq!(array, StringViewArray::from(values.iter().map(Option::as_deref).collect::<Vec<_>>()));
+            let expected: Vec<_> = values.iter().map(Option::as_deref).collect();
+            prop_assert_eq!(array, StringViewArray::from(expected));
         }
 
         #[test]
-        fn bytes_are_text_or_an_error(values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..4), 1..40)) {
+        fn bytes_are_text_or_an_error(
+            values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..4), 1..40),
+        ) {
             let bad = values.iter().position(|value| std::str::from_utf8(value).is_err());
             let cells: Vec<_> = values.into_iter().map(Some).collect();
             match Case::new(25).decode(&cells) {

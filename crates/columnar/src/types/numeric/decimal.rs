@@ -42,8 +42,15 @@ impl Values {
 impl DecimalBuilder {
     /// A column as it was declared; -1 for a `numeric` without precision.
     pub(super) fn declared(type_modifier: i32, infinity: Infinity) -> Self {
-        let fixed = declared_digits(type_modifier);
-        let (precision, scale) = fixed.unwrap_or((i128::PRECISION, 0));
+        let declared = declared_digits(type_modifier);
+        let fixed = declared.filter(|(precision, _)| *precision <= i256::PRECISION.into());
+        // Where Arrow has no type of so many digits the scale grows with the values, but from the
+        // declared one on: a stream whose first batch is all NULL has the scale that will come.
+        let (precision, scale) = match (fixed, declared) {
+            (Some((precision, scale)), _) => (precision as u8, scale as u8),
+            (None, Some((_, scale))) => grown(u8::try_from(scale).unwrap_or(0)),
+            (None, None) => (i128::PRECISION, 0),
+        };
         Self {
             values: Values::new(precision > i128::PRECISION),
             validity: Validity::default(),
@@ -276,15 +283,24 @@ fn decode<T: Integer>(
     }
 }
 
-/// Arrow's precision and scale for a declaration: see the table at the top of the module. `None`
-/// when there is none, or Arrow has no decimal so wide.
-fn declared_digits(type_modifier: i32) -> Option<(u8, u8)> {
+/// Precision and scale of a declaration, as Arrow has them (see the table at the top of the module)
+/// but for its limit; `None` where nothing was declared.
+fn declared_digits(type_modifier: i32) -> Option<(i32, i32)> {
     let packed = type_modifier.checked_sub(4).filter(|packed| *packed >= 0)?;
     let precision = packed >> 16 & 0xFFFF;
     // Eleven bits of two's complement.
     let scale = (packed & 0x7FF ^ 0x400) - 0x400;
     let (precision, scale) =
         if scale < 0 { (precision - scale, 0) } else { (precision.max(scale), scale) };
-    let fits = (1..=i32::from(i256::PRECISION)).contains(&precision);
-    fits.then_some((precision as u8, scale as u8))
+    (precision >= 1).then_some((precision, scale))
+}
+
+/// The digits of a column whose scale grows, where it begins: decimal128 as long as it can be.
+fn grown(scale: u8) -> (u8, u8) {
+    match scale {
+        _ if scale <= i128::PRECISION => (i128::PRECISION, scale),
+        _ if scale <= i256::PRECISION => (i256::PRECISION, scale),
+        // No Arrow type has it; the first value says so.
+        _ => (i128::PRECISION, 0),
+    }
 }

@@ -163,9 +163,18 @@ fn declared_columns() {
     let case = Case::new(OID).modifier(modifier(60, 30));
     let long = "123456789012345678901234567890.123456789012345678901234567890";
     assert_eq!(decimals(&case, &numbers(&[long])), (DataType::Decimal256(60, 30), some(&[long])));
-    // Wider than any Arrow decimal: as if nothing had been declared.
+    // Wider than any Arrow decimal: it grows, from the declared scale on.
+    for (scale, expected) in [
+        (3, DataType::Decimal128(38, 3)),
+        (40, DataType::Decimal256(76, 40)),
+        (80, DataType::Decimal128(38, 0)),
+    ] {
+        let case = Case::new(OID).modifier(modifier(1000, scale));
+        assert_eq!(decimals(&case, &[None]).0, expected);
+    }
     let case = Case::new(OID).modifier(modifier(1000, 3));
-    assert_eq!(decimals(&case, &numbers(&["1.500"])).0, DataType::Decimal128(38, 3));
+    let seen = decimals(&case, &numbers(&["1.500"]));
+    assert_eq!(seen, (DataType::Decimal128(38, 3), some(&["1.500"])));
 }
 
 #[test]
@@ -372,7 +381,8 @@ proptest! {
         }
         let array: StringArray = Case::new(OID).cast("utf8").array(&cells);
         prop_assert_eq!(array, StringArray::from(texts.clone()));
-        let scale = texts.iter().flatten().map(|t| t.split_once('.').map_or(0, |(_, f)| f.len())).max();
+        let scale_of = |text: &String| text.split_once('.').map_or(0, |(_, f)| f.len());
+        let scale = texts.iter().flatten().map(scale_of).max();
         let (data_type, shown) = decimals(&Case::new(OID), &cells);
         prop_assert_eq!(data_type, DataType::Decimal128(38, scale.unwrap_or(0) as i8));
         let padded = |text: &String| {
@@ -394,7 +404,9 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_value_or_an_error(
-        count in 0..6_u16, weight in -6..6_i16, sign in prop::sample::select(vec![0, 0x4000, 0xC000_u16]),
+        count in 0..6_u16,
+        weight in -6..6_i16,
+        sign in prop::sample::select(vec![0, 0x4000, 0xC000_u16]),
         scale in 0..24_u16, groups in prop::collection::vec(0..10_050_u16, 0..6),
     ) {
         let words = [count, weight as u16, sign, scale].into_iter().chain(groups);

@@ -66,13 +66,6 @@ def connect(
     Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
     options that cannot be used, and the server's own error where it refuses.
     """
-    if isinstance(statement_cache_size, bool) or statement_cache_size < 0:
-        msg = f"statement_cache_size must be 0 or more, not {statement_cache_size!r}"
-        raise ValueError(msg)
-    command_timeout = checked_timeout(command_timeout)
-    if command_timeout is not None and command_timeout <= 0:
-        msg = f"command_timeout must be more than 0, not {command_timeout!r}"
-        raise ValueError(msg)
     options = resolve(
         dsn,
         host=host,
@@ -90,8 +83,8 @@ def connect(
     attempt = _Attempt(
         options,
         None if isinstance(password, str) else password,
-        statement_cache_size,
-        command_timeout,
+        _checked_cache_size(statement_cache_size),
+        _checked_command_timeout(command_timeout),
     )
     limit = deadline(checked_timeout(timeout))
     try:
@@ -102,6 +95,21 @@ def connect(
             raise
         msg = f"no connection to {attempt.trying} within {timeout} s"
         raise TimeoutError(msg) from error
+
+
+def _checked_cache_size(size: int) -> int:
+    if isinstance(size, bool) or size < 0:
+        msg = f"statement_cache_size must be 0 or more, not {size!r}"
+        raise ValueError(msg)
+    return size
+
+
+def _checked_command_timeout(timeout: float | None) -> float | None:
+    checked = checked_timeout(timeout)
+    if checked is not None and checked <= 0:
+        msg = f"command_timeout must be more than 0, not {timeout!r}"
+        raise ValueError(msg)
+    return checked
 
 
 class _Attempt:

@@ -120,7 +120,8 @@ fn bind_cases() -> Vec<(Write, &'static [u8], &'static str)> {
                 bind(out, "p", "s", &params, &[TEXT, TEXT])
             }),
             b"B\0\0\0\x19p\0s\0\0\x01\0\x01\0\x02\0\0\0\x01\x07\xff\xff\xff\xff\0\0",
-            "Bind portal=\"p\" statement=\"s\" formats=[binary] values=[\"\\u{7}\", NULL] results=[]",
+            "Bind portal=\"p\" statement=\"s\" formats=[binary] \
+             values=[\"\\u{7}\", NULL] results=[]",
         ),
         (
             Box::new(|out| {

@@ -6,9 +6,9 @@
 //! | `numeric(p, s)` | decimal128(p, s), decimal256 from p = 39 on |
 //! | `numeric(p, s)` with s > p | decimal(s, s): Arrow's scale is never more than its precision |
 //! | `numeric(p, s)` with s < 0 | decimal(p - s, 0): few consumers know a negative scale |
-//! | `numeric` | decimal128(38, s), s the largest scale in the result; decimal256(76, s) when needed |
+//! | `numeric` | decimal128(38, s), s the largest scale seen; decimal256(76, s) when needed |
 //! | `numeric(p, s)` with p beyond 76 | as `numeric`, but s is at least the declared scale |
-//! | cast to decimal128(p, s), decimal256(p, s) | that; what does not fit is an error, never rounded |
+//! | cast to decimal128(p, s), decimal256(p, s) | that; an error where it does not fit |
 //! | cast to float64 | the nearest float64; NaN and infinities are themselves |
 //! | cast to utf8 | the text that the server prints; NaN and infinities too |
 

@@ -51,6 +51,7 @@ CODE = {
     "anext": "next",
     "asyncio.sleep": "time.sleep",
     "colonnade.connect": "colonnade.sync.connect",
+    "colonnade.ColumnStream": "colonnade.sync.ColumnStream",
     "colonnade.Connection": "colonnade.sync.Connection",
 }
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # A cancelled query must give the connection back, or lose it, within this time.
 RECOVERY_TIMEOUT_S = 10.0
 
+# Room for more than the one byte that answers the request for TLS.
+_ANSWER_BYTES_MAX = 16
+
 
 class _Clock(threading.local):
     """The nearest deadline of this thread, on the monotonic clock; None where there is none."""
@@ -240,9 +243,9 @@ def _open(address: Address, tls: TlsPolicy) -> socket.socket:
         if not tls.is_direct:
             link.sendall(_core.ssl_request())
             link.settimeout(_remaining())
-            # Exactly one byte may come before the handshake: more would be read by us as if it
-            # had come under TLS.
-            if not tls.accepts(link.recv(1)):
+            # Exactly one byte may come before the handshake; what stands behind it was not sent by
+            # the server, and is refused as it is by the other transport.
+            if not tls.accepts(link.recv(_ANSWER_BYTES_MAX)):
                 return link
         link.settimeout(_remaining())
         context: Any = tls.context

@@ -70,7 +70,7 @@ CALLS = [
 async def wait_held(proxy: Proxy, task: asyncio.Task[object] | None = None) -> bool:
     """Whether bytes are held before the task is done."""
     async with asyncio.timeout(20):
-        while not proxy.held.is_set() and (task is None or not task.done()):
+        while not (proxy.held.is_set() or (task and task.done())):  # noqa: ASYNC110 - of a thread
             await asyncio.sleep(0.001)
     return proxy.held.is_set()
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psycopg
 
 from colonnade import embedded
+
+if TYPE_CHECKING:
+    from tests.support.tls_shim import Certificates
 
 
 @dataclass(frozen=True)
@@ -29,3 +36,24 @@ PASSWORD_ROLES = (
     embedded.Role("cleartext_plain", "correct horse", "password"),
     embedded.Role("cleartext_words", "pässwörd 密码", "password"),
 )
+
+
+def enable_tls(server: embedded.Server, certificates: Certificates) -> bool:
+    """Have a server speak TLS with the good certificate; False where it was built without."""
+    owner = server.data_dir.stat()
+    file = server.data_dir / "server.pem"
+    file.touch(0o600)
+    file.write_bytes(certificates.good_file.read_bytes())
+    os.chown(file, owner.st_uid, owner.st_gid)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        try:
+            for name in ("ssl_cert_file", "ssl_key_file"):
+                connection.execute(f"ALTER SYSTEM SET {name} = 'server.pem'".encode())
+            connection.execute("ALTER SYSTEM SET ssl = on")
+        except psycopg.errors.Error:
+            return False
+        connection.execute("SELECT pg_reload_conf()")
+    # Later connections are served by a process that has read the new configuration.
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        shown = connection.execute("SHOW ssl").fetchone()
+    return shown == ("on",)

@@ -54,6 +54,8 @@ class Certificates:
     """The certificate authority to trust, and what each kind of server presents."""
 
     ca_file: Path
+    good_file: Path
+    """Key and certificate of the good server."""
     contexts: Mapping[TlsVariant, ssl.SSLContext]
 
     def client_context(self) -> ssl.SSLContext:
@@ -68,9 +70,13 @@ def make_certificates(directory: Path) -> Certificates:
     authority.cert_pem.write_to_path(str(ca_file))
     long_ago = dt.datetime(2001, 1, 1, tzinfo=dt.UTC)
     day = dt.timedelta(days=1)
-    good = _server_context(authority.issue_cert("localhost", "127.0.0.1"))
+    good_certificate = authority.issue_cert("localhost", "127.0.0.1")
+    good_file = directory / "good.pem"
+    good_certificate.private_key_and_cert_chain_pem.write_to_path(str(good_file))
+    good = _server_context(good_certificate)
     return Certificates(
         ca_file,
+        good_file,
         {
             TlsVariant.GOOD: good,
             TlsVariant.WRONG_HOST: _server_context(authority.issue_cert("elsewhere.test")),

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import colonnade
+from colonnade import embedded
 from tests.support.leftovers import BackendWatch, open_sockets
 from tests.support.proxy import Proxy
+from tests.support.servers import PASSWORD_ROLES, enable_tls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.support.servers import ServerUnderTest
+    from tests.support.tls_shim import Certificates
 
 _END_SECONDS_MAX = 10.0
 
@@ -26,6 +29,19 @@ def watch(server: ServerUnderTest) -> Iterator[BackendWatch]:
     """Sees the backends of the session's server, and ends them."""
     with BackendWatch(server.dsn) as watch:
         yield watch
+
+
+@pytest.fixture(scope="session")
+def tls_server(certificates: Certificates) -> Iterator[embedded.Server]:
+    """A server that speaks TLS itself; its roles are those of the server that knows passwords."""
+    for binaries in embedded.all_binaries():
+        hba = ["hostnossl all tls_only all reject", "hostssl all tls_only all trust"]
+        roles = [*PASSWORD_ROLES, embedded.Role("tls_only", method="trust")]
+        with embedded.start(tcp=True, hba=hba, roles=roles, binaries=binaries) as server:
+            if enable_tls(server, certificates):
+                yield server
+                return
+    pytest.skip("none of the PostgreSQL installations was built with TLS")
 
 
 @pytest.fixture(autouse=True)

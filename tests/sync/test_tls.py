@@ -1,0 +1,179 @@
+# Generated from tests/async/test_tls.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""TLS: each word of sslmode against good and bad servers, and work under TLS."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade
+from colonnade import embedded
+from colonnade.errors import InvalidPasswordError, QueryCanceledError, RemoteProtocolError
+from tests.support.tls_shim import Certificates, TlsVariant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.support.tls_shim import TlsShim
+
+    Shims = Callable[[TlsVariant], TlsShim]
+
+MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+
+# What the server is like -> what each mode makes of it: "tls", "plain", or an error's class.
+CERTIFICATE = ssl.SSLCertVerificationError
+OUTCOMES: dict[TlsVariant, tuple[Any, ...]] = {
+    TlsVariant.GOOD: ("plain", "plain", "tls", "tls", "tls", "tls"),
+    TlsVariant.WRONG_HOST: ("plain", "plain", "tls", "tls", "tls", CERTIFICATE),
+    TlsVariant.EXPIRED: ("plain", "plain", "plain", CERTIFICATE, CERTIFICATE, CERTIFICATE),
+    TlsVariant.SELF_SIGNED: ("plain", "plain", "plain", CERTIFICATE, CERTIFICATE, CERTIFICATE),
+    TlsVariant.REFUSED: ("plain", "plain", "plain", *[ConnectionError] * 3),
+    TlsVariant.INJECTED: ("plain", "plain", *[RemoteProtocolError] * 4),
+    TlsVariant.CUT: ("plain", "plain", "plain", *[ConnectionError] * 3),
+    TlsVariant.GARBAGE: ("plain", "plain", "plain", *[OSError] * 3),
+}
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No certificate of the caller's takes part."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def is_tls(connection: colonnade.sync.Connection) -> bool:
+    return connection._transport.is_tls
+
+
+@pytest.mark.parametrize(
+    ("variant", "mode", "outcome"),
+    [
+        (variant, mode, outcome)
+        for variant, outcomes in OUTCOMES.items()
+        for mode, outcome in zip(MODES, outcomes, strict=True)
+    ],
+    ids=str,
+)
+def test_modes(
+    tls_shim: Shims, certificates: Certificates, variant: TlsVariant, mode: str, outcome: Any
+) -> None:
+    """With the authority's certificate named, so that it is verified wherever TLS is spoken."""
+    shim = tls_shim(variant)
+    uri = f"{shim.dsn}?sslmode={mode}&sslrootcert={certificates.ca_file}"
+    if isinstance(outcome, type):
+        with pytest.raises(outcome) as caught:
+            colonnade.sync.connect(uri, timeout=10)
+        assert str(caught.value)
+        return
+    with colonnade.sync.connect(uri, timeout=10) as connection:
+        assert is_tls(connection) == (outcome == "tls")
+        assert connection.fetchval("SELECT 1") == 1
+
+
+@pytest.mark.parametrize("variant", [TlsVariant.SELF_SIGNED, TlsVariant.EXPIRED])
+def test_nothing_is_verified_where_no_root_is_named(tls_shim: Shims, variant: TlsVariant) -> None:
+    for mode in ("prefer", "require"):
+        shim = tls_shim(variant)
+        with colonnade.sync.connect(shim.dsn, ssl=mode) as connection:
+            assert is_tls(connection)
+
+
+def test_the_message_says_what_is_wrong(tls_shim: Shims, certificates: Certificates) -> None:
+    ca_file = certificates.ca_file
+    for variant, text in (
+        (TlsVariant.WRONG_HOST, "localhost"),
+        (TlsVariant.EXPIRED, "expired"),
+        (TlsVariant.SELF_SIGNED, "self.signed"),
+    ):
+        uri = f"{tls_shim(variant).dsn}?sslmode=verify-full&sslrootcert={ca_file}"
+        with pytest.raises(ssl.SSLCertVerificationError, match=text) as caught:
+            colonnade.sync.connect(uri)
+        assert "while connecting to localhost:" in caught.value.__notes__[0]
+    with pytest.raises(ConnectionError, match="does not offer TLS, which sslmode=require requires"):
+        colonnade.sync.connect(f"{tls_shim(TlsVariant.REFUSED).dsn}?sslmode=require")
+    with pytest.raises(RemoteProtocolError, match="unencrypted data"):
+        colonnade.sync.connect(f"{tls_shim(TlsVariant.INJECTED).dsn}?sslmode=require")
+
+
+def test_a_context_of_the_callers(tls_shim: Shims, certificates: Certificates) -> None:
+    context = certificates.client_context()
+    shim = tls_shim(TlsVariant.GOOD)
+    with colonnade.sync.connect(shim.dsn, ssl=context) as connection:
+        assert is_tls(connection)
+    assert context.check_hostname
+    for variant in (TlsVariant.WRONG_HOST, TlsVariant.SELF_SIGNED, TlsVariant.EXPIRED):
+        with pytest.raises(ssl.SSLCertVerificationError):
+            colonnade.sync.connect(tls_shim(variant).dsn, ssl=context)
+    with pytest.raises(ConnectionError, match="does not offer TLS"):
+        colonnade.sync.connect(tls_shim(TlsVariant.REFUSED).dsn, ssl=context)
+
+
+def test_true_and_false(tls_shim: Shims) -> None:
+    shim = tls_shim(TlsVariant.GOOD)
+    with colonnade.sync.connect(shim.dsn, ssl=False) as connection:
+        assert not is_tls(connection)
+    # Nobody in the world trusts our authority.
+    with pytest.raises(ssl.SSLCertVerificationError):
+        colonnade.sync.connect(shim.dsn, ssl=True)
+
+
+def test_a_password_refused_under_tls(tls_shim: Shims, certificates: Certificates) -> None:
+    shim = tls_shim(TlsVariant.GOOD)
+    uri = f"postgresql://scram_plain:wrong@localhost:{shim.port}/postgres"
+    with pytest.raises(InvalidPasswordError):
+        colonnade.sync.connect(uri, ssl=certificates.client_context())
+
+
+def test_large_results_under_tls(tls_shim: Shims, certificates: Certificates) -> None:
+    shim = tls_shim(TlsVariant.GOOD)
+    query = "SELECT i, repeat('x', i % 200) AS t FROM generate_series(1, 200000) i"
+    with colonnade.sync.connect(shim.dsn, ssl=certificates.client_context()) as connection:
+        columns = connection.fetch_columns(query)
+        assert len(columns) == 200_000
+        assert columns["i"].sum() == 200_000 * 200_001 // 2
+        rows = 0
+        for batch in connection.iter_columns(query, batch_rows=10_000):
+            rows += len(batch)
+        assert rows == 200_000
+        assert len(connection.fetch(query)) == 200_000
+        assert connection.fetchval("SELECT length($1::text)", "y" * 5_000_000) == 5_000_000
+
+
+def test_cancel_under_tls(tls_shim: Shims, certificates: Certificates) -> None:
+    shim = tls_shim(TlsVariant.GOOD)
+    with colonnade.sync.connect(shim.dsn, ssl=certificates.client_context()) as connection:
+        with pytest.raises(TimeoutError):
+            connection.execute("SELECT pg_sleep(100)", timeout=0.05)
+        assert connection.fetchval("SELECT 1") == 1
+        stream = connection.iter_columns("SELECT generate_series(1, 10000000)", batch_rows=10)
+        assert len(next(stream)) == 10
+        stream.close()
+        assert connection.fetchval("SELECT 2") == 2
+
+
+def test_the_server_sees_tls(tls_server: embedded.Server, certificates: Certificates) -> None:
+    where = f"localhost:{tls_server.port}"
+    uri = f"postgresql://postgres@{where}/postgres?sslrootcert={certificates.ca_file}"
+    seen = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+    for mode in MODES:
+        with colonnade.sync.connect(f"{uri}&sslmode={mode}") as connection:
+            assert connection.fetchval(seen) == (mode not in {"disable", "allow"})
+            with pytest.raises(TimeoutError):
+                connection.execute("SELECT pg_sleep(100)", timeout=0.05)
+            with pytest.raises(QueryCanceledError):
+                connection.execute("SET statement_timeout = 10; SELECT pg_sleep(100)")
+            connection.execute("SET statement_timeout = 0")
+            columns = connection.fetch_columns("SELECT generate_series(1, 100000) AS i")
+            assert len(columns) == 100_000
+            assert len(connection.fetch("SELECT repeat('x', 100000)")) == 1
+
+
+def test_a_server_that_wants_tls(tls_server: embedded.Server, certificates: Certificates) -> None:
+    """`allow` begins without TLS, is refused, and goes on with it."""
+    where = f"localhost:{tls_server.port}"
+    uri = f"postgresql://tls_only@{where}/postgres?sslrootcert={certificates.ca_file}"
+    with colonnade.sync.connect(f"{uri}&sslmode=allow") as connection:
+        assert is_tls(connection)

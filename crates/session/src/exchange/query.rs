@@ -14,8 +14,6 @@ pub(crate) struct Query<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
     tag: Option<String>,
-    /// The statement began a COPY: it was stopped, and the exchange fails in the end.
-    began_copy: bool,
 }
 
 impl<S: Sink> Query<S> {
@@ -31,7 +29,7 @@ impl<S: Sink> Query<S> {
         frontend::bind(out, "", &statement.name, parameters, &formats)?;
         frontend::execute(out, "", row_limit)?;
         frontend::sync(out);
-        Ok(Self { statement, sink, tag: None, began_copy: false })
+        Ok(Self { statement, sink, tag: None })
     }
 }
 
@@ -41,13 +39,12 @@ impl<S: Sink> Exchange<S> for Query<S> {
             Message::BindComplete | Message::PortalSuspended | Message::EmptyQueryResponse => {}
             Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
             Message::CopyInResponse(_) => {
-                self.began_copy = true;
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
                 // The Sync that was sent already counts for nothing while the server copies.
                 frontend::sync(context.out);
+                return Err(Error::UnexpectedCopy);
             }
-            Message::CopyOutResponse(_) => self.began_copy = true,
-            Message::CopyData(_) | Message::CopyDone if self.began_copy => {}
+            Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
             other => return Err(unexpected(other.name())),
         }
         Ok(())
@@ -61,9 +58,6 @@ impl<S: Sink> Exchange<S> for Query<S> {
     }
 
     fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
-        if self.began_copy {
-            return Err(Error::UnexpectedCopy);
-        }
         let mut batches = VecDeque::new();
         self.sink.finish(&mut batches)?;
         context.events.extend(batches.into_iter().map(Event::Batch));

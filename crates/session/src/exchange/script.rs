@@ -8,13 +8,12 @@ use crate::{Completion, Error, Sink};
 
 pub(crate) struct Script {
     tag: Option<String>,
-    began_copy: bool,
 }
 
 impl Script {
     pub(crate) fn start(sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
         frontend::query(out, sql)?;
-        Ok(Self { tag: None, began_copy: false })
+        Ok(Self { tag: None })
     }
 }
 
@@ -24,11 +23,10 @@ impl<S: Sink> Exchange<S> for Script {
             Message::RowDescription(_) | Message::EmptyQueryResponse => {}
             Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
             Message::CopyInResponse(_) => {
-                self.began_copy = true;
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
+                return Err(Error::UnexpectedCopy);
             }
-            Message::CopyOutResponse(_) => self.began_copy = true,
-            Message::CopyData(_) | Message::CopyDone if self.began_copy => {}
+            Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
             other => return Err(unexpected(other.name())),
         }
         Ok(())
@@ -39,9 +37,6 @@ impl<S: Sink> Exchange<S> for Script {
     }
 
     fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
-        if self.began_copy {
-            return Err(Error::UnexpectedCopy);
-        }
         Ok(Completion { tag: self.tag, ..Completion::default() })
     }
 }

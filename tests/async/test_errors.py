@@ -1,0 +1,301 @@
+"""What the server refuses, and what never reaches it: the class, the text, a usable connection."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import errors
+
+SCHEMA = """
+CREATE TEMPORARY TABLE parents (id int PRIMARY KEY, name text NOT NULL UNIQUE);
+CREATE TEMPORARY TABLE children (
+    parent int REFERENCES parents, age int CONSTRAINT grown CHECK (age > 17)
+);
+INSERT INTO parents VALUES (1, 'one')
+"""
+
+
+async def check_usable(connection: colonnade.Connection) -> None:
+    assert await connection.fetchval("SELECT $1::int", 5) == 5
+    assert len(await connection.fetch_columns("SELECT 1 AS n")) == 1
+    assert not connection.is_in_transaction()
+
+
+async def gather(stream: colonnade.ColumnStream, rows: list[int]) -> None:
+    async for batch in stream:
+        rows += [len(batch)]
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "text"),
+    [
+        ("SELEKT 1", errors.PostgresSyntaxError, 'syntax error at or near "SELEKT"'),
+        ("SELECT nothing", errors.UndefinedColumnError, 'column "nothing" does not exist'),
+        ("SELECT 1 FROM nowhere", errors.UndefinedTableError, 'relation "nowhere"'),
+        ("SELECT nope(1)", errors.UndefinedFunctionError, r"function nope\(integer\)"),
+        ("SELECT 1 / 0", errors.DivisionByZeroError, "division by zero"),
+        ("SELECT 2147483647 + 1", errors.NumericValueOutOfRangeError, "integer out of range"),
+        ("SELECT 'x'::int", errors.InvalidTextRepresentationError, 'integer: "x"'),
+        ("SELECT '2020-13-01'::date", errors.DatetimeFieldOverflowError, "out of range"),
+        ("SELECT (SELECT generate_series(1, 2))", errors.CardinalityViolationError, "one row"),
+        ("INSERT INTO parents VALUES (1, 'x')", errors.UniqueViolationError, "parents_pkey"),
+        ("INSERT INTO parents VALUES (2, NULL)", errors.NotNullViolationError, '"name"'),
+        ("INSERT INTO children VALUES (9, 20)", errors.ForeignKeyViolationError, "parent"),
+        ("INSERT INTO children VALUES (1, 5)", errors.CheckViolationError, "grown"),
+        ("CREATE TABLE pg_temp.parents (i int)", errors.DuplicateTableError, "already exists"),
+        ("SELECT 1; SHOW nothing", errors.UndefinedObjectError, "nothing"),
+        ("COMMIT PREPARED 'x'", errors.UndefinedObjectError, "x"),
+        ("DO $$BEGIN RAISE 'own' USING ERRCODE = 'ZZ001'; END$$", errors.PostgresError, "own"),
+    ],
+)
+async def test_sql_errors(
+    connection: colonnade.Connection, sql: str, kind: type[Exception], text: str
+) -> None:
+    await connection.execute(SCHEMA)
+    calls: list[Any] = [connection.execute]
+    if ";" not in sql:
+        calls += [connection.fetch, connection.fetchrow, connection.fetchval]
+        calls += [connection.fetch_columns]
+    for call in calls:
+        with pytest.raises(kind, match=text) as caught:
+            await call(sql)
+        assert isinstance(caught.value, errors.PostgresError)
+        assert caught.value.sqlstate
+        await check_usable(connection)
+    if ";" not in sql:
+        with pytest.raises(kind, match=text):
+            await anext(connection.iter_columns(sql))
+        await check_usable(connection)
+
+
+async def test_everything_the_server_says(connection: colonnade.Connection) -> None:
+    await connection.execute(SCHEMA)
+    with pytest.raises(errors.UniqueViolationError) as caught:
+        await connection.execute("INSERT INTO parents VALUES ($1, 'x')", 1)
+    error = caught.value
+    assert error.severity_en == "ERROR"
+    assert error.sqlstate == "23505"
+    assert error.detail == "Key (id)=(1) already exists."
+    assert error.table_name == "parents"
+    assert error.constraint_name == "parents_pkey"
+    assert "DETAIL:  Key (id)=(1) already exists." in str(error)
+    assert "detail" not in repr(error)
+
+    with pytest.raises(errors.UndefinedColumnError) as undefined:
+        await connection.fetch("SELECT nam FROM parents")
+    assert undefined.value.position == "8"
+    assert "HINT:" in str(undefined.value)
+
+
+async def test_a_failed_transaction(connection: colonnade.Connection) -> None:
+    await connection.execute("BEGIN")
+    with pytest.raises(errors.DivisionByZeroError):
+        await connection.fetch("SELECT 1 / 0")
+    assert connection.is_in_transaction()
+    with pytest.raises(errors.InFailedSQLTransactionError):
+        await connection.fetch("SELECT 1")
+    await connection.execute("ROLLBACK")
+    await check_usable(connection)
+
+
+async def test_several_statements_where_one_can_be(connection: colonnade.Connection) -> None:
+    with pytest.raises(errors.PostgresSyntaxError, match="multiple commands"):
+        await connection.fetch("SELECT 1; SELECT 2")
+    assert await connection.execute("SELECT 1; SELECT 2; ;") == "SELECT 1"
+    assert await connection.execute("") == ""
+    await check_usable(connection)
+
+
+async def test_an_error_after_many_rows(connection: colonnade.Connection) -> None:
+    query = "SELECT 1 / (50000 - i) FROM generate_series(1, 60000) i"
+    for call in (connection.fetch, connection.fetch_columns, connection.execute):
+        with pytest.raises(errors.DivisionByZeroError):
+            await call(query)
+        await check_usable(connection)
+    rows: list[int] = []
+    with pytest.raises(errors.DivisionByZeroError):
+        await gather(connection.iter_columns(query, batch_rows=1000), rows)
+    assert set(rows) == {1000}
+    assert len(rows) <= 49
+    await check_usable(connection)
+
+
+async def test_copy_as_a_query(connection: colonnade.Connection) -> None:
+    await connection.execute("CREATE TEMPORARY TABLE t (i int)")
+    for sql in ("COPY t FROM STDIN", "COPY t TO STDOUT", "COPY (SELECT 1) TO STDOUT"):
+        for call in (connection.fetch, connection.fetch_columns, connection.execute):
+            with pytest.raises(errors.InterfaceError, match="use the copy methods"):
+                await call(sql)
+            await check_usable(connection)
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("sql", "args", "text"),
+    [
+        ("SELECT 1", (1,), "expects 0 arguments for this query, 1 was passed"),
+        ("SELECT $1::int", (), "expects 1 argument for this query, 0 were passed"),
+        ("SELECT $1::int, $2::int", (1,), "expects 2 arguments for this query, 1 was passed"),
+    ],
+)
+async def test_the_number_of_arguments(
+    connection: colonnade.Connection, sql: str, args: tuple[int, ...], text: str
+) -> None:
+    for call in (connection.fetch, connection.fetch_columns):
+        with pytest.raises(errors.InterfaceError, match=text):
+            await call(sql, *args)
+        await check_usable(connection)
+
+
+NAIVE = dt.datetime(2020, 1, 1)
+AWARE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "value", "text"),
+    [
+        ("bool", 1, "a bool"),
+        ("int2", 40_000, "40000"),
+        ("int4", 1 << 31, "2147483648"),
+        ("int4", "1", "int"),
+        ("int4", 1.5, "int"),
+        ("int8", 1 << 63, "64 bits"),
+        ("int8", 1 << 100, "64 bits"),
+        ("oid", -1, "negative"),
+        ("xid", 1 << 32, "4294967296"),
+        ("float4", "1", "a float"),
+        ("float4", 1e300, "1e\\+?300"),
+        ("float8", None.__class__, "a float"),
+        ("text", 5, "a str"),
+        ("text", "a\0b", "NUL|zero"),
+        ("varchar", b"x", "a str"),
+        ("name", 1, "a str"),
+        ("json", {"a": 1}, "a str"),
+        ("jsonb", {"a": 1}, "a str"),
+        ("xml", 5, "a str"),
+        ('"char"', b"too long", "byte"),
+        ("bytea", "text", "bytes"),
+        ("uuid", "no uuid", "UUID|uuid"),
+        ("uuid", 5, "uuid.UUID"),
+        ("date", "2020-01-01", "a datetime.date"),
+        ("time", "12:00", "a datetime.time"),
+        ("time", dt.time(1, tzinfo=dt.UTC), "tzinfo"),
+        ("timestamp", "2020-01-01", "a datetime.datetime"),
+        ("timestamp", AWARE, "naive"),
+        ("timestamptz", 5, "a datetime.datetime"),
+        ("numeric", "many", "a decimal.Decimal"),
+        ("point", 5, "str in its text form or as bytes"),
+    ],
+)
+async def test_a_wrong_argument_names_its_place_type_and_value(
+    connection: colonnade.Connection, type_name: str, value: object, text: str
+) -> None:
+    query = f"SELECT $1::int, $2::{type_name}"
+    shown = type_name.strip('"')
+    pattern = rf"(?s)query argument \$2 of type ({shown}|oid \d+).*{text}"
+    for call in (connection.fetch, connection.fetch_columns):
+        with pytest.raises(errors.EncodeError, match=pattern) as caught:
+            await call(query, 1, value)
+        assert repr(value)[:40] in str(caught.value)
+        assert isinstance(caught.value, errors.DataError)
+        await check_usable(connection)
+
+
+async def test_long_values_are_cut_in_messages(connection: colonnade.Connection) -> None:
+    with pytest.raises(errors.EncodeError) as caught:
+        await connection.fetch("SELECT $1::int", "x" * 10_000)
+    assert len(str(caught.value)) < 300
+
+
+async def test_what_cannot_be_sent(connection: colonnade.Connection) -> None:
+    for call in (connection.fetch, connection.execute, connection.fetch_columns):
+        with pytest.raises(errors.LocalProtocolError, match="NUL"):
+            await call("SELECT '\0'")
+        await check_usable(connection)
+    with pytest.raises(errors.PostgresError):
+        await connection.fetch(f"SELECT {', '.join(f'${n}::int' for n in range(1, 65_537))}")
+    await check_usable(connection)
+    with pytest.raises(TypeError):
+        await connection.fetch(5)  # type: ignore[arg-type]
+    await check_usable(connection)
+
+
+@pytest.mark.parametrize("timeout", ["1", True, [1]])
+async def test_what_is_no_timeout(connection: colonnade.Connection, timeout: Any) -> None:
+    for call in (connection.fetch, connection.execute, connection.fetch_columns):
+        with pytest.raises(ValueError, match="timeout must be a number of seconds or None"):
+            await call("SELECT 1", timeout=timeout)
+    await check_usable(connection)
+
+
+# Values that have no place
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("'infinity'::timestamp", "infinity"),
+        ("'-infinity'::timestamptz", "infinity"),
+        ("'infinity'::date", "infinity"),
+        ("'NaN'::numeric", "NaN"),
+        ("'-Infinity'::numeric", "[Ii]nfinity"),
+    ],
+)
+async def test_values_without_a_place_in_columns(
+    connection: colonnade.Connection, value: str, reason: str
+) -> None:
+    query = f"SELECT i, CASE i WHEN 700 THEN {value} END AS v FROM generate_series(0, 999) i"
+    with pytest.raises(errors.DecodeError, match=rf'column "v" .*row 700: .*{reason}') as caught:
+        await connection.fetch_columns(query)
+    assert "infinity=" in str(caught.value)
+    assert (caught.value.column, caught.value.row) == ("v", 700)
+    await check_usable(connection)
+    stream = connection.iter_columns(query, batch_rows=500)
+    assert len(await anext(stream)) == 500
+    with pytest.raises(errors.DecodeError, match="row 700"):
+        await anext(stream)
+    await check_usable(connection)
+
+    nulls = await connection.fetch_columns(query, infinity="null")
+    assert nulls.to_pylist()[700] == {"i": 700, "v": None}
+    await check_usable(connection)
+
+
+async def test_infinities_saturate(connection: colonnade.Connection) -> None:
+    query = "SELECT '-infinity'::timestamp AS t, 'infinity'::date AS d"
+    columns = await connection.fetch_columns(query, infinity="saturate")
+    assert columns["t"][0] < np.datetime64("-100000-01-01")
+    assert columns["d"][0] > np.datetime64("100000-01-01")
+    with pytest.raises(errors.DecodeError):
+        await connection.fetch_columns(query)
+
+
+async def test_schemas_that_do_not_fit(connection: colonnade.Connection) -> None:
+    for schema, text in (
+        ({"b": "int64"}, '"b"'),
+        ({"a": "int65"}, "int65"),
+        ({"a": "decimal128(99, 0)"}, "decimal128"),
+        ({"t": "int64"}, '"t"'),
+    ):
+        with pytest.raises(errors.SchemaError, match=text):
+            await connection.fetch_columns("SELECT 1 AS a, 'x' AS t", schema=schema)
+        await check_usable(connection)
+    with pytest.raises(errors.SchemaError, match="maybe"):
+        await connection.fetch_columns("SELECT 1 AS a", infinity="maybe")
+    await check_usable(connection)
+
+
+async def test_rows_that_python_cannot_name(connection: colonnade.Connection) -> None:
+    for value in ("'4000-01-01 BC'::date", "'20000-01-01'::timestamp", "'24:00'::time"):
+        with pytest.raises(errors.DecodeError, match=r'column "v" .*row 1: .*cast it to text'):
+            await connection.fetch(
+                f"SELECT CASE i WHEN 1 THEN {value} END AS v FROM generate_series(0, 2) i"
+            )
+        await check_usable(connection)

@@ -1,0 +1,126 @@
+"""Prepared statements: one round trip when known, gone when stale or forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from colonnade.errors import InvalidCachedStatementError, InvalidSQLStatementNameError
+
+if TYPE_CHECKING:
+    from tests.support.proxy import Proxy
+
+
+def kept(connection: colonnade.Connection) -> int:
+    return connection._session.cached_statements
+
+
+async def on_server(connection: colonnade.Connection) -> int:
+    """How many statements the server keeps for us."""
+    count = await connection.fetchval("SELECT count(*) FROM pg_prepared_statements")
+    assert isinstance(count, int)
+    return count
+
+
+async def test_a_known_statement_takes_one_round_trip(proxy: Proxy) -> None:
+    async with await colonnade.connect(f"{proxy.dsn}?sslmode=disable") as connection:
+        sent = proxy.first
+        before = sent.tags
+        assert before == ""
+        assert await connection.fetchval("SELECT $1::int", 1) == 1
+        assert sent.tags == "PDSBES"
+        assert await connection.fetchval("SELECT $1::int", 2) == 2
+        assert sent.tags == "PDSBES" + "BES"
+        await connection.fetch_columns("SELECT $1::int", 3)
+        assert sent.tags == "PDSBES" + "BES" * 2
+        async for batch in connection.iter_columns("SELECT $1::int", 4):
+            assert len(batch) == 1
+        assert sent.tags == "PDSBES" + "BES" * 3
+        await connection.execute("SELECT 1")
+        assert sent.tags == "PDSBES" + "BES" * 3 + "Q"
+
+
+async def test_the_least_recently_used_leaves(dsn: str) -> None:
+    async with await colonnade.connect(dsn, statement_cache_size=3) as connection:
+        for number in (1, 2, 1, 3, 1, 4, 1, 5):
+            assert await connection.fetchval(f"SELECT {number}") == number
+        assert kept(connection) == 3
+        assert await on_server(connection) == 3
+        assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_many_texts(dsn: str) -> None:
+    async with await colonnade.connect(dsn, statement_cache_size=10) as connection:
+        for number in range(100):
+            assert await connection.fetchval(f"SELECT {number}") == number
+        assert await on_server(connection) == 10
+
+
+async def test_nothing_is_kept(dsn: str) -> None:
+    async with await colonnade.connect(dsn, statement_cache_size=0) as connection:
+        for _ in range(3):
+            assert await connection.fetchval("SELECT $1::int", 1) == 1
+        assert kept(connection) == 0
+        assert await on_server(connection) == 0
+
+
+@pytest.mark.parametrize("command", ["DISCARD ALL", "DEALLOCATE ALL"])
+async def test_the_server_forgets_all(connection: colonnade.Connection, command: str) -> None:
+    assert await connection.fetchval("SELECT 1") == 1
+    await connection.execute(command)
+    assert kept(connection) == 0
+    assert await connection.fetchval("SELECT 1") == 1
+    # Behind the back of the tag: the statement is prepared anew when it is missed.
+    await connection.execute("DEALLOCATE ALL; SELECT 1")
+    assert await connection.fetchval("SELECT 1") == 1
+    await connection.fetch("DEALLOCATE ALL")
+    assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_forgotten_within_a_transaction(connection: colonnade.Connection) -> None:
+    assert await connection.fetchval("SELECT 1") == 1
+    await connection.execute("BEGIN; DEALLOCATE ALL; SELECT 1")
+    with pytest.raises(InvalidSQLStatementNameError):
+        await connection.fetchval("SELECT 1")
+    await connection.execute("ROLLBACK")
+    assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_a_table_that_changes(connection: colonnade.Connection) -> None:
+    await connection.execute("CREATE TEMPORARY TABLE t (a int); INSERT INTO t VALUES (1)")
+    query = "SELECT * FROM t"
+    assert await connection.fetch(query) == [(1,)]
+    await connection.execute("ALTER TABLE t ADD COLUMN b text DEFAULT 'x'")
+    assert await connection.fetch(query) == [(1, "x")]
+    await connection.execute("ALTER TABLE t ALTER COLUMN a TYPE text")
+    columns = await connection.fetch_columns(query)
+    assert columns.to_pylist() == [{"a": "1", "b": "x"}]
+    await connection.execute("ALTER TABLE t DROP COLUMN b")
+    assert [len(batch) async for batch in connection.iter_columns(query)] == [1]
+
+
+async def test_a_table_that_changes_within_a_transaction(connection: colonnade.Connection) -> None:
+    await connection.execute("CREATE TEMPORARY TABLE t (a int)")
+    assert await connection.fetch("SELECT * FROM t") == []
+    await connection.execute("BEGIN; ALTER TABLE t ADD COLUMN b text")
+    with pytest.raises(InvalidCachedStatementError, match="cached plan") as caught:
+        await connection.fetch("SELECT * FROM t")
+    assert caught.value.safe_to_retry
+    await connection.execute("ROLLBACK")
+    assert await connection.fetch("SELECT * FROM t") == []
+
+
+async def test_a_search_path_that_changes(connection: colonnade.Connection) -> None:
+    await connection.execute(
+        "CREATE SCHEMA one; CREATE TABLE one.t AS SELECT 1 AS v;"
+        "CREATE SCHEMA two; CREATE TABLE two.t AS SELECT 'two' AS v, true AS w"
+    )
+    try:
+        await connection.execute("SET search_path = one")
+        assert await connection.fetch("SELECT * FROM t") == [(1,)]
+        await connection.execute("SET search_path = two")
+        assert await connection.fetch("SELECT * FROM t") == [("two", True)]
+    finally:
+        await connection.execute("DROP SCHEMA one CASCADE; DROP SCHEMA two CASCADE")

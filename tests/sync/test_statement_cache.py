@@ -1,0 +1,128 @@
+# Generated from tests/async/test_statement_cache.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Prepared statements: one round trip when known, gone when stale or forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from colonnade.errors import InvalidCachedStatementError, InvalidSQLStatementNameError
+
+if TYPE_CHECKING:
+    from tests.support.proxy import Proxy
+
+
+def kept(connection: colonnade.sync.Connection) -> int:
+    return connection._session.cached_statements
+
+
+def on_server(connection: colonnade.sync.Connection) -> int:
+    """How many statements the server keeps for us."""
+    count = connection.fetchval("SELECT count(*) FROM pg_prepared_statements")
+    assert isinstance(count, int)
+    return count
+
+
+def test_a_known_statement_takes_one_round_trip(proxy: Proxy) -> None:
+    with colonnade.sync.connect(f"{proxy.dsn}?sslmode=disable") as connection:
+        sent = proxy.first
+        before = sent.tags
+        assert before == ""
+        assert connection.fetchval("SELECT $1::int", 1) == 1
+        assert sent.tags == "PDSBES"
+        assert connection.fetchval("SELECT $1::int", 2) == 2
+        assert sent.tags == "PDSBES" + "BES"
+        connection.fetch_columns("SELECT $1::int", 3)
+        assert sent.tags == "PDSBES" + "BES" * 2
+        for batch in connection.iter_columns("SELECT $1::int", 4):
+            assert len(batch) == 1
+        assert sent.tags == "PDSBES" + "BES" * 3
+        connection.execute("SELECT 1")
+        assert sent.tags == "PDSBES" + "BES" * 3 + "Q"
+
+
+def test_the_least_recently_used_leaves(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, statement_cache_size=3) as connection:
+        for number in (1, 2, 1, 3, 1, 4, 1, 5):
+            assert connection.fetchval(f"SELECT {number}") == number
+        assert kept(connection) == 3
+        assert on_server(connection) == 3
+        assert connection.fetchval("SELECT 1") == 1
+
+
+def test_many_texts(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, statement_cache_size=10) as connection:
+        for number in range(100):
+            assert connection.fetchval(f"SELECT {number}") == number
+        assert on_server(connection) == 10
+
+
+def test_nothing_is_kept(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, statement_cache_size=0) as connection:
+        for _ in range(3):
+            assert connection.fetchval("SELECT $1::int", 1) == 1
+        assert kept(connection) == 0
+        assert on_server(connection) == 0
+
+
+@pytest.mark.parametrize("command", ["DISCARD ALL", "DEALLOCATE ALL"])
+def test_the_server_forgets_all(connection: colonnade.sync.Connection, command: str) -> None:
+    assert connection.fetchval("SELECT 1") == 1
+    connection.execute(command)
+    assert kept(connection) == 0
+    assert connection.fetchval("SELECT 1") == 1
+    # Behind the back of the tag: the statement is prepared anew when it is missed.
+    connection.execute("DEALLOCATE ALL; SELECT 1")
+    assert connection.fetchval("SELECT 1") == 1
+    connection.fetch("DEALLOCATE ALL")
+    assert connection.fetchval("SELECT 1") == 1
+
+
+def test_forgotten_within_a_transaction(connection: colonnade.sync.Connection) -> None:
+    assert connection.fetchval("SELECT 1") == 1
+    connection.execute("BEGIN; DEALLOCATE ALL; SELECT 1")
+    with pytest.raises(InvalidSQLStatementNameError):
+        connection.fetchval("SELECT 1")
+    connection.execute("ROLLBACK")
+    assert connection.fetchval("SELECT 1") == 1
+
+
+def test_a_table_that_changes(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMPORARY TABLE t (a int); INSERT INTO t VALUES (1)")
+    query = "SELECT * FROM t"
+    assert connection.fetch(query) == [(1,)]
+    connection.execute("ALTER TABLE t ADD COLUMN b text DEFAULT 'x'")
+    assert connection.fetch(query) == [(1, "x")]
+    connection.execute("ALTER TABLE t ALTER COLUMN a TYPE text")
+    columns = connection.fetch_columns(query)
+    assert columns.to_pylist() == [{"a": "1", "b": "x"}]
+    connection.execute("ALTER TABLE t DROP COLUMN b")
+    assert [len(batch) for batch in connection.iter_columns(query)] == [1]
+
+
+def test_a_table_that_changes_within_a_transaction(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMPORARY TABLE t (a int)")
+    assert connection.fetch("SELECT * FROM t") == []
+    connection.execute("BEGIN; ALTER TABLE t ADD COLUMN b text")
+    with pytest.raises(InvalidCachedStatementError, match="cached plan") as caught:
+        connection.fetch("SELECT * FROM t")
+    assert caught.value.safe_to_retry
+    connection.execute("ROLLBACK")
+    assert connection.fetch("SELECT * FROM t") == []
+
+
+def test_a_search_path_that_changes(connection: colonnade.sync.Connection) -> None:
+    connection.execute(
+        "CREATE SCHEMA one; CREATE TABLE one.t AS SELECT 1 AS v;"
+        "CREATE SCHEMA two; CREATE TABLE two.t AS SELECT 'two' AS v, true AS w"
+    )
+    try:
+        connection.execute("SET search_path = one")
+        assert connection.fetch("SELECT * FROM t") == [(1,)]
+        connection.execute("SET search_path = two")
+        assert connection.fetch("SELECT * FROM t") == [("two", True)]
+    finally:
+        connection.execute("DROP SCHEMA one CASCADE; DROP SCHEMA two CASCADE")

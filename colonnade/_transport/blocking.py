@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._transport.address import UnixAddress
+from colonnade._transport.low_water import TICK_S, LowWaterMark
 from colonnade._transport.tls import server_end_point
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 # A cancelled query must give the connection back, or lose it, within this time.
 RECOVERY_TIMEOUT_S = 10.0
+
+# A request to cancel that overtakes its query finds nothing to cancel: it is sent again after this
+# time without an answer, and then after twice the time.
+CANCEL_AGAIN_S = 0.05
 
 # Room for more than the one byte that answers the request for TLS.
 _ANSWER_BYTES_MAX = 16
@@ -93,6 +99,9 @@ class BlockingTransport:
         self._address = address
         self._tls = tls
         self._socket = sock
+        self._low_water = LowWaterMark.of(sock)
+        # The socket's timeout, for to set it anew takes a system call.
+        self._timeout = sock.gettimeout()
 
     @property
     def is_tls(self) -> bool:
@@ -113,6 +122,9 @@ class BlockingTransport:
         """
         session = self._session
         while (event := session.next_event()) is None:
+            if session.is_closed:
+                msg = "connection is closed"
+                raise InterfaceError(msg)
             self._send()
             self._receive()
         return event
@@ -137,10 +149,7 @@ class BlockingTransport:
         outer, _clock.deadline = _clock.deadline, None
         try:
             with deadline(RECOVERY_TIMEOUT_S):
-                self._cancel_on_server()
-                while not self._has_ended():
-                    self._send()
-                    self._receive()
+                self._recover()
         except OSError:
             self.abort()
         except BaseException:
@@ -148,6 +157,19 @@ class BlockingTransport:
             raise
         finally:
             _clock.deadline = outer
+
+    def _recover(self) -> None:
+        pause_s = CANCEL_AGAIN_S
+        self._cancel_on_server()
+        while not self._has_ended():
+            self._send()
+            try:
+                with deadline(pause_s):
+                    self._receive()
+            except TimeoutError:
+                _remaining()  # raises where the whole time is up
+                pause_s *= 2
+                self._cancel_on_server()
 
     def settled(self) -> None:
         """Nothing to wait for: abandoned exchanges end in `abandon`."""
@@ -173,7 +195,7 @@ class BlockingTransport:
         if not data:
             return
         try:
-            self._socket.settimeout(_remaining())
+            self._limit_waits(_remaining())
             self._socket.sendall(data)
         except TimeoutError:
             # Part of a message may be sent: nothing sensible can follow it.
@@ -184,8 +206,7 @@ class BlockingTransport:
 
     def _receive(self) -> None:
         try:
-            self._socket.settimeout(_remaining())
-            length = self._socket.recv_into(self._session.receive_buffer())
+            length = self._read()
         except TimeoutError:
             raise
         except OSError as error:
@@ -195,9 +216,32 @@ class BlockingTransport:
             self._lost(None)
             return
         self._session.receive_data(length)
+        if self._low_water is not None:
+            if self._session.is_idle:
+                self._low_water.rest()
+            else:
+                self._low_water.received(length)
         if self._session.is_closed:
             # The server said farewell, or made no sense: nothing that follows has a meaning.
             self._socket.close()
+
+    def _read(self) -> int:
+        window = self._session.receive_buffer()
+        mark = self._low_water
+        while mark is not None and mark.is_set:
+            self._limit_waits(TICK_S)
+            try:
+                return self._socket.recv_into(window)
+            except TimeoutError:
+                mark.is_flowing()
+                _remaining()
+        self._limit_waits(_remaining())
+        return self._socket.recv_into(window)
+
+    def _limit_waits(self, timeout: float | None) -> None:
+        if timeout != self._timeout:
+            self._socket.settimeout(timeout)
+            self._timeout = timeout
 
     def _lost(self, cause: OSError | None) -> None:
         """The socket is gone: the session says so to whoever waits."""

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 # A cancelled query must give the connection back, or lose it, within this time.
 RECOVERY_TIMEOUT_S = 10.0
 
+# A request to cancel that overtakes its query finds nothing to cancel: it is sent again after this
+# time, and then after twice the time.
+CANCEL_AGAIN_S = 0.05
+
 # Full reads in a row after which the loop gets a turn: uvloop reads a ready socket up to 32
 # times per poll as long as each read fills the buffer it was given.
 FULL_READS_MAX = 2
@@ -80,6 +84,9 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         """
         event = self._session.next_event()
         if event is None:
+            if self._session.is_closed:
+                msg = "connection is closed"
+                raise InterfaceError(msg)
             self._send()
             self._waiter = self._loop.create_future()
             self._resume()
@@ -252,10 +259,13 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         """Cancel the query on the server, and read until it is ready again."""
         try:
             async with asyncio.timeout(RECOVERY_TIMEOUT_S):
-                await self._cancel_on_server()
+                pause_s = CANCEL_AGAIN_S
                 while not self._has_ended():
-                    self._idle = self._loop.create_future()
-                    await self._idle
+                    await self._cancel_on_server()
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(pause_s):
+                            await self._ended()
+                    pause_s *= 2
         except (OSError, TimeoutError):
             self.abort()
         except asyncio.CancelledError:
@@ -265,6 +275,11 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         finally:
             self._idle = None
             self._recovery = None
+
+    async def _ended(self) -> None:
+        while not self._has_ended():
+            self._idle = self._loop.create_future()
+            await self._idle
 
     async def _cancel_on_server(self) -> None:
         request = self._session.cancel_request()

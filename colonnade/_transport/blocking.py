@@ -7,6 +7,8 @@ waits for an event, so a slow consumer holds the server back by itself.
 from __future__ import annotations
 
 import contextlib
+import math
+import select
 import socket
 import ssl
 import threading
@@ -35,6 +37,9 @@ CANCEL_AGAIN_S = 0.05
 
 # Room for more than the one byte that answers the request for TLS.
 _ANSWER_BYTES_MAX = 16
+
+# The socket cannot go on at the moment.
+_NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class _Clock(threading.local):
@@ -100,8 +105,15 @@ class BlockingTransport:
         self._tls = tls
         self._socket = sock
         self._low_water = LowWaterMark.of(sock)
-        # The socket's timeout, for to set it anew takes a system call.
-        self._timeout = sock.gettimeout()
+        # Waiting and moving bytes are two steps, so that Ctrl-C while waiting loses nothing.
+        sock.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
+        self._polled = select.POLLIN
+        self._unsent: memoryview[int] = memoryview(b"")
+        # Bytes are between socket and session: an interruption just here (a signal's handler runs
+        # when a call returns) leaves it unknown whether they were moved.
+        self._is_in_doubt = False
 
     @property
     def is_tls(self) -> bool:
@@ -141,9 +153,9 @@ class BlockingTransport:
         """
         # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
-        if self._has_ended():
+        if self._has_ended() and not self._is_in_doubt:
             return
-        if self._session.process_id is None:
+        if self._session.process_id is None or self._is_in_doubt:
             self.abort()
             return
         outer, _clock.deadline = _clock.deadline, None
@@ -177,12 +189,15 @@ class BlockingTransport:
     def close(self) -> None:
         """Say good-bye to the server, and close the socket."""
         self._session.terminate()
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), deadline(RECOVERY_TIMEOUT_S):
             self._send()
         self._socket.close()
 
     def abort(self) -> None:
-        """Close the socket at once."""
+        """Close the socket at once; another thread that waits for it wakes up."""
+        with contextlib.suppress(OSError):
+            # Of the plain class: TLS has no say in this.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         self._socket.close()
         if not self._session.is_closed:
             self._session.receive_eof()
@@ -191,27 +206,44 @@ class BlockingTransport:
         return self._session.is_idle or self._session.is_closed
 
     def _send(self) -> None:
-        data = self._session.data_to_send()
-        if not data:
-            return
-        try:
-            self._limit_waits(_remaining())
-            self._socket.sendall(data)
-        except TimeoutError:
-            # Part of a message may be sent: nothing sensible can follow it.
-            self.abort()
-            raise
-        except OSError as error:
-            self._lost(error)
+        while self._unsent or self._has_more_to_send():
+            try:
+                self._is_in_doubt = True
+                sent = self._socket.send(self._unsent)
+                self._unsent = self._unsent[sent:]
+                self._is_in_doubt = False
+            except _NOT_READY as error:
+                self._is_in_doubt = False
+                self._wait(_event(error, select.POLLOUT))
+            except OSError as error:
+                self._is_in_doubt = False
+                self._lost(error)
+                return
+
+    def _has_more_to_send(self) -> bool:
+        self._is_in_doubt = True
+        self._unsent = memoryview(self._session.data_to_send())
+        self._is_in_doubt = False
+        return bool(self._unsent)
 
     def _receive(self) -> None:
-        try:
-            length = self._read()
-        except TimeoutError:
-            raise
-        except OSError as error:
-            self._lost(error)
-            return
+        window: Any = self._session.receive_buffer()
+        if not self.is_tls:
+            # Not before: a read takes what is there, and the low-water mark asks for more.
+            self._wait(select.POLLIN)
+        while True:
+            try:
+                self._is_in_doubt = True
+                length = self._socket.recv_into(window)
+                self._is_in_doubt = False
+                break
+            except _NOT_READY as error:
+                self._is_in_doubt = False
+                self._wait(_event(error, select.POLLIN))
+            except OSError as error:
+                self._is_in_doubt = False
+                self._lost(error)
+                return
         if not length:
             self._lost(None)
             return
@@ -225,23 +257,28 @@ class BlockingTransport:
             # The server said farewell, or made no sense: nothing that follows has a meaning.
             self._socket.close()
 
-    def _read(self) -> int:
-        window = self._session.receive_buffer()
+    def _wait(self, event: int) -> None:
+        """Wait until the socket is ready for it; nothing is lost by an interruption."""
         mark = self._low_water
         while mark is not None and mark.is_set:
-            self._limit_waits(TICK_S)
-            try:
-                return self._socket.recv_into(window)
-            except TimeoutError:
-                mark.is_flowing()
-                _remaining()
-        self._limit_waits(_remaining())
-        return self._socket.recv_into(window)
+            if self._is_ready(event, TICK_S):
+                return
+            mark.is_flowing()
+        if not self._is_ready(event, None):
+            raise TimeoutError
 
-    def _limit_waits(self, timeout: float | None) -> None:
-        if timeout != self._timeout:
-            self._socket.settimeout(timeout)
-            self._timeout = timeout
+    def _is_ready(self, event: int, limit_s: float | None) -> bool:
+        remaining = _remaining()
+        if limit_s is None or (remaining is not None and remaining < limit_s):
+            limit_s = remaining
+        if self._socket.fileno() < 0:
+            # Closed meanwhile: the next read or write says so.
+            return True
+        if event != self._polled:
+            self._poll.modify(self._socket, event)
+            self._polled = event
+        # A fraction of a millisecond must not become none.
+        return bool(self._poll.poll(None if limit_s is None else math.ceil(limit_s * 1000)))
 
     def _lost(self, cause: OSError | None) -> None:
         """The socket is gone: the session says so to whoever waits."""
@@ -265,6 +302,13 @@ class BlockingTransport:
             # The server closes the connection when it has sent the signal.
             with contextlib.suppress(ConnectionError):
                 link.recv(1)
+
+
+def _event(error: OSError, usual: int) -> int:
+    """What to wait for: TLS may have to write before it can read, and the other way round."""
+    if isinstance(error, ssl.SSLWantReadError):
+        return select.POLLIN
+    return select.POLLOUT if isinstance(error, ssl.SSLWantWriteError) else usual
 
 
 def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> BlockingTransport:

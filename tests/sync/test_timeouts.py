@@ -1,0 +1,123 @@
+# Generated from tests/async/test_timeouts.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Limits in time: the right error, at the right time, and a connection that goes on."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.proxy import Proxy
+
+
+def check_usable(connection: colonnade.sync.Connection, number: int) -> None:
+    assert connection.fetchval("SELECT $1::int", number) == number
+    assert (connection.fetch_columns("SELECT $1::int AS n", number)).num_rows == 1
+
+
+def test_each_call_takes_a_timeout(connection: colonnade.sync.Connection) -> None:
+    sleep = "SELECT pg_sleep(100)"
+    for call in (
+        connection.fetch,
+        connection.fetchrow,
+        connection.fetchval,
+        connection.fetch_columns,
+        connection.execute,
+    ):
+        begun = time.monotonic()
+        with pytest.raises(TimeoutError):
+            call(sleep, timeout=0.02)
+        assert time.monotonic() - begun < 10
+        check_usable(connection, 1)
+    stream = connection.iter_columns(sleep, timeout=0.02)
+    with pytest.raises(TimeoutError):
+        next(stream)
+    check_usable(connection, 2)
+
+
+def test_a_limit_for_every_call(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, command_timeout=0.05) as connection:
+        with pytest.raises(TimeoutError):
+            connection.execute("SELECT pg_sleep(100)")
+        assert connection.execute("SELECT pg_sleep(0.1)", timeout=10) == "SELECT 1"
+        check_usable(connection, 1)
+
+
+def test_five_hundred_in_a_row(connection: colonnade.sync.Connection) -> None:
+    for number in range(500):
+        with pytest.raises(TimeoutError):
+            connection.fetch("SELECT pg_sleep(100)", timeout=0)
+        if number % 50 == 0:
+            check_usable(connection, number)
+    check_usable(connection, 500)
+
+
+def test_limits_of_every_length(connection: colonnade.sync.Connection) -> None:
+    """From before the first byte to after the last one: its own result, or TimeoutError."""
+    query = "SELECT i, repeat('x', 50) FROM generate_series(1, 3000) i"
+    timeout, ended = 0.0, 0
+    while ended < 3:
+        try:
+            rows = connection.fetch(query, timeout=timeout)
+        except TimeoutError:
+            ended = 0
+        else:
+            assert len(rows) == 3000
+            ended += 1
+        check_usable(connection, ended)
+        timeout += 0.0002
+        assert timeout < 10
+
+
+def test_nothing_of_the_former_answer_is_left(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever part of the answer had arrived when the time was up."""
+    monkeypatch.setattr("colonnade._transport.blocking.RECOVERY_TIMEOUT_S", 0.3)
+    query = "SELECT i, repeat('x', 50) FROM generate_series(1, 3000) i"
+    with colonnade.sync.connect(f"{proxy.dsn}?sslmode=disable") as through:
+        for size in (0, 1, 5, 6, 40, 80, 200, 10_000, 100_000):
+            proxy.hold_after(size)
+            with pytest.raises(TimeoutError):
+                through.fetch_columns(query, timeout=0.02)
+            assert proxy.held.is_set()
+            if through.is_closed():
+                return
+
+
+def test_a_timeout_amid_a_copy(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMPORARY TABLE t (i int)")
+
+    def slow() -> Iterator[bytes]:
+        yield b"1\n"
+        time.sleep(0.05)
+        while True:
+            yield b"2\n" * 10_000
+
+    with pytest.raises(TimeoutError):
+        connection.copy_to_table("t", source=slow(), timeout=0.02)
+    if not connection.is_closed():
+        assert connection.fetchval("SELECT count(*) FROM t") == 0
+
+
+def test_a_timeout_in_a_transaction(connection: colonnade.sync.Connection) -> None:
+    connection.execute("BEGIN")
+    with pytest.raises(TimeoutError):
+        connection.fetch("SELECT pg_sleep(100)", timeout=0.02)
+    connection.execute("ROLLBACK")
+    check_usable(connection, 1)
+
+
+def test_timeout_of_close(connection: colonnade.sync.Connection) -> None:
+    connection.close(timeout=10)
+    assert connection.is_closed()
+    with pytest.raises(InterfaceError, match="connection is closed"):
+        connection.fetch("SELECT 1", timeout=1)

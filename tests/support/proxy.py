@@ -78,6 +78,7 @@ class Proxy:
         self._hold_after: int | None = None
         self._released = threading.Event()
         self._dribble: tuple[int, float] | None = None
+        self._stall: tuple[int, float] | None = None
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._listener = socket.create_server((self.host, 0))
@@ -116,6 +117,10 @@ class Proxy:
         self._dribble = (dribble, pause_seconds) if dribble else None
         self._hold_after = None
         self._released.set()
+
+    def stall_every(self, size: int, pause_seconds: float) -> None:
+        """Have the first connection's answers stop for a moment after every so many bytes."""
+        self._stall = (size, pause_seconds)
 
     def wait_held(self) -> None:
         """Wait until bytes are held."""
@@ -192,4 +197,8 @@ class Proxy:
 
     def _write(self, relayed: Relayed, data: bytes) -> None:
         relayed.client.sendall(data)
+        if self._stall is not None and relayed is self.first:
+            size, pause_seconds = self._stall
+            if relayed.received_bytes // size != (relayed.received_bytes + len(data)) // size:
+                time.sleep(pause_seconds)
         relayed.received_bytes += len(data)

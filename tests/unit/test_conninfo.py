@@ -1,0 +1,289 @@
+"""Connection options: read as libpq reads them, in its order of precedence, secrets kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import psycopg.conninfo
+import pytest
+
+from colonnade import _core
+from colonnade._connection_options import ConnectionOptions, resolve
+from colonnade._transport.address import TcpAddress, UnixAddress
+from colonnade.errors import ClientConfigurationError, InterfaceWarning
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No variable or file of the caller's takes part."""
+    for name in list(os.environ):
+        if name.startswith("PG"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def options(dsn: str | None = None, **words: Any) -> ConnectionOptions:
+    arguments: dict[str, Any] = {"host": None, "port": None, "server_settings": None, "tls": None}
+    return resolve(dsn, **{**arguments, **words})
+
+
+def places(resolved: ConnectionOptions) -> list[str]:
+    return [str(endpoint.address) for endpoint in resolved.endpoints]
+
+
+# Against libpq's own parser
+
+DSNS = [
+    "postgresql://",
+    "postgresql://user@/db?host=h",
+    "postgres://u:p@h:1/d",
+    "postgresql://u@h",
+    "postgresql://u@h:5/",
+    "postgresql://u@[::1]:5/d",
+    "postgresql://u@[fe80::1%25eth0]/d",
+    "postgresql://u@h1,h2:6,h3/d",
+    "postgresql://u@h1:5,h2:6/d?target_session_attrs=any",
+    "postgresql://%75ser:p%40ss%2Fw%3a@h/d%20b",
+    "postgresql://u:@h/d",
+    "postgresql://u@%2Ftmp/d",
+    "postgresql://u@/d?host=/tmp&port=5",
+    "postgresql://h/d?user=u&password=a%26b&sslmode=disable",
+    "postgresql://u@h/d?application_name=a%20b&connect_timeout=3",
+    "postgresql://u@h/?dbname=other",
+    "postgresql://u@h/d?ssl=true",
+    "host=h port=5 dbname=d user=u",
+    "host = h  user =u password= p",
+    "host=h user=u password='two words'",
+    r"host=h user=u password='a\'b\\c'",
+    r"host=h user=u password=a\ b",
+    "host=h user=u password=''",
+    "user=u host=h1,h2 port=1,2",
+    "user=u host=h hostaddr=127.0.0.1",
+    "user=u hostaddr=127.0.0.1",
+    "  host=h\tuser=u\n",
+]
+
+
+@pytest.mark.parametrize("dsn", DSNS)
+def test_read_as_libpq_reads(dsn: str) -> None:
+    theirs: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(dsn)
+    ours = options(dsn, user=None if "user" in theirs else "somebody")
+    assert ours.info.user == theirs.get("user", "somebody")
+    assert ours.info.database == (theirs.get("dbname") or ours.info.user)
+    assert ours.info.password == (theirs.get("password") or None)
+    assert ours.info.connect_timeout == (
+        float(theirs["connect_timeout"]) if "connect_timeout" in theirs else None
+    )
+    hosts = theirs.get("host") or theirs.get("hostaddr")
+    if hosts:
+        ports = str(theirs.get("port", "5432")).split(",")
+        ports = [port or "5432" for port in ports]
+        names = hosts.split(",")
+        wanted = list(zip(names, ports * len(names) if len(ports) == 1 else ports, strict=True))
+        assert [
+            (name or str(Path(place or "").parent), str(port))
+            for name, port, place in ours.info.hosts
+        ] == wanted
+    if "sslmode" in theirs:
+        assert ours.info.tls_words["mode"] == theirs["sslmode"]
+
+
+def test_the_last_at_sign_ends_the_password() -> None:
+    """Libpq takes the first one, and a part of the password for a host that it looks up."""
+    made = options("postgresql://u:p@ss@h/d")
+    assert (made.info.password, places(made)) == ("p@ss", ["h:5432"])
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "nonsense",
+        "mysql://h",
+        "host",
+        "=h",
+        "host=h password='open",
+        "host='h'x'",
+        "nothing=5",
+        "postgresql://h:port/",
+        "postgresql://[::1/",
+        "postgresql://[::1]x/",
+        "postgresql://u@h/%",
+        "postgresql://u@h/%zz",
+        "postgresql://u@h/%00",
+        "postgresql://u@h/d?novalue",
+        "postgresql://u@h/d?a=b=c",
+        "postgresql://u@h/d?nothing=5",
+        "postgresql://u@h/d?sslmode=on",
+        "postgresql://u@h1,h2/d?port=1,2,3",
+    ],
+)
+def test_refused_with_a_reason(dsn: str) -> None:
+    with pytest.raises(ClientConfigurationError) as caught:
+        options(dsn, user="u")
+    assert len(str(caught.value)) > 20
+
+
+def test_given_but_empty_is_the_default() -> None:
+    assert options("host= user=u").info.hosts_are_default
+    assert options("postgresql://u@h/d?sslmode=").info.tls_words["mode"] == "prefer"
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    ["host=h password='sesame", "postgresql://u:sesame%@h", "postgresql://u:sesame/x@h:1:2/"],
+)
+def test_secrets_are_not_in_messages(dsn: str) -> None:
+    with pytest.raises(ClientConfigurationError) as caught:
+        options(dsn, user="u")
+    assert "sesame" not in str(caught.value)
+
+
+def test_secrets_are_not_shown() -> None:
+    made = options("postgresql://u:sesame@h/d?sslpassword=sesame")
+    for shown in (repr(made), repr(made.info), str(made.tls)):
+        assert "sesame" not in shown
+
+
+# Precedence
+
+
+def test_argument_dsn_service_environment_default(
+    environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = environment / ".pg_service.conf"
+    services.write_text("[s]\nuser=service\ndbname=service\nport=4\n")
+    monkeypatch.setenv("PGUSER", "environment")
+    monkeypatch.setenv("PGPORT", "3")
+    monkeypatch.setenv("PGHOST", "environment")
+    made = options("postgresql:///dsn?service=s", user="argument")
+    assert made.info.user == "argument"
+    assert made.info.database == "dsn"
+    assert places(made) == ["environment:4"]
+    made = options("service=s")
+    assert (made.info.user, made.info.database) == ("service", "service")
+    assert options().info.user == "environment"
+
+
+def test_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colonnade._connection_options.getpass.getuser", lambda: "me")
+    made = options()
+    assert (made.info.user, made.info.database) == ("me", "me")
+    assert made.target_session_attrs == "any"
+    assert made.connect_timeout is None
+    assert places(made)[-1] == "localhost:5432"
+    assert made.info.hosts_are_default
+
+
+def test_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> str:
+        raise KeyError("uid")
+
+    monkeypatch.setattr("colonnade._connection_options.getpass.getuser", unknown)
+    with pytest.raises(ClientConfigurationError, match="user"):
+        options("postgresql://h/d")
+
+
+def test_lists_of_hosts() -> None:
+    assert places(options(user="u", host=["a", "/run"], port=[1, 2])) == ["a:1", "/run/.s.PGSQL.2"]
+    assert places(options(user="u", host="a,b", port=7)) == ["a:7", "b:7"]
+    made = options(user="u", host="::1", port="7")
+    assert places(made) == ["[::1]:7"]
+    assert isinstance(made.endpoints[0].address, TcpAddress)
+    made = options("host=/run user=u")
+    assert isinstance(made.endpoints[0].address, UnixAddress)
+
+
+def test_an_address_beside_a_name() -> None:
+    (endpoint,) = options("user=u host=db.example hostaddr=127.0.0.1").endpoints
+    assert isinstance(endpoint.address, TcpAddress)
+    assert endpoint.address.target == ("127.0.0.1", 5432)
+    assert endpoint.address.host == "db.example"
+
+
+def test_hosts_in_any_order() -> None:
+    dsn = f"user=u load_balance_hosts=random host={','.join(f'h{i}' for i in range(20))}"
+    orders = {tuple(places(options(dsn))) for _ in range(5)}
+    assert len(orders) > 1
+    assert len({frozenset(order) for order in orders}) == 1
+
+
+# Files
+
+
+def test_the_password_file(environment: Path) -> None:
+    file = environment / ".pgpass"
+    lines = [
+        "# a comment",
+        "",
+        r"h\:1:*:*:*:never",
+        "h:5432:d:u:first",
+        r"*:*:*:u:with\:colon and \\",
+        "/run:*:*:*:never",
+        "localhost:*:*:*:socket",
+    ]
+    file.write_text("\n".join(lines))
+    file.chmod(0o600)
+    assert options("postgresql://u@h/d").endpoints[0].password == "first"
+    assert options("postgresql://u@h2/d").endpoints[0].password == "with:colon and \\"
+    assert options("postgresql://v@h/d").endpoints[0].password is None
+    assert options("postgresql://u:own@h/d").endpoints[0].password == "own"
+    hosts = options("postgresql://u@h,h2/d").endpoints
+    assert [host.password for host in hosts] == ["first", "with:colon and \\"]
+
+
+def test_a_password_file_that_cannot_be_trusted(environment: Path) -> None:
+    file = environment / "passwords"
+    file.write_text("*:*:*:*:x")
+    file.chmod(0o604)
+    with pytest.warns(InterfaceWarning, match="can be read by others"):
+        assert options("postgresql://u@h/d", passfile=file).endpoints[0].password is None
+    with pytest.warns(InterfaceWarning, match="not a plain file"):
+        assert options("postgresql://u@h/d", passfile=environment).endpoints[0].password is None
+    missing = environment / "missing"
+    assert options("postgresql://u@h/d", passfile=missing).endpoints[0].password is None
+
+
+def test_service_files(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = environment / "services"
+    file.write_text("[a]\nhost=a\nnothing=5\n")
+    with pytest.raises(ClientConfigurationError, match=r"services.*nothing"):
+        options("service=a user=u", servicefile=file)
+    file.write_text("[a]\nhost a\n")
+    with pytest.raises(ClientConfigurationError, match=r"services.*2"):
+        options("service=a user=u", servicefile=file)
+    monkeypatch.setenv("PGSYSCONFDIR", str(environment))
+    (environment / "pg_service.conf").write_text("[b]\nhost=b\n")
+    assert places(options("service=b user=u")) == ["b:5432"]
+
+
+def test_a_file_that_cannot_be_read(environment: Path) -> None:
+    with pytest.raises(ClientConfigurationError, match="cannot read"):
+        options("service=a user=u", servicefile=environment)
+
+
+# Settings
+
+
+def test_server_settings() -> None:
+    made = options("postgresql://u@h/d?search_path=a&our.name=b", server_settings={"jit": "off"})
+    assert isinstance(made.info, _core.ConnInfo)
+    with pytest.raises(ClientConfigurationError, match="searchpath"):
+        options("postgresql://u@h/d?searchpath=a")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "gssencmode=require",
+        "requirepeer=postgres",
+        "client_encoding=latin1",
+        "sslcertmode=require",
+        "sslcrldir=/x",
+    ],
+)
+def test_what_is_not_there_is_refused(word: str) -> None:
+    with pytest.raises(ClientConfigurationError, match=word.partition("=")[0]):
+        options(f"user=u host=h {word}")

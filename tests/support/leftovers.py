@@ -14,24 +14,25 @@ _INODE_FIELD = 9
 
 
 def open_sockets() -> set[str]:
-    """The TCP sockets of this process, as the kernel knows them; none without Linux's /proc.
-
-    Sockets of other kinds belong to event loops, which make and close them as they like.
-    """
+    """The sockets of this process, by the kernel's numbers; none without Linux's /proc."""
     found = set()
     for descriptor in _DESCRIPTORS.iterdir() if _DESCRIPTORS.is_dir() else ():
         with contextlib.suppress(OSError):
             found.add(str(descriptor.readlink()))
-    return {inode for inode in _tcp_inodes() if f"socket:[{inode}]" in found}
+    return {name[8:-1] for name in found if name.startswith("socket:[")}
 
 
-def _tcp_inodes() -> set[str]:
-    lines = [line for table in _TCP_TABLES if table.exists() for line in _lines(table)]
-    return {line.split()[_INODE_FIELD] for line in lines}
+def tcp_sockets_since(before: set[str]) -> set[str]:
+    """The TCP sockets among those that were opened since.
 
-
-def _lines(table: Path) -> list[str]:
-    return table.read_text("ascii").splitlines()[1:]
+    Sockets of other kinds belong to event loops, which make and close them as they like.
+    """
+    added = open_sockets() - before
+    if not added:
+        return added
+    tables = (table.read_text("ascii") for table in _TCP_TABLES if table.exists())
+    lines = (line.split() for table in tables for line in table.splitlines())
+    return added & {words[_INODE_FIELD] for words in lines}
 
 
 class BackendWatch:

@@ -11,7 +11,7 @@ import pytest
 
 import colonnade
 from colonnade import embedded
-from tests.support.leftovers import BackendWatch, open_sockets
+from tests.support.leftovers import BackendWatch, open_sockets, tcp_sockets_since
 from tests.support.proxy import Proxy
 from tests.support.servers import PASSWORD_ROLES, enable_tls
 
@@ -51,12 +51,12 @@ def nothing_left(watch: BackendWatch) -> Iterator[None]:
     backends = watch.backends()
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX
-    while open_sockets() - sockets or watch.backends().keys() - backends.keys():
+    while tcp_sockets_since(sockets) or watch.backends().keys() - backends.keys():
         # Sockets close, and backends end, a moment after they were told to.
         time.sleep(0.002)
         if time.monotonic() > give_up:
             break
-    assert open_sockets() - sockets == set()
+    assert tcp_sockets_since(sockets) == set()
     assert {pid: s for pid, s in watch.backends().items() if pid not in backends} == {}
 
 

@@ -127,7 +127,7 @@ def test_refused_with_a_reason(dsn: str) -> None:
 
 
 def test_given_but_empty_is_the_default() -> None:
-    assert options("host= user=u").info.hosts_are_default
+    assert options("user=u host=").info.hosts_are_default
     assert options("postgresql://u@h/d?sslmode=").info.tls_words["mode"] == "prefer"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import colonnade
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
-from tests.support.leftovers import open_sockets
+from tests.support.leftovers import open_sockets, tcp_sockets_since
 from tests.support.proxy import Proxy
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ WAIT_SECONDS_MAX = 20.0
 def no_sockets_left() -> Iterator[None]:
     before = open_sockets()
     yield
-    assert open_sockets() - before == set()
+    assert tcp_sockets_since(before) == set()
 
 
 @pytest.fixture

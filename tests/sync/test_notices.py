@@ -1,0 +1,47 @@
+# Generated from tests/async/test_notices.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Notices of the server reach whoever listens, and nobody else."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+    import colonnade
+    from colonnade.errors import PostgresLogMessage
+
+RAISE = "DO $$ BEGIN RAISE WARNING 'mind the %', 'gap' USING HINT = 'step over'; END $$"
+
+
+def test_a_listener_gets_connection_and_message(connection: colonnade.sync.Connection) -> None:
+    heard: list[tuple[object, PostgresLogMessage]] = []
+
+    def listener(source: object, message: PostgresLogMessage) -> None:
+        heard.append((source, message))
+
+    connection.execute(RAISE)
+    connection.add_log_listener(listener)
+    connection.execute(RAISE)
+    connection.remove_log_listener(listener)
+    connection.execute(RAISE)
+    ((source, message),) = heard
+    assert source is connection
+    assert message.message == "mind the gap"
+    assert message.hint == "step over"
+    assert message.severity == "WARNING"
+
+
+def test_a_listener_that_fails_is_logged(
+    connection: colonnade.sync.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    def listener(source: object, message: PostgresLogMessage) -> None:
+        raise RuntimeError(message.message)
+
+    connection.add_log_listener(listener)
+    with caplog.at_level(logging.ERROR, logger="colonnade"):
+        assert connection.execute(RAISE) == "DO"
+    assert "mind the gap" in caplog.text
+    assert connection.fetchval("SELECT 1") == 1

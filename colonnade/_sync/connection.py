@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
@@ -18,6 +19,7 @@ from colonnade.errors import (
     InterfaceError,
     InternalClientError,
     InvalidSQLStatementNameError,
+    log_message_from_fields,
 )
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._transport.blocking import BlockingTransport
+    from colonnade.errors import PostgresLogMessage
+
+    LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
 class Connection(CopyMixin):
@@ -56,6 +61,7 @@ class Connection(CopyMixin):
         self._database = database
         self._command_timeout = command_timeout
         self._is_taken = False
+        self._log_listeners: list[LogListener] = []
 
     # Rows
 
@@ -165,6 +171,31 @@ class Connection(CopyMixin):
                 completion = self._complete(self._run(query, begin))
         return completion.tag or ""
 
+    # What the server says
+
+    def add_log_listener(self, callback: LogListener) -> None:
+        """Call `callback(connection, message)` for each notice and warning of the server.
+
+        `message` is a `PostgresLogMessage`. Callbacks are plain functions, called where the message
+        is read; one that fails is logged. Until the first one is added, messages are dropped.
+        """
+        self._log_listeners.append(callback)
+        # Weak, so that the transport does not keep a connection that nobody uses.
+        this = weakref.ref(self)
+
+        def listener(announcement: _core.Notice | _core.Notification) -> None:
+            connection = this()
+            if connection is not None and isinstance(announcement, _core.Notice):
+                message = log_message_from_fields(announcement.fields)
+                connection._tell(message)  # noqa: SLF001 - itself, by a weak reference
+
+        self._transport.listener = listener
+
+    def remove_log_listener(self, callback: LogListener) -> None:
+        """Call this function no more."""
+        if callback in self._log_listeners:
+            self._log_listeners.remove(callback)
+
     # State
 
     def is_closed(self) -> bool:
@@ -238,6 +269,10 @@ class Connection(CopyMixin):
             self._transport.abort()
 
     # Inside
+
+    def _tell(self, message: PostgresLogMessage) -> None:
+        for callback in tuple(self._log_listeners):
+            callback(self, message)
 
     def _limit(self, timeout: float | None) -> float | None:
         return self._command_timeout if timeout is None else checked_timeout(timeout)

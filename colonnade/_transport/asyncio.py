@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from colonnade import _core
 from colonnade._transport.address import TcpAddress, UnixAddress
+from colonnade._transport.announcements import hand_out
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from colonnade._transport.address import Address
+    from colonnade._transport.announcements import Listener
     from colonnade._transport.event import Event
     from colonnade._transport.tls import TlsPolicy
 
@@ -53,6 +55,8 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._link: asyncio.Transport | None = None
+        self.listener: Listener | None = None
+        """Gets the notices and notifications, as they come."""
         self._low_water: TickingLowWaterMark | None = None
         self._waiter: asyncio.Future[Event] | None = None
         self._idle: asyncio.Future[None] | None = None
@@ -167,6 +171,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Decode what was read."""
         self._session.receive_data(nbytes)
+        hand_out(self._session, self.listener)
         self._send()
         self._deliver()
         if self._session.is_closed:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._transport.address import UnixAddress
+from colonnade._transport.announcements import hand_out
 from colonnade._transport.low_water import TICK_S, LowWaterMark
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._transport.address import Address
+    from colonnade._transport.announcements import Listener
     from colonnade._transport.event import Event
     from colonnade._transport.tls import TlsPolicy
 
@@ -104,6 +106,8 @@ class BlockingTransport:
         self._address = address
         self._tls = tls
         self._socket = sock
+        self.listener: Listener | None = None
+        """Gets the notices and notifications, as they come."""
         self._low_water = LowWaterMark.of(sock)
         # Waiting and moving bytes are two steps, so that Ctrl-C while waiting loses nothing.
         sock.setblocking(False)
@@ -248,6 +252,7 @@ class BlockingTransport:
             self._lost(None)
             return
         self._session.receive_data(length)
+        hand_out(self._session, self.listener)
         if self._low_water is not None:
             if self._session.is_idle:
                 self._low_water.rest()

@@ -35,7 +35,7 @@ async def test_a_listener_gets_connection_and_message(connection: colonnade.Conn
 async def test_a_listener_that_fails_is_logged(
     connection: colonnade.Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def listener(source: object, message: PostgresLogMessage) -> None:
+    def listener(_source: object, message: PostgresLogMessage) -> None:
         raise RuntimeError(message.message)
 
     connection.add_log_listener(listener)

@@ -37,7 +37,7 @@ def test_a_listener_gets_connection_and_message(connection: colonnade.sync.Conne
 def test_a_listener_that_fails_is_logged(
     connection: colonnade.sync.Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def listener(source: object, message: PostgresLogMessage) -> None:
+    def listener(_source: object, message: PostgresLogMessage) -> None:
         raise RuntimeError(message.message)
 
     connection.add_log_listener(listener)

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.01
 _READ_BYTES = 1 << 16
 _KEPT_BYTES_MAX = 1 << 22
 WAIT_SECONDS_MAX = 10.0

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.01
 _READ_BYTES = 1 << 16
 
 

@@ -29,7 +29,7 @@ _GSSENC_REQUEST = struct.pack("!ii", 8, 80877104)
 _TLS_HANDSHAKE = 0x16
 _CHUNK_BYTES = 1 << 16
 _BUFFERED_BYTES_MAX = 1 << 20
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.01
 
 
 class TlsVariant(enum.Enum):

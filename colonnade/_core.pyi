@@ -3,6 +3,24 @@
 from collections.abc import Callable, Iterator
 from typing import Any, final
 
+__all__ = [
+    "Batch",
+    "Buffer",
+    "Column",
+    "Completion",
+    "ConnInfo",
+    "CopyIn",
+    "Field",
+    "Notice",
+    "Notification",
+    "ReceiveWindow",
+    "Record",
+    "Session",
+    "Statement",
+    "__version__",
+    "ssl_request",
+]
+
 __version__: str
 
 @final

@@ -22,7 +22,7 @@ async def test_values_by_index_slice_and_name(connection: colonnade.Connection) 
     assert len(row) == 3
 
 
-@pytest.mark.parametrize("index", [3, -4])
+@pytest.mark.parametrize("index", [3, -4, 1 << 70])
 async def test_an_index_out_of_range(connection: colonnade.Connection, index: int) -> None:
     row = await connection.fetchrow(QUERY)
     with pytest.raises(IndexError):

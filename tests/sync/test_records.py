@@ -24,7 +24,7 @@ def test_values_by_index_slice_and_name(connection: colonnade.sync.Connection) -
     assert len(row) == 3
 
 
-@pytest.mark.parametrize("index", [3, -4])
+@pytest.mark.parametrize("index", [3, -4, 1 << 70])
 def test_an_index_out_of_range(connection: colonnade.sync.Connection, index: int) -> None:
     row = connection.fetchrow(QUERY)
     with pytest.raises(IndexError):

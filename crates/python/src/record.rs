@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use colonnade_protocol::backend::Field;
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PySlice, PyString, PyTuple};
@@ -60,6 +60,16 @@ impl Record {
     }
 }
 
+/// Why a key is no index: of another kind, or an integer beyond any length.
+fn not_an_index(py: Python<'_>, key: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
+    if error.is_instance_of::<PyOverflowError>(py) {
+        return PyIndexError::new_err("record index out of range");
+    }
+    let kind = key.get_type();
+    let kind = kind.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("record indices are column names, integers or slices, not {kind}"))
+}
+
 #[pymethods]
 impl Record {
     fn __len__(&self) -> usize {
@@ -80,12 +90,7 @@ impl Record {
         if let Ok(slice) = key.cast::<PySlice>() {
             return self.tuple(py)?.as_any().get_item(slice);
         }
-        let Ok(index) = key.extract::<isize>() else {
-            let kind = key.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "record indices are column names, integers or slices, not {kind}"
-            )));
-        };
+        let index = key.extract::<isize>().map_err(|error| not_an_index(py, key, &error))?;
         let len = self.values.len();
         let position =
             if index < 0 { len.checked_add_signed(index) } else { index.try_into().ok() };

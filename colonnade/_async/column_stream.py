@@ -51,7 +51,8 @@ class ColumnStream:
             msg = "cannot perform operation: another operation is in progress"
             raise InterfaceError(msg)
         if not self._is_started:
-            self._connection._take()  # noqa: SLF001 - a stream is an operation of its connection
+            await self._connection._put_away_left_over()  # noqa: SLF001
+            self._connection._take(self)  # noqa: SLF001 - a stream is an operation of its connection
             self._is_started = True
         self._is_waiting = True
         try:
@@ -79,7 +80,7 @@ class ColumnStream:
         """Give the connection back; an exchange still under way is given up."""
         if self._is_started and not self._is_finished:
             self._connection._transport.abandon()  # noqa: SLF001
-            self._connection._give_back()  # noqa: SLF001
+            self._connection._give_back(self)  # noqa: SLF001
         self._is_finished = True
 
     async def aclose(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from colonnade._transport.asyncio import deadline
@@ -34,13 +35,17 @@ class Operation:
     def __init__(self, connection: Connection, timeout: float | None) -> None:
         self._connection = connection
         self._deadline = None if timeout is None else deadline(timeout)
+        self._is_entered = False
+        self._thread = threading.get_ident()
 
     async def __aenter__(self) -> None:
         """Take the connection, and start the clock."""
         connection = self._connection
-        connection._take()  # noqa: SLF001 - an operation is the connection's own guard
         try:
+            await connection._put_away_left_over()  # noqa: SLF001
+            connection._take(self)  # noqa: SLF001 - an operation is the connection's own guard
             if self._deadline is not None:
+                self._is_entered = True
                 await self._deadline.__aenter__()
             await connection._transport.settled()  # noqa: SLF001
         except BaseException as error:
@@ -68,6 +73,20 @@ class Operation:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._connection._give_back()  # noqa: SLF001
-        if self._deadline is not None:
-            await self._deadline.__aexit__(kind, error, traceback)
+        try:
+            if self._deadline is not None and self._is_entered:
+                await self._deadline.__aexit__(kind, error, traceback)
+        finally:
+            self._connection._give_back(self)  # noqa: SLF001
+
+    def is_left_over(self) -> bool:
+        """Whether Ctrl-C kept this operation from giving the connection back after its end.
+
+        Only the blocking transport can tell: there, a thread that asks for the connection again has
+        left its operation. In a loop, tasks take turns, and Ctrl-C ends the loop.
+        """
+        return self._connection._transport.has_left(self._thread)  # noqa: SLF001
+
+    async def put_away(self) -> None:
+        """Finish what a left-over operation could not."""
+        await self._leave(None, None, None)

@@ -60,7 +60,8 @@ class Connection(CopyMixin):
         self._user = user
         self._database = database
         self._command_timeout = command_timeout
-        self._is_taken = False
+        self._owner: Operation | ColumnStream | None = None
+        self._is_telling = False
         self._log_listeners: list[LogListener] = []
 
     # Rows
@@ -252,7 +253,7 @@ class Connection(CopyMixin):
         """Where it leads, and what it is doing."""
         if self._session.is_closed:
             state = "closed"
-        elif self._is_taken:
+        elif self._owner is not None:
             state = "busy"
         else:
             state = self._session.transaction_status
@@ -271,8 +272,12 @@ class Connection(CopyMixin):
     # Inside
 
     def _tell(self, message: PostgresLogMessage) -> None:
-        for callback in tuple(self._log_listeners):
-            callback(self, message)
+        self._is_telling = True
+        try:
+            for callback in tuple(self._log_listeners):
+                callback(self, message)
+        finally:
+            self._is_telling = False
 
     def _limit(self, timeout: float | None) -> float | None:
         return self._command_timeout if timeout is None else checked_timeout(timeout)
@@ -280,17 +285,26 @@ class Connection(CopyMixin):
     def _operation(self, timeout: float | None) -> Operation:
         return Operation(self, self._limit(timeout))
 
-    def _take(self) -> None:
+    def _take(self, owner: Operation | ColumnStream) -> None:
         if self._session.is_closed:
             msg = "connection is closed"
             raise InterfaceError(msg)
-        if self._is_taken:
+        if self._owner is not None:
             msg = "cannot perform operation: another operation is in progress"
+            if isinstance(self._owner, ColumnStream):
+                hint = "A stream of columns is open: read it to its end, or close it."
+                raise InterfaceError(msg, hint=hint)
             raise InterfaceError(msg)
-        self._is_taken = True
+        self._owner = owner
 
-    def _give_back(self) -> None:
-        self._is_taken = False
+    def _give_back(self, owner: Operation | ColumnStream) -> None:
+        if self._owner is owner:
+            self._owner = None
+
+    def _put_away_left_over(self) -> None:
+        owner = self._owner
+        if isinstance(owner, Operation) and not self._is_telling and owner.is_left_over():
+            owner.put_away()
 
     def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
         def begin(statement: _core.Statement) -> None:

@@ -128,6 +128,11 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._resume()
         self._recovery = self._loop.create_task(self._recover())
 
+    def has_left(self, thread: int) -> bool:
+        """Whether a thread's operation is over without having said so: never, in a loop."""
+        del thread
+        return False
+
     async def settled(self) -> None:
         """Wait until an abandoned exchange has ended."""
         if self._recovery is not None:

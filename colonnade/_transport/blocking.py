@@ -187,6 +187,13 @@ class BlockingTransport:
                 pause_s *= 2
                 self._cancel_on_server()
 
+    def has_left(self, thread: int) -> bool:
+        """Whether a thread's operation is over without having said so.
+
+        It is when the thread itself asks, and no exchange is under way.
+        """
+        return thread == threading.get_ident() and self._session.is_idle
+
     def settled(self) -> None:
         """Nothing to wait for: abandoned exchanges end in `abandon`."""
 

@@ -198,8 +198,9 @@ def test_interrupted_while_connecting(dsn: str) -> None:
 def test_interrupted_anywhere(dsn: str) -> None:
     """From before the first byte to after the last: usable or closed, and its own results."""
     connection = colonnade.sync.connect(dsn)
-    seconds, closed, completed = 0.00002, 0, 0
+    seconds, closed, completed, rounds = 0.00002, 0, 0, 0
     while completed < 3:
+        rounds += 1
         rows = None
         with contextlib.suppress(KeyboardInterrupt), interrupted_after(seconds):
             rows = connection.fetch_columns(MANY)
@@ -213,8 +214,8 @@ def test_interrupted_anywhere(dsn: str) -> None:
         assert connection.fetchval("SELECT 'mine'") == "mine"
         seconds = seconds * 1.2 + 0.0001
         assert seconds < WAIT_SECONDS_MAX
-    # Closing is for the moments in which nobody can know; they are rare.
-    assert closed <= 3
+    # Closing is for the moments in which nobody can know: between the socket and the session.
+    assert closed <= rounds / 3
     connection.close()
 
 
@@ -233,8 +234,10 @@ def test_interrupted_amid_a_copy(connection: colonnade.sync.Connection) -> None:
 
 def test_interrupted_amid_a_stream(connection: colonnade.sync.Connection) -> None:
     def consume() -> None:
-        for batch in connection.iter_columns(f"{MANY}, pg_sleep(0.001)", batch_rows=10):
-            assert len(batch) == 10
+        # A stream that only a traceback holds on to is not dropped yet: the block closes it.
+        with connection.iter_columns(f"{MANY}, pg_sleep(0.001)", batch_rows=10) as stream:
+            for batch in stream:
+                assert len(batch) == 10
 
     with pytest.raises(KeyboardInterrupt), interrupted_after(0.1):
         consume()

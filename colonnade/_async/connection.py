@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade import _core
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
-from colonnade._async.operation import Operation, checked_timeout
+from colonnade._async.operation import Operation, StreamHold, checked_timeout
 from colonnade._transport.asyncio import deadline
 from colonnade.columns import Columns
 from colonnade.errors import (
@@ -58,7 +58,7 @@ class Connection(CopyMixin):
         self._user = user
         self._database = database
         self._command_timeout = command_timeout
-        self._owner: Operation | ColumnStream | None = None
+        self._owner: Operation | StreamHold | None = None
         self._is_telling = False
         self._log_listeners: list[LogListener] = []
 
@@ -283,19 +283,19 @@ class Connection(CopyMixin):
     def _operation(self, timeout: float | None) -> Operation:
         return Operation(self, self._limit(timeout))
 
-    def _take(self, owner: Operation | ColumnStream) -> None:
+    def _take(self, owner: Operation | StreamHold) -> None:
         if self._session.is_closed:
             msg = "connection is closed"
             raise InterfaceError(msg)
         if self._owner is not None:
             msg = "cannot perform operation: another operation is in progress"
-            if isinstance(self._owner, ColumnStream):
+            if isinstance(self._owner, StreamHold):
                 hint = "A stream of columns is open: read it to its end, or close it."
                 raise InterfaceError(msg, hint=hint)
             raise InterfaceError(msg)
         self._owner = owner
 
-    def _give_back(self, owner: Operation | ColumnStream) -> None:
+    def _give_back(self, owner: Operation | StreamHold) -> None:
         if self._owner is owner:
             self._owner = None
 

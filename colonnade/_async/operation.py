@@ -24,6 +24,10 @@ def checked_timeout(timeout: float | None) -> float | None:
     return float(timeout)
 
 
+class StreamHold:
+    """Stands for a stream that has the connection, and does not keep that stream alive."""
+
+
 class Operation:
     """A block during which a connection belongs to one caller.
 

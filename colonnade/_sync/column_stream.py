@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
+from colonnade._sync.operation import StreamHold
 from colonnade._transport.blocking import deadline
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
@@ -33,6 +34,7 @@ class ColumnStream:
         timeout: float | None,
     ) -> None:
         self._connection = connection
+        self._hold = StreamHold()
         self._query = query
         self._begin = begin
         self._timeout = timeout
@@ -54,7 +56,7 @@ class ColumnStream:
             raise InterfaceError(msg)
         if not self._is_started:
             self._connection._put_away_left_over()  # noqa: SLF001
-            self._connection._take(self)  # noqa: SLF001 - a stream is an operation of its connection
+            self._connection._take(self._hold)  # noqa: SLF001
             self._is_started = True
         self._is_waiting = True
         try:
@@ -82,7 +84,7 @@ class ColumnStream:
         """Give the connection back; an exchange still under way is given up."""
         if self._is_started and not self._is_finished:
             self._connection._transport.abandon()  # noqa: SLF001
-            self._connection._give_back(self)  # noqa: SLF001
+            self._connection._give_back(self._hold)  # noqa: SLF001
         self._is_finished = True
 
     def close(self) -> None:

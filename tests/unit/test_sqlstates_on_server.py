@@ -1,0 +1,39 @@
+"""The list of SQLSTATEs against a server, which knows each condition by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import colonnade.sync
+from colonnade.errors import PostgresError, error_class
+
+LIST = Path(__file__).resolve().parents[2] / "tools" / "errcodes.tsv"
+
+# PostgreSQL 17 took the condition away with the setting that led to it.
+GONE = {"snapshot_too_old": 17}
+
+
+def conditions(version: int) -> dict[str, set[str]]:
+    """The errors that a server of this version knows: name -> its SQLSTATEs (some have two)."""
+    known: dict[str, set[str]] = {}
+    for line in LIST.read_text("utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        code, kind, name, since = [*line.split("\t"), ""][:4]
+        if kind == "E" and int(since or 0) <= version < GONE.get(name, version + 1):
+            known.setdefault(name, set()).add(code)
+    return known
+
+
+def test_every_condition_is_raised_as_its_class(dsn: str) -> None:
+    wrong = {}
+    with colonnade.sync.connect(dsn) as connection:
+        version = int(connection.fetchval("SHOW server_version_num")) // 10_000
+        for name, codes in conditions(version).items():
+            try:
+                connection.execute(f"DO $$ BEGIN RAISE {name}; END $$")
+            except PostgresError as error:
+                sqlstate = error.sqlstate or ""
+                if sqlstate not in codes or type(error) is not error_class(sqlstate):
+                    wrong[name] = repr(error)
+    assert wrong == {}

@@ -23,7 +23,8 @@ class ColumnStream:
     """The batches of `Connection.iter_columns`, in order, each as `Columns`.
 
     The query starts with the first batch that is asked for. Closing the stream before its end
-    cancels the query; so does dropping it, as leaving a `for` early does.
+    cancels the query; so does dropping it, as leaving a `for` early does. A traceback may
+    hold on to a stream that an exception left: as a context manager it is closed in any case.
     """
 
     def __init__(

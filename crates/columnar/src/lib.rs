@@ -36,4 +36,4 @@ pub use export::{StringLayout, string_layout_schema, with_string_layout};
 pub use params::push_parameter;
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use types::{Kind, PgType, result_format, row_value, type_name, type_of};
-pub use value::{Sign, Value};
+pub use value::{Bits, List, Network, Range, Sign, Value};

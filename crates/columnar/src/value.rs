@@ -1,6 +1,7 @@
 //! The neutral value: what rows give and what parameters take, without Python and without Arrow.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 /// Which of two infinities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -21,7 +22,7 @@ pub enum Value<'a> {
     Bool(bool),
     /// `int2`, `int4`, `int8`.
     Int(i64),
-    /// `oid`, `xid`, `cid`.
+    /// `oid`, `xid`, `cid`, `xid8`, `pg_lsn`.
     UInt(u64),
     /// `float8`.
     Float(f64),
@@ -47,6 +48,130 @@ pub enum Value<'a> {
     TimestampInfinity(Sign),
     /// `numeric`: exact text as the server prints it, with `NaN`, `Infinity` and `-Infinity`.
     Numeric(Cow<'a, str>),
+    /// `interval`: three parts that do not convert into one another.
+    Interval {
+        /// Months, of 28 to 31 days.
+        months: i32,
+        /// Days, of 23 to 25 hours.
+        days: i32,
+        /// The time.
+        micros: i64,
+    },
+    /// `interval`: one of its infinities, since PostgreSQL 17.
+    IntervalInfinity(Sign),
+    /// `timetz`.
+    TimeTz {
+        /// Microseconds since midnight, up to and with 24:00:00.
+        micros: i64,
+        /// Seconds east of UTC.
+        offset_s: i32,
+    },
+    /// `bit`, `varbit`.
+    Bits(Bits<'a>),
+    /// `inet`, `cidr`.
+    Network(Network),
+    /// `point`: x, y.
+    Point([f64; 2]),
+    /// `line`: the coefficients a, b, c of ax + by + c = 0.
+    Line([f64; 3]),
+    /// `lseg`: x and y of either end.
+    LineSegment([f64; 4]),
+    /// `box`: x and y of the upper right, then of the lower left corner.
+    Box([f64; 4]),
+    /// `circle`: x and y of the centre, the radius.
+    Circle([f64; 3]),
+    /// `path`.
+    Path {
+        /// Whether its last point is joined to its first.
+        is_closed: bool,
+        /// x and y of each point.
+        points: Vec<[f64; 2]>,
+    },
+    /// `polygon`: x and y of each point.
+    Polygon(Vec<[f64; 2]>),
+    /// `tid`: where a row lies in its table.
+    Tid {
+        /// Number of the page.
+        block: u32,
+        /// Number of the row's pointer in the page.
+        offset: u16,
+    },
+    /// `pg_snapshot`, `txid_snapshot`.
+    Snapshot {
+        /// The first transaction that was still running.
+        xmin: u64,
+        /// The first that had not begun.
+        xmax: u64,
+        /// Those in between that were running.
+        running: Vec<u64>,
+    },
+    /// pgvector's `vector` and `halfvec`.
+    Floats(Vec<f32>),
+    /// `hstore`.
+    Map(Vec<(Cow<'a, str>, Option<Cow<'a, str>>)>),
+    /// An array of any type.
+    List(List<'a>),
+    /// A composite or an anonymous record: its fields in order, which the type names.
+    Composite(Vec<Value<'a>>),
+    /// A range of any type.
+    Range(Box<Range<'a>>),
+    /// A multirange of any type.
+    Multirange(Vec<Range<'a>>),
+    /// A type with a user's codec: the bytes that the codec reads or has written.
+    Custom {
+        /// The codec's number, which its owner has given it.
+        codec: usize,
+        /// In the codec's format.
+        raw: Cow<'a, [u8]>,
+    },
+}
+
+/// A string of bits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bits<'a> {
+    /// How many bits.
+    pub len: usize,
+    /// The bits, the first one as the most significant of the first byte; those past `len` are 0.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+/// An address of a host or of a network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Network {
+    /// The address; of a network, its first one.
+    pub address: IpAddr,
+    /// How many bits name the network; 32 or 128 for one host alone.
+    pub prefix: u8,
+    /// `cidr` and not `inet`.
+    pub is_cidr: bool,
+}
+
+/// An array.
+#[derive(Clone, PartialEq, Debug)]
+pub struct List<'a> {
+    /// The length of each dimension, outermost first; none for an array without elements. Lower
+    /// bounds are not kept.
+    pub dimensions: Vec<usize>,
+    /// As many as the product of the dimensions, the last dimension's neighbours side by side.
+    pub elements: Vec<Value<'a>>,
+}
+
+/// A range.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Range<'a> {
+    /// It holds nothing.
+    Empty,
+    /// It holds what lies between its bounds.
+    Bounds {
+        /// [`Value::Null`] where it has no lower bound.
+        lower: Value<'a>,
+        /// [`Value::Null`] where it has no upper bound.
+        upper: Value<'a>,
+        /// The lower bound is in the range.
+        lower_inclusive: bool,
+        /// The upper bound is in the range.
+        upper_inclusive: bool,
+    },
 }
 
 impl Value<'_> {
@@ -65,6 +190,26 @@ impl Value<'_> {
             Self::Timestamp(_) | Self::TimestampInfinity(_) => "a datetime without time zone",
             Self::TimestampTz(_) => "a datetime with time zone",
             Self::Numeric(_) => "a decimal",
+            Self::Interval { .. } | Self::IntervalInfinity(_) => "an interval",
+            Self::TimeTz { .. } => "a time with time zone",
+            Self::Bits(_) => "a bit string",
+            Self::Network(_) => "a network address",
+            Self::Point(_) => "a point",
+            Self::Line(_) => "a line",
+            Self::LineSegment(_) => "a line segment",
+            Self::Box(_) => "a box",
+            Self::Circle(_) => "a circle",
+            Self::Path { .. } => "a path",
+            Self::Polygon(_) => "a polygon",
+            Self::Tid { .. } => "a row's place",
+            Self::Snapshot { .. } => "a snapshot",
+            Self::Floats(_) => "a vector",
+            Self::Map(_) => "a mapping",
+            Self::List(_) => "a list",
+            Self::Composite(_) => "a composite",
+            Self::Range(_) => "a range",
+            Self::Multirange(_) => "a multirange",
+            Self::Custom { .. } => "an encoded value",
         }
     }
 }

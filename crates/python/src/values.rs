@@ -83,6 +83,10 @@ pub(crate) fn to_python(py: Python<'_>, value: Value<'_>) -> Result<Py<PyAny>, V
         Value::TimestampTz(us) => timestamp(py, us, Some(&PyTzInfo::utc(py)?.to_owned()))?,
         Value::TimestampInfinity(sign) => timestamp_infinity(py, sign)?,
         Value::Numeric(text) => decimal(py, &text)?,
+        other => {
+            let kind = other.describe();
+            return Err(PyTypeError::new_err(format!("no Python object for {kind}")).into());
+        }
     })
 }
 

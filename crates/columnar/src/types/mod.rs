@@ -142,6 +142,38 @@ pub enum Kind {
     TimestampTz,
     /// [`Value::Numeric`]
     Numeric,
+    /// [`Value::Interval`], [`Value::IntervalInfinity`]
+    Interval,
+    /// [`Value::TimeTz`]
+    TimeTz,
+    /// [`Value::Bits`]
+    Bits,
+    /// [`Value::Network`]
+    Network,
+    /// [`Value::Point`]
+    Point,
+    /// [`Value::Line`]
+    Line,
+    /// [`Value::LineSegment`]
+    LineSegment,
+    /// [`Value::Box`]
+    Box,
+    /// [`Value::Circle`]
+    Circle,
+    /// [`Value::Path`]
+    Path,
+    /// [`Value::Polygon`]
+    Polygon,
+    /// [`Value::Tid`]
+    Tid,
+    /// [`Value::Snapshot`]
+    Snapshot,
+    /// [`Value::Floats`]
+    Floats,
+    /// [`Value::Map`]
+    Map,
+    /// [`Value::Null`], of a type that has no values
+    Void,
 }
 
 /// What a column asks of its type.

@@ -1,69 +1,8 @@
-//! What can be wrong with a value, and how it is told.
-//!
-//! A message says what was found, where, and, when an option would have helped, which one.
+//! What can be wrong with one value of the wire.
 
 use std::fmt;
 
-use colonnade_protocol::Error as ProtocolError;
-
 use crate::value::Sign;
-
-/// A value that cannot be decoded to its column's Arrow type.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DecodeError {
-    /// Name of the column.
-    pub column: String,
-    /// Its PostgreSQL type, `oid 12345` when the type is not known.
-    pub type_name: String,
-    /// Row of the value in the whole result, from 0.
-    pub row: u64,
-    /// What is wrong with the value.
-    pub reason: Reason,
-}
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { column, type_name, row, .. } = self;
-        write!(f, "column {column:?} of type {type_name}, row {row}: {}", self.explanation())
-    }
-}
-
-impl DecodeError {
-    /// What is wrong and, when an option would have helped, which one.
-    pub fn explanation(&self) -> impl fmt::Display + '_ {
-        Explanation(self)
-    }
-}
-
-struct Explanation<'a>(&'a DecodeError);
-
-impl fmt::Display for Explanation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DecodeError { column, reason, .. } = self.0;
-        reason.fmt(f)?;
-        match reason.remedy() {
-            Remedy::None => Ok(()),
-            Remedy::Schema(types) => {
-                for (index, arrow_type) in types.iter().enumerate() {
-                    let lead = if index == 0 { "; pass" } else { " or" };
-                    write!(f, "{lead} schema={{{column:?}: {arrow_type:?}}}")?;
-                }
-                f.write_str(" to get it")
-            }
-            Remedy::Infinity => f.write_str(
-                "; pass infinity=\"null\" to make it NULL or infinity=\"saturate\" to get the \
-                 outermost number of the Arrow type",
-            ),
-            Remedy::NumericSpecial => write!(
-                f,
-                "; pass infinity=\"null\" to make it NULL, or schema={{{column:?}: \"float64\"}} \
-                 or schema={{{column:?}: \"utf8\"}} to get it"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 /// What is wrong with a value. The names of column and type are added by [`DecodeError`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -173,7 +112,7 @@ impl fmt::Display for FixedBy {
 }
 
 /// The option that a message ends with.
-enum Remedy {
+pub(super) enum Remedy {
     None,
     Schema(&'static [&'static str]),
     Infinity,
@@ -181,7 +120,7 @@ enum Remedy {
 }
 
 impl Reason {
-    fn remedy(&self) -> Remedy {
+    pub(super) fn remedy(&self) -> Remedy {
         match self {
             Self::Infinite(_) => Remedy::Infinity,
             Self::NumericNan | Self::NumericInfinite(_) => Remedy::NumericSpecial,
@@ -281,145 +220,3 @@ impl Reason {
         }
     }
 }
-
-/// A run of rows that could not be appended.
-#[derive(Clone, PartialEq, Debug)]
-pub enum AppendError {
-    /// The rows do not have the shape that the server announced.
-    Protocol(ProtocolError),
-    /// A value cannot be decoded.
-    Decode(DecodeError),
-}
-
-impl fmt::Display for AppendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Protocol(error) => error.fmt(f),
-            Self::Decode(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AppendError {}
-
-impl From<ProtocolError> for AppendError {
-    fn from(error: ProtocolError) -> Self {
-        Self::Protocol(error)
-    }
-}
-
-impl From<DecodeError> for AppendError {
-    fn from(error: DecodeError) -> Self {
-        Self::Decode(error)
-    }
-}
-
-/// A value that cannot be sent as the parameter it is meant for. The caller knows the parameter's
-/// number and says it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum EncodeError {
-    /// The type takes another kind of value.
-    WrongKind {
-        /// What the type takes.
-        expected: &'static str,
-        /// What was given.
-        given: &'static str,
-    },
-    /// An integer out of the type's range.
-    IntegerOutOfRange {
-        /// PostgreSQL's name of the type.
-        type_name: &'static str,
-        /// The smallest number it has.
-        least: i64,
-        /// The largest.
-        most: i64,
-        /// What was given.
-        given: String,
-    },
-    /// A float that is finite, but infinite as `float4`.
-    Float4Overflow {
-        /// What was given.
-        given: String,
-    },
-    /// An integer that the float type cannot hold exactly.
-    NotExactInFloat {
-        /// What was given.
-        given: String,
-    },
-    /// A string with a NUL, which PostgreSQL's text cannot hold.
-    NulInText {
-        /// Bytes before the NUL.
-        position: usize,
-    },
-    /// A `"char"` of more or less than one byte.
-    NotOneByte {
-        /// Its length in bytes.
-        given: usize,
-    },
-    /// A text that is no decimal number.
-    NotANumber {
-        /// What was given, cut where it is long.
-        given: String,
-    },
-    /// A decimal with more digits than PostgreSQL's `numeric` has.
-    NumericTooLarge,
-    /// A date or time outside the range of the type.
-    TimeOutOfRange {
-        /// PostgreSQL's name of the type.
-        type_name: &'static str,
-        /// The type's range, in words.
-        range: &'static str,
-    },
-    /// A type that is not in the table, given something else than its text or its bytes.
-    UnknownType {
-        /// The type.
-        oid: u32,
-        /// What was given.
-        given: &'static str,
-    },
-}
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::WrongKind { expected, given } => write!(f, "expected {expected}, not {given}"),
-            Self::IntegerOutOfRange { type_name, least, most, given } => {
-                write!(
-                    f,
-                    "{given} is out of range for {type_name}, which goes from {least} to {most}"
-                )
-            }
-            Self::Float4Overflow { given } => {
-                write!(f, "{given} is out of range for float4; cast the parameter to float8")
-            }
-            Self::NotExactInFloat { given } => write!(
-                f,
-                "{given} is an integer that a float cannot hold exactly; pass a float, or cast the \
-                 parameter to int8 or numeric"
-            ),
-            Self::NulInText { position } => write!(
-                f,
-                "the string has a NUL after {position} bytes, which PostgreSQL's text cannot hold; \
-                 use bytea for binary data"
-            ),
-            Self::NotOneByte { given } => {
-                write!(f, "\"char\" takes one byte, not {given}; use text for longer strings")
-            }
-            Self::NotANumber { given } => write!(f, "{given:?} is not a decimal number"),
-            Self::NumericTooLarge => f.write_str(
-                "the number has more digits than numeric: 131072 before the point, 16383 after it",
-            ),
-            Self::TimeOutOfRange { type_name, range } => {
-                write!(f, "the value is out of range for {type_name}, which goes {range}")
-            }
-            Self::UnknownType { oid, given } => write!(
-                f,
-                "the type with oid {oid} takes its text as a string or its binary form as bytes, \
-                 not {given}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {}

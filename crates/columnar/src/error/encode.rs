@@ -1,0 +1,113 @@
+//! What can be wrong with a parameter.
+
+use std::fmt;
+
+/// A value that cannot be sent as the parameter it is meant for. The caller knows the parameter's
+/// number and says it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// The type takes another kind of value.
+    WrongKind {
+        /// What the type takes.
+        expected: &'static str,
+        /// What was given.
+        given: &'static str,
+    },
+    /// An integer out of the type's range.
+    IntegerOutOfRange {
+        /// PostgreSQL's name of the type.
+        type_name: &'static str,
+        /// The smallest number it has.
+        least: i64,
+        /// The largest.
+        most: i64,
+        /// What was given.
+        given: String,
+    },
+    /// A float that is finite, but infinite as `float4`.
+    Float4Overflow {
+        /// What was given.
+        given: String,
+    },
+    /// An integer that the float type cannot hold exactly.
+    NotExactInFloat {
+        /// What was given.
+        given: String,
+    },
+    /// A string with a NUL, which PostgreSQL's text cannot hold.
+    NulInText {
+        /// Bytes before the NUL.
+        position: usize,
+    },
+    /// A `"char"` of more or less than one byte.
+    NotOneByte {
+        /// Its length in bytes.
+        given: usize,
+    },
+    /// A text that is no decimal number.
+    NotANumber {
+        /// What was given, cut where it is long.
+        given: String,
+    },
+    /// A decimal with more digits than PostgreSQL's `numeric` has.
+    NumericTooLarge,
+    /// A date or time outside the range of the type.
+    TimeOutOfRange {
+        /// PostgreSQL's name of the type.
+        type_name: &'static str,
+        /// The type's range, in words.
+        range: &'static str,
+    },
+    /// A type that is not in the table, given something else than its text or its bytes.
+    UnknownType {
+        /// The type.
+        oid: u32,
+        /// What was given.
+        given: &'static str,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongKind { expected, given } => write!(f, "expected {expected}, not {given}"),
+            Self::IntegerOutOfRange { type_name, least, most, given } => {
+                write!(
+                    f,
+                    "{given} is out of range for {type_name}, which goes from {least} to {most}"
+                )
+            }
+            Self::Float4Overflow { given } => {
+                write!(f, "{given} is out of range for float4; cast the parameter to float8")
+            }
+            Self::NotExactInFloat { given } => write!(
+                f,
+                "{given} is an integer that a float cannot hold exactly; pass a float, or cast the \
+                 parameter to int8 or numeric"
+            ),
+            Self::NulInText { position } => write!(
+                f,
+                "the string has a NUL after {position} bytes, which PostgreSQL's text cannot hold; \
+                 use bytea for binary data"
+            ),
+            Self::NotOneByte { given } => {
+                write!(f, "\"char\" takes one byte, not {given}; use text for longer strings")
+            }
+            Self::NotANumber { given } => write!(f, "{given:?} is not a decimal number"),
+            Self::NumericTooLarge => f.write_str(
+                "the number has more digits than numeric: 131072 before the point, 16383 after it",
+            ),
+            Self::TimeOutOfRange { type_name, range } => {
+                write!(f, "the value is out of range for {type_name}, which goes {range}")
+            }
+            Self::UnknownType { oid, given } => write!(
+                f,
+                "the type with oid {oid} takes its text as a string or its binary form as bytes, \
+                 not {given}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for EncodeError {}

@@ -10,14 +10,29 @@
 
 from __future__ import annotations
 
-from colonnade import errors, sync
+from colonnade import errors, sync, types
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
 from colonnade._core import Record, __version__
 from colonnade.columns import Columns
 from colonnade.errors import *  # noqa: F403
+from colonnade.types import (
+    Attribute as Attribute,
+    BitString as BitString,
+    Box as Box,
+    Circle as Circle,
+    Line as Line,
+    LineSegment as LineSegment,
+    Path as Path,
+    Point as Point,
+    Polygon as Polygon,
+    Range as Range,
+    ServerVersion as ServerVersion,
+    Type as Type,
+)
 
+# Without the classes of values, as in asyncpg: `import *` shall not hide `pathlib.Path`.
 __all__ = [
     "ColumnStream",
     "Columns",
@@ -27,5 +42,6 @@ __all__ = [
     "connect",
     "errors",
     "sync",
+    "types",
 ]
 __all__ += errors.__all__

@@ -9,8 +9,7 @@ from colonnade import _core
 from colonnade._async.connection import Connection
 from colonnade._async.operation import checked_timeout
 from colonnade._connection_options import ConnectionOptions, Endpoint, resolve
-from colonnade._transport.asyncio import connect as open_transport
-from colonnade._transport.asyncio import deadline
+from colonnade._transport.asyncio import connect as open_transport, deadline
 from colonnade.errors import (
     CannotConnectNowError,
     ClientConfigurationError,

@@ -11,8 +11,7 @@ from colonnade import _core
 from colonnade._connection_options import ConnectionOptions, Endpoint, resolve
 from colonnade._sync.connection import Connection
 from colonnade._sync.operation import checked_timeout
-from colonnade._transport.blocking import connect as open_transport
-from colonnade._transport.blocking import deadline
+from colonnade._transport.blocking import connect as open_transport, deadline
 from colonnade.errors import (
     CannotConnectNowError,
     ClientConfigurationError,

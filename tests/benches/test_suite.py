@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade
-from benches import __main__ as suite
-from benches import tables
+from benches import __main__ as suite, tables
 from benches.shapes import SHAPES
 
 if TYPE_CHECKING:

@@ -21,11 +21,13 @@ _PUBLIC_CLASSES = {
     "codecs",
     "columns",
     "errors",
+    "types",
 }
 # Room -> the rooms it may import besides itself. `_core` is the extension module. A room that is
 # not here serves one purpose on top of the driver and sees only public names.
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
+    "types": set(),
     "codecs": {"_core", "errors"},
     # What columns become; `columns` is their face.
     "_frames": {"_core", "errors"},

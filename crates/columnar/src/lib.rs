@@ -4,6 +4,7 @@
 //! * [`types`] is the only place that knows types: one file per type or wire shape, one line per
 //!   type in [`types::TYPES`].
 //! * [`Value`] is the neutral value of rows (decoded) and of parameters (encoded).
+//! * [`encode`] is the way back: Arrow arrays to the cells of COPY and of array parameters.
 //! * [`export`] changes the layout of strings for a consumer without copying their bytes.
 //!
 //! Four rules hold everywhere. What the server sent gives a value or a [`DecodeError`] that names
@@ -13,9 +14,11 @@
 
 #![deny(unsafe_code)]
 
+pub mod encode;
 pub mod export;
 pub mod types;
 
+mod arrow_value;
 mod builder;
 mod column;
 mod error;
@@ -29,6 +32,7 @@ mod value;
 #[cfg(test)]
 mod testing;
 
+pub use arrow_value::value_of;
 pub use builder::{BatchBuilder, DecodeOptions};
 pub use column::{ColumnBuilder, Fields};
 pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Reason};

@@ -59,6 +59,22 @@ pub enum EncodeError {
         /// The type's range, in words.
         range: &'static str,
     },
+    /// A value that the type would have to round.
+    Inexact {
+        /// What was given.
+        given: String,
+        /// The type, as it is declared.
+        type_name: String,
+    },
+    /// A value of 1 GiB or more.
+    TooLong {
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// An array with more dimensions or elements than PostgreSQL's have.
+    TooManyElements,
+    /// Lists within a list that differ in length, or of which one is NULL.
+    Ragged,
     /// A type that is not in the table, given something else than its text or its bytes.
     UnknownType {
         /// The type.
@@ -101,6 +117,19 @@ impl fmt::Display for EncodeError {
             Self::TimeOutOfRange { type_name, range } => {
                 write!(f, "the value is out of range for {type_name}, which goes {range}")
             }
+            Self::Inexact { given, type_name } => {
+                write!(f, "{given} has no exact {type_name}, and nothing is rounded")
+            }
+            Self::TooLong { bytes } => {
+                write!(f, "the value has {bytes} bytes, and PostgreSQL takes less than 1 GiB")
+            }
+            Self::TooManyElements => {
+                f.write_str("an array of PostgreSQL's has at most 6 dimensions and 2^27 elements")
+            }
+            Self::Ragged => f.write_str(
+                "the lists within the list differ in length, or one of them is NULL; an array of \
+                 PostgreSQL's has one length for each of its dimensions",
+            ),
             Self::UnknownType { oid, given } => write!(
                 f,
                 "the type with oid {oid} takes its text as a string or its binary form as bytes, \

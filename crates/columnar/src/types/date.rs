@@ -17,6 +17,9 @@ const FIRST_DAY: i32 = -2_451_545;
 /// 5874897-12-31, PostgreSQL's last, since 2000-01-01.
 const LAST_DAY: i32 = 2_145_031_948;
 
+/// From the first to the last, for messages.
+pub(crate) const RANGE: &str = "from 4714-11-24 BC to 5874897-12-31";
+
 pub(super) const DATE: Codec = Codec {
     arrow: "date32",
     kind: Kind::Date,
@@ -47,15 +50,17 @@ fn decode(raw: &[u8]) -> Result<Day, Reason> {
     }
 }
 
+/// The number on the wire for days since 1970-01-01, where the type has the day.
+#[inline]
+pub(crate) fn wire_days(days: i64) -> Option<i32> {
+    let days = i32::try_from(days.checked_sub(EPOCH_DAYS.into())?).ok()?;
+    (FIRST_DAY..=LAST_DAY).contains(&days).then_some(days)
+}
+
 fn encode(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let days = match value {
-        Value::Date(days) => days
-            .checked_sub(EPOCH_DAYS)
-            .filter(|days| (FIRST_DAY..=LAST_DAY).contains(days))
-            .ok_or(EncodeError::TimeOutOfRange {
-                type_name: "date",
-                range: "from 4714-11-24 BC to 5874897-12-31",
-            })?,
+        Value::Date(days) => wire_days((*days).into())
+            .ok_or(EncodeError::TimeOutOfRange { type_name: "date", range: RANGE })?,
         Value::DateInfinity(Sign::Positive) => i32::MAX,
         Value::DateInfinity(Sign::Negative) => i32::MIN,
         other => {

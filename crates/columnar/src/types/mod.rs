@@ -7,17 +7,17 @@
 
 mod boolean;
 mod bytea;
-mod date;
+pub(crate) mod date;
 mod float;
 mod int;
 mod json;
-mod numeric;
+pub(crate) mod numeric;
 mod opaque;
 mod primitive;
 mod single_byte;
 mod text;
-mod time;
-mod timestamp;
+pub(crate) mod time;
+pub(crate) mod timestamp;
 mod uuid;
 mod varlen;
 

@@ -10,6 +10,15 @@ use crate::value::Value;
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
+/// From the first to the last, for messages.
+pub(crate) const RANGE: &str = "from 00:00:00 to 24:00:00";
+
+/// The number on the wire for microseconds since midnight, where the type has them.
+#[inline]
+pub(crate) fn wire_micros(micros: i64) -> Option<i64> {
+    (0..=DAY_MICROS).contains(&micros).then_some(micros)
+}
+
 pub(super) const TIME: Codec = Codec {
     arrow: "time64[us]",
     kind: Kind::Time,
@@ -20,10 +29,7 @@ pub(super) const TIME: Codec = Codec {
             out.extend_from_slice(&micros.to_be_bytes());
             Ok(())
         }
-        Value::Time(_) => Err(EncodeError::TimeOutOfRange {
-            type_name: "time",
-            range: "from 00:00:00 to 24:00:00",
-        }),
+        Value::Time(_) => Err(EncodeError::TimeOutOfRange { type_name: "time", range: RANGE }),
         other => Err(EncodeError::WrongKind { expected: "a time", given: other.describe() }),
     },
     builder: |request| match request.cast {

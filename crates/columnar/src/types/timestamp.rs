@@ -27,6 +27,9 @@ const END_MICROS: i64 = 9_223_371_331_200_000_000;
 /// The last one that fits when counted from 1970, since 2000-01-01.
 const LAST_MICROS: i64 = i64::MAX - EPOCH_MICROS;
 
+/// From the first to the last, for messages.
+pub(crate) const RANGE: &str = "from 4714-11-24 BC to the end of 294276 AD";
+
 pub(super) const TIMESTAMP: Codec = Codec {
     arrow: "timestamp[us]",
     kind: Kind::Timestamp,
@@ -87,18 +90,20 @@ fn value<'a>(raw: &[u8], finite: fn(i64) -> Value<'a>) -> Result<Value<'a>, Reas
     }
 }
 
+/// The number on the wire for microseconds since 1970-01-01, where the types have the moment.
+#[inline]
+pub(crate) fn wire_micros(micros: i64) -> Option<i64> {
+    let micros = micros.checked_sub(EPOCH_MICROS)?;
+    (FIRST_MICROS..END_MICROS).contains(&micros).then_some(micros)
+}
+
 fn encode_finite(
     micros: i64,
     type_name: &'static str,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    let micros = micros
-        .checked_sub(EPOCH_MICROS)
-        .filter(|micros| (FIRST_MICROS..END_MICROS).contains(micros))
-        .ok_or(EncodeError::TimeOutOfRange {
-            type_name,
-            range: "from 4714-11-24 BC to the end of 294276 AD",
-        })?;
+    let micros =
+        wire_micros(micros).ok_or(EncodeError::TimeOutOfRange { type_name, range: RANGE })?;
     out.extend_from_slice(&micros.to_be_bytes());
     Ok(())
 }

@@ -286,13 +286,18 @@ fn decode<T: Integer>(
 /// Precision and scale of a declaration, as Arrow has them (see the table at the top of the module)
 /// but for its limit; `None` where nothing was declared.
 fn declared_digits(type_modifier: i32) -> Option<(i32, i32)> {
-    let packed = type_modifier.checked_sub(4).filter(|packed| *packed >= 0)?;
-    let precision = packed >> 16 & 0xFFFF;
-    // Eleven bits of two's complement.
-    let scale = (packed & 0x7FF ^ 0x400) - 0x400;
+    let scale = declared_scale(type_modifier)?;
+    let precision = (type_modifier - 4) >> 16 & 0xFFFF;
     let (precision, scale) =
         if scale < 0 { (precision - scale, 0) } else { (precision.max(scale), scale) };
     (precision >= 1).then_some((precision, scale))
+}
+
+/// The scale of a declaration, which may be negative; `None` where nothing was declared.
+pub(crate) fn declared_scale(type_modifier: i32) -> Option<i32> {
+    let packed = type_modifier.checked_sub(4).filter(|packed| *packed >= 0)?;
+    // Eleven bits of two's complement.
+    Some((packed & 0x7FF ^ 0x400) - 0x400)
 }
 
 /// The digits of a column whose scale grows, where it begins: decimal128 as long as it can be.

@@ -16,13 +16,17 @@ mod decimal;
 mod float;
 mod scaled;
 mod text;
+mod unscaled;
 mod wire;
 
 use std::borrow::Cow;
 
 use self::decimal::DecimalBuilder;
+pub(crate) use self::decimal::declared_scale;
 use self::float::NumericAsFloat;
 use self::text::NumericAsText;
+pub(crate) use self::text::encode as push_text;
+pub(crate) use self::unscaled::push as push_unscaled;
 use super::primitive::PrimitiveBuilder;
 use super::varlen::{Layout, VarlenBuilder};
 use super::{Built, Codec, Kind};

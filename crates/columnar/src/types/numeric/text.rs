@@ -90,7 +90,7 @@ fn digits_of(number: &Finite<'_>, index: i32) -> [u8; 4] {
 
 /// Appends the binary form of a decimal number in text: digits, optionally a sign, a point and an
 /// exponent; or NaN, Infinity, inf in any case. The number of digits after the point is kept.
-pub(super) fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+pub(crate) fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let not_a_number =
         || EncodeError::NotANumber { given: text.chars().take(QUOTED_MOST).collect() };
     let (negative, body) = match text.as_bytes() {

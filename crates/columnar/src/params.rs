@@ -3,10 +3,10 @@
 use colonnade_protocol::{EncodedParams, Format, Oid};
 
 use crate::error::EncodeError;
-use crate::types::{result_format, type_of};
+use crate::types::type_of;
 use crate::value::Value;
 
-/// Appends a parameter of type `oid`, in the format in which the type has its values sent.
+/// Appends a parameter of type `oid`, in the format in which the type takes them.
 ///
 /// A type that is not in the table takes its text as a string (the server parses it) and its
 /// binary form as bytes.
@@ -20,7 +20,7 @@ pub fn push_parameter(
             params.push_null(Format::Binary);
             Ok(())
         }
-        (_, Some(line)) => params.push(result_format(oid), |out| (line.encode)(value, out)),
+        (_, Some(line)) => params.push(line.parameter, |out| (line.encode)(value, out)),
         (Value::Text(text), None) => params.push(Format::Text, |out| {
             if let Some(position) = text.bytes().position(|byte| byte == 0) {
                 return Err(EncodeError::NulInText { position });

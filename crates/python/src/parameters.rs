@@ -141,7 +141,10 @@ fn to_value<'a>(kind: Kind, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a
         Kind::Timestamp => timestamp(argument),
         Kind::TimestampTz => timestamp_tz(argument),
         Kind::Numeric => numeric(argument),
-        other => Err(PyTypeError::new_err(format!("no parameters of kind {other:?}"))),
+        other => match argument.cast::<PyString>() {
+            Ok(text) => Ok(Value::Text(Cow::Borrowed(text.to_str()?))),
+            Err(_) => Err(PyTypeError::new_err(format!("no parameters of kind {other:?}"))),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can be wrong with a parameter.
 
 use std::fmt;
+use std::net::IpAddr;
 
 /// A value that cannot be sent as the parameter it is meant for. The caller knows the parameter's
 /// number and says it.
@@ -19,9 +20,9 @@ pub enum EncodeError {
         /// PostgreSQL's name of the type.
         type_name: &'static str,
         /// The smallest number it has.
-        least: i64,
+        least: i128,
         /// The largest.
-        most: i64,
+        most: i128,
         /// What was given.
         given: String,
     },
@@ -75,6 +76,37 @@ pub enum EncodeError {
     TooManyElements,
     /// Lists within a list that differ in length, or of which one is NULL.
     Ragged,
+    /// A text that is not in the one form in which the type takes text.
+    Notation {
+        /// PostgreSQL's name of the type.
+        type_name: &'static str,
+        /// Samples of the form, in quotes.
+        form: &'static str,
+        /// What was given, cut where it is long.
+        given: String,
+    },
+    /// A string of bits with another number of bytes than its bits need, with bits beyond its
+    /// length, or with more bits than PostgreSQL has.
+    Bits {
+        /// How many bits it has.
+        bits: usize,
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// An address with a prefix that is longer than it is.
+    AddressPrefix {
+        /// The prefix, in bits.
+        prefix: u8,
+        /// The address, in bits.
+        most: u8,
+    },
+    /// A `cidr` with bits beyond its prefix.
+    HostBits {
+        /// The address.
+        address: IpAddr,
+        /// Its prefix, in bits.
+        prefix: u8,
+    },
     /// A type that is not in the table, given something else than its text or its bytes.
     UnknownType {
         /// The type.
@@ -129,6 +161,22 @@ impl fmt::Display for EncodeError {
             Self::Ragged => f.write_str(
                 "the lists within the list differ in length, or one of them is NULL; an array of \
                  PostgreSQL's has one length for each of its dimensions",
+            ),
+            Self::Notation { type_name, form, given } => {
+                write!(f, "{given:?} is no {type_name}, which is written {form}")
+            }
+            Self::Bits { bits, bytes } => write!(
+                f,
+                "{bits} bits in {bytes} bytes are no bit string: the bytes must be as many as the \
+                 bits need, with 0 in what is left over of the last one"
+            ),
+            Self::AddressPrefix { prefix, most } => {
+                write!(f, "a prefix of {prefix} bits is longer than the address, which has {most}")
+            }
+            Self::HostBits { address, prefix } => write!(
+                f,
+                "{address} has bits beyond its prefix of {prefix}, which cidr does not take; use \
+                 inet, or the address of the network"
             ),
             Self::UnknownType { oid, given } => write!(
                 f,

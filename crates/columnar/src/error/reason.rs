@@ -29,8 +29,10 @@ pub enum Reason {
         /// Bytes before it that are.
         valid_up_to: usize,
     },
-    /// A `jsonb` in another version than 1.
-    JsonbVersion(u8),
+    /// A binary form in another version than 1, of the types that say which one they have.
+    Version(u8),
+    /// Bytes that are no value of their type; the text says in what way.
+    Malformed(&'static str),
     /// A date, in days since 2000-01-01, that PostgreSQL cannot have.
     DateOutOfRange(i32),
     /// A timestamp, in microseconds since 2000-01-01, that PostgreSQL cannot have, or that does not
@@ -40,10 +42,45 @@ pub enum Reason {
     TimeOutOfRange(i64),
     /// The time 24:00:00, which Arrow's time of day does not have.
     EndOfDay,
-    /// An infinite date or timestamp, under [`Infinity::Raise`](crate::Infinity::Raise).
+    /// The same, in a time with time zone.
+    EndOfDayWithZone,
+    /// A time zone, in seconds west of UTC, of 16 hours or more.
+    ZoneOutOfRange(i32),
+    /// The time of an interval, in microseconds, that does not fit into 64 bits of nanoseconds.
+    IntervalNanoseconds(i64),
+    /// An interval of days and time that does not fit into 64 bits of microseconds.
+    DurationOverflow,
+    /// An interval with months, where the Arrow type is a duration.
+    DurationMonths(i32),
+    /// An infinite date, timestamp or interval, under [`Infinity::Raise`](crate::Infinity::Raise).
     Infinite(Sign),
     /// An integer that a float64 cannot hold exactly.
     NotExactInFloat(i64),
+    /// The same, of a type without sign.
+    UnsignedNotExactInFloat(u64),
+    /// A string of bits with another number of bytes than its number of bits needs.
+    BitLength {
+        /// Bits that it announces.
+        bits: i32,
+        /// Bytes that follow.
+        bytes: usize,
+    },
+    /// An address that is neither of IPv4 nor of IPv6.
+    AddressFamily(u8),
+    /// An address with a prefix that is longer than it is.
+    AddressPrefix {
+        /// The prefix, in bits.
+        prefix: u8,
+        /// The address, in bits.
+        most: u8,
+    },
+    /// A snapshot whose length does not agree with its number of transactions.
+    SnapshotLength {
+        /// Transactions that it announces.
+        running: u32,
+        /// Its length in bytes.
+        actual: usize,
+    },
     /// A `numeric` whose length does not agree with its number of digits.
     NumericLength {
         /// Groups of four decimal digits that it announces.
@@ -125,6 +162,10 @@ impl Reason {
             Self::Infinite(_) => Remedy::Infinity,
             Self::NumericNan | Self::NumericInfinite(_) => Remedy::NumericSpecial,
             Self::EndOfDay => Remedy::Schema(&["int64"]),
+            Self::EndOfDayWithZone
+            | Self::IntervalNanoseconds(_)
+            | Self::DurationMonths(_)
+            | Self::DurationOverflow => Remedy::Schema(&["utf8"]),
             Self::NotExactInFloat(_) => Remedy::Schema(&["int64"]),
             Self::NumericTooWide { .. } => Remedy::Schema(&["utf8", "float64"]),
             Self::NumericScale { .. } | Self::NumericPrecision { .. } => {
@@ -150,9 +191,10 @@ impl fmt::Display for Reason {
             Self::NotUtf8 { valid_up_to } => {
                 write!(f, "the text is not UTF-8 from byte {valid_up_to} on")
             }
-            Self::JsonbVersion(version) => {
-                write!(f, "the jsonb has version {version} instead of 1")
+            Self::Version(version) => {
+                write!(f, "the binary form has version {version} instead of 1")
             }
+            Self::Malformed(fault) => f.write_str(fault),
             Self::DateOutOfRange(days) => {
                 write!(f, "{days} days since 2000-01-01 is no date of PostgreSQL's")
             }
@@ -168,11 +210,41 @@ impl fmt::Display for Reason {
             Self::TimeOutOfRange(micros) => {
                 write!(f, "{micros} microseconds is no time of day")
             }
-            Self::EndOfDay => f.write_str("Arrow's time of day has no 24:00:00"),
+            Self::EndOfDay | Self::EndOfDayWithZone => {
+                f.write_str("Arrow's time of day has no 24:00:00")
+            }
+            Self::ZoneOutOfRange(west) => {
+                write!(f, "{west} seconds west of UTC is no time zone of PostgreSQL's")
+            }
+            Self::IntervalNanoseconds(micros) => {
+                write!(f, "{micros} microseconds do not fit into Arrow's 64 bits of nanoseconds")
+            }
+            Self::DurationOverflow => {
+                f.write_str("the days and microseconds of the interval do not fit into 64 bits")
+            }
+            Self::DurationMonths(months) => {
+                write!(f, "the interval has {months} months, which have no fixed length")
+            }
             Self::Infinite(Sign::Positive) => f.write_str("the value is infinity"),
             Self::Infinite(Sign::Negative) => f.write_str("the value is -infinity"),
             Self::NotExactInFloat(value) => {
                 write!(f, "{value} has no exact float64")
+            }
+            Self::UnsignedNotExactInFloat(value) => write!(
+                f,
+                "{value} has no exact float64; leave it out of schema to get it as uint64"
+            ),
+            Self::BitLength { bits, bytes } => {
+                write!(f, "a string of {bits} bits cannot have {bytes} bytes")
+            }
+            Self::AddressFamily(family) => {
+                write!(f, "the address has an unknown family {family}")
+            }
+            Self::AddressPrefix { prefix, most } => {
+                write!(f, "the address has {most} bits and a prefix of {prefix}")
+            }
+            Self::SnapshotLength { running, actual } => {
+                write!(f, "a snapshot with {running} transactions cannot have {actual} bytes")
             }
             other => other.fmt_numeric(f),
         }

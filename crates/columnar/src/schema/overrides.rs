@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use arrow_schema::TimeUnit;
+
 /// An Arrow type asked for by name. Which of them a PostgreSQL type can be decoded to is said in
 /// that type's own file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -29,6 +31,8 @@ pub enum Override {
     Utf8View,
     /// `binary`
     Binary,
+    /// `duration[us]`
+    Duration(TimeUnit),
     /// `decimal128(precision, scale)`
     Decimal128 {
         /// 1 to 38.
@@ -47,7 +51,7 @@ pub enum Override {
 
 impl Override {
     /// The types without parameters.
-    const SIMPLE: [(&'static str, Self); 11] = [
+    const SIMPLE: [(&'static str, Self); 12] = [
         ("bool", Self::Bool),
         ("int16", Self::Int16),
         ("int32", Self::Int32),
@@ -59,6 +63,7 @@ impl Override {
         ("large_utf8", Self::LargeUtf8),
         ("utf8_view", Self::Utf8View),
         ("binary", Self::Binary),
+        ("duration[us]", Self::Duration(TimeUnit::Microsecond)),
     ];
 }
 

@@ -178,8 +178,12 @@ fn integer(
     least: i64,
     most: i64,
 ) -> Result<i64, EncodeError> {
-    let out_of_range =
-        |given: String| EncodeError::IntegerOutOfRange { type_name, least, most, given };
+    let out_of_range = |given: String| EncodeError::IntegerOutOfRange {
+        type_name,
+        least: least.into(),
+        most: most.into(),
+        given,
+    };
     let number = match value {
         Value::Int(number) => *number,
         Value::UInt(number) => {

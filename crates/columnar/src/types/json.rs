@@ -1,15 +1,15 @@
 //! `json`: its text. `jsonb`: a version byte, which is 1, and the text that the server makes of
-//! its own binary form. The text is handed on as it is.
+//! its own binary form; `jsonpath` likewise. The text is handed on as it is.
 
 use std::borrow::Cow;
 
 use super::varlen::{self, AsIs, Shape};
 use super::{Codec, Extension, Kind, text};
 use crate::column::Fields;
-use crate::error::Reason;
+use crate::error::{EncodeError, Reason};
 use crate::value::Value;
 
-/// The only version of `jsonb` on the wire.
+/// The only version of `jsonb` and of `jsonpath` on the wire.
 const VERSION: u8 = 1;
 
 pub(super) const JSON: Codec = Codec {
@@ -25,21 +25,36 @@ pub(super) const JSONB: Codec = Codec {
     arrow: "utf8 (arrow.json)",
     kind: Kind::Text,
     casts: varlen::TEXT_CASTS,
-    value: |raw| text::decode(unversioned(raw)?).map(|text| Value::Text(Cow::Borrowed(text))),
-    encode: |value, out| {
-        let text = text::encodable(value)?;
-        out.push(VERSION);
-        out.extend_from_slice(text.as_bytes());
-        Ok(())
-    },
+    value: versioned_value,
+    encode: encode_versioned,
     builder: |request| varlen::text_builder::<Versioned>(request, Some(Extension::Json)),
 };
+
+pub(super) const JSONPATH: Codec = Codec {
+    arrow: "utf8",
+    kind: Kind::Text,
+    casts: varlen::TEXT_CASTS,
+    value: versioned_value,
+    encode: encode_versioned,
+    builder: |request| varlen::text_builder::<Versioned>(request, None),
+};
+
+fn versioned_value(raw: &[u8]) -> Result<Value<'_>, Reason> {
+    text::decode(unversioned(raw)?).map(|text| Value::Text(Cow::Borrowed(text)))
+}
+
+fn encode_versioned(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let text = text::encodable(value)?;
+    out.push(VERSION);
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
 
 #[inline]
 fn unversioned(raw: &[u8]) -> Result<&[u8], Reason> {
     match raw.split_first() {
         Some((&VERSION, text)) => Ok(text),
-        Some((&version, _)) => Err(Reason::JsonbVersion(version)),
+        Some((&version, _)) => Err(Reason::Version(version)),
         None => Err(Reason::TooShort { least: 1, actual: 0 }),
     }
 }
@@ -82,6 +97,9 @@ mod tests {
         let document = Value::Text("{\"a\": 1}".into());
         assert_both_ways(3802, hex("017b2261223a20317d"), document.clone());
         assert_both_ways(114, text("{\"a\": 1}"), document);
+        // SELECT encode(jsonpath_send('$.a[*]?(@>1)'), 'hex')
+        let path = Value::Text("$.\"a\"[*]?(@ > 1)".into());
+        assert_both_ways(4072, hex("01242e2261225b2a5d3f2840203e203129"), path);
         let array: StringArray = Case::new(3802).array(&[hex("0131"), None, hex("01")]);
         assert_eq!(array, StringArray::from(vec![Some("1"), None, Some("")]));
     }
@@ -90,7 +108,7 @@ mod tests {
     fn malformed() {
         let (row, message) = Case::new(3802).error(&[hex("0131"), hex("0231")]);
         assert_eq!(row, 1);
-        assert!(message.ends_with("the jsonb has version 2 instead of 1"), "{message}");
+        assert!(message.ends_with("the binary form has version 2 instead of 1"), "{message}");
         assert_eq!(Case::new(3802).error(&[None, hex("")]).0, 1);
         // The first row at fault is told, whatever its fault.
         assert_eq!(Case::new(3802).error(&[hex("01ff"), hex("0231")]).0, 0);

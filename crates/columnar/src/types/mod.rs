@@ -5,21 +5,35 @@
 //! wire shape share a file. Everything else asks the table: nothing outside this folder knows the
 //! OID of any type.
 
+mod bits;
 mod boolean;
 mod bytea;
 pub(crate) mod date;
 mod float;
 mod int;
+mod interval;
 mod json;
+mod macaddr;
+mod network;
+mod notation;
 pub(crate) mod numeric;
 mod opaque;
+mod pair;
 mod primitive;
+mod printed;
 mod single_byte;
+mod snapshot;
 mod text;
+mod tid;
 pub(crate) mod time;
 pub(crate) mod timestamp;
+mod timetz;
+mod tsquery;
+mod tsvector;
+mod uint64;
 mod uuid;
 mod varlen;
+mod void;
 
 use std::borrow::Cow;
 
@@ -39,15 +53,23 @@ pub static TYPES: &[PgType] = &[
     line("int8", 20, 1016, "int8send", int::INT8),
     line("int2", 21, 1005, "int2send", int::INT2),
     line("int4", 23, 1007, "int4send", int::INT4),
+    line("regproc", 24, 1008, "", text::TEXT),
     line("text", 25, 1009, "textsend", text::TEXT),
     line("oid", 26, 1028, "oidsend", int::OID),
+    line("tid", 27, 1010, "tidsend", tid::TID),
     line("xid", 28, 1011, "xidsend", int::OID),
     line("cid", 29, 1012, "cidsend", int::OID),
     line("json", 114, 199, "json_send", json::JSON),
     line("xml", 142, 143, "xml_send", text::TEXT),
+    line("pg_node_tree", 194, 0, "pg_node_tree_send", text::TEXT),
+    line("cidr", 650, 651, "cidr_send", network::CIDR),
     line("float4", 700, 1021, "float4send", float::FLOAT4),
     line("float8", 701, 1022, "float8send", float::FLOAT8),
     line("unknown", 705, 0, "unknownsend", text::TEXT),
+    line("macaddr8", 774, 775, "macaddr8_send", macaddr::MACADDR8),
+    line("money", 790, 791, "", text::TEXT),
+    line("macaddr", 829, 1040, "macaddr_send", macaddr::MACADDR),
+    line("inet", 869, 1041, "inet_send", network::INET),
     line("aclitem", 1033, 1034, "", text::TEXT),
     line("bpchar", 1042, 1014, "bpcharsend", text::TEXT),
     line("varchar", 1043, 1015, "varcharsend", text::TEXT),
@@ -55,10 +77,40 @@ pub static TYPES: &[PgType] = &[
     line("time", 1083, 1183, "time_send", time::TIME),
     line("timestamp", 1114, 1115, "timestamp_send", timestamp::TIMESTAMP),
     line("timestamptz", 1184, 1185, "timestamptz_send", timestamp::TIMESTAMPTZ),
+    line("interval", 1186, 1187, "interval_send", interval::INTERVAL),
+    line("timetz", 1266, 1270, "timetz_send", timetz::TIMETZ),
+    line("bit", 1560, 1561, "bit_send", bits::BITS),
+    line("varbit", 1562, 1563, "varbit_send", bits::BITS),
     line("numeric", 1700, 1231, "numeric_send", numeric::NUMERIC),
+    line("refcursor", 1790, 2201, "textsend", text::TEXT),
+    line("regprocedure", 2202, 2207, "", text::TEXT),
+    line("regoper", 2203, 2208, "", text::TEXT),
+    line("regoperator", 2204, 2209, "", text::TEXT),
+    line("regclass", 2205, 2210, "", text::TEXT),
+    line("regtype", 2206, 2211, "", text::TEXT),
+    line("cstring", 2275, 1263, "cstring_send", text::TEXT),
+    line("anyarray", 2277, 0, "", text::TEXT),
+    line("void", 2278, 0, "void_send", void::VOID),
     line("uuid", 2950, 2951, "uuid_send", uuid::UUID),
+    line("txid_snapshot", 2970, 2949, "txid_snapshot_send", snapshot::SNAPSHOT),
+    line("pg_lsn", 3220, 3221, "pg_lsn_send", uint64::LSN),
+    line("pg_ndistinct", 3361, 0, "", text::TEXT),
+    line("pg_dependencies", 3402, 0, "", text::TEXT),
+    line("tsvector", 3614, 3643, "tsvectorsend", tsvector::TSVECTOR).sent_as_text(),
+    line("tsquery", 3615, 3645, "tsquerysend", tsquery::TSQUERY).sent_as_text(),
     line("gtsvector", 3642, 3644, "", text::TEXT),
+    line("regconfig", 3734, 3735, "", text::TEXT),
+    line("regdictionary", 3769, 3770, "", text::TEXT),
     line("jsonb", 3802, 3807, "jsonb_send", json::JSONB),
+    line("jsonpath", 4072, 4073, "jsonpath_send", json::JSONPATH),
+    line("regnamespace", 4089, 4090, "", text::TEXT),
+    line("regrole", 4096, 4097, "", text::TEXT),
+    line("regcollation", 4191, 4192, "", text::TEXT),
+    line("pg_brin_bloom_summary", 4600, 0, "", text::TEXT),
+    line("pg_brin_minmax_multi_summary", 4601, 0, "", text::TEXT),
+    line("pg_mcv_list", 5017, 0, "", text::TEXT),
+    line("pg_snapshot", 5038, 5039, "pg_snapshot_send", snapshot::SNAPSHOT),
+    line("xid8", 5069, 271, "xid8send", uint64::XID8),
 ];
 
 /// A type's line in the table.
@@ -81,9 +133,12 @@ pub struct PgType {
     pub casts: &'static [&'static str],
     /// Decodes one value of a row.
     pub value: fn(&[u8]) -> Result<Value<'_>, Reason>,
-    /// Appends the binary form of one parameter (the text, where there is no binary form). Not
+    /// Appends the binary form of one parameter (the text, where that is what [`PgType::parameter`]
+    /// says). Not
     /// called with [`Value::Null`].
     pub encode: fn(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
+    /// In which form a parameter is sent.
+    pub parameter: Format,
     /// Makes the builder of a column.
     builder: BuilderFn,
 }
@@ -110,7 +165,16 @@ const fn line(
     codec: Codec,
 ) -> PgType {
     let Codec { arrow, kind, casts, value, encode, builder } = codec;
-    PgType { name, oid, array_oid, send, arrow, kind, casts, value, encode, builder }
+    let parameter = if send.is_empty() { Format::Text } else { Format::Binary };
+    PgType { name, oid, array_oid, send, arrow, kind, casts, value, encode, parameter, builder }
+}
+
+impl PgType {
+    /// The same line of a type that has a binary form, but not one that a client could make.
+    const fn sent_as_text(mut self) -> Self {
+        self.parameter = Format::Text;
+        self
+    }
 }
 
 /// The [`Value`] of a type.
@@ -227,8 +291,9 @@ pub fn type_name(oid: Oid) -> Cow<'static, str> {
 
 /// The format in which to ask for a type: binary, but for the few that have no binary form.
 pub fn result_format(oid: Oid) -> Format {
-    let textual =
-        |line: &&PgType| line.send.is_empty() && (line.oid == oid || line.array_oid == oid);
+    let textual = |line: &&PgType| {
+        line.send.is_empty() && oid != 0 && (line.oid == oid || line.array_oid == oid)
+    };
     match TYPES.iter().find(textual) {
         Some(_) => Format::Text,
         None => Format::Binary,
@@ -295,6 +360,7 @@ mod tests {
             "large_utf8",
             "utf8_view",
             "binary",
+            "duration[us]",
             "decimal128(p, s)",
             "decimal256(p, s)",
         ];
@@ -311,6 +377,7 @@ mod tests {
                 assert_eq!(taken.is_some(), casts.contains(&cast), "{name} as {cast}");
                 if let Some(built) = taken {
                     let given = built.builder.data_type().to_string().to_lowercase();
+                    let given = given.replace("(µs)", "[us]");
                     let asked = parsed.to_string().replace('_', "");
                     assert_eq!(given.replace('_', "").replace("boolean", "bool"), asked, "{name}");
                 }

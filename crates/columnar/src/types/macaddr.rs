@@ -1,0 +1,124 @@
+//! `macaddr`, `macaddr8`: 6 or 8 bytes, in the order in which they are written.
+
+use super::notation::{hexadecimal, shown};
+use super::primitive::exact;
+use super::printed::{self, Print};
+use super::{Codec, Kind, text, varlen};
+use crate::error::{EncodeError, Reason};
+
+pub(super) const MACADDR: Codec = Codec {
+    arrow: "utf8",
+    kind: Kind::Text,
+    casts: varlen::TEXT_CASTS,
+    value: printed::value::<Octets<6>>,
+    encode: |value, out| {
+        encode::<6>("macaddr", "\"08:00:2b:01:02:03\"", text::encodable(value)?, out)
+    },
+    builder: printed::builder::<Octets<6>>,
+};
+
+pub(super) const MACADDR8: Codec = Codec {
+    arrow: "utf8",
+    kind: Kind::Text,
+    casts: varlen::TEXT_CASTS,
+    value: printed::value::<Octets<8>>,
+    encode: |value, out| {
+        encode::<8>("macaddr8", "\"08:00:2b:01:02:03:04:05\"", text::encodable(value)?, out)
+    },
+    builder: printed::builder::<Octets<8>>,
+};
+
+fn encode<const N: usize>(
+    type_name: &'static str,
+    form: &'static str,
+    text: &str,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let mut octets = [0; N];
+    let mut parts = text.split(':');
+    let is_whole = octets.iter_mut().zip(&mut parts).all(|(octet, part)| {
+        let parsed = hexadecimal(part, 2).filter(|_| part.len() == 2);
+        *octet = parsed.unwrap_or_default() as u8;
+        parsed.is_some()
+    });
+    if !is_whole || text.len() != N * 3 - 1 {
+        return Err(EncodeError::Notation { type_name, form, given: shown(text) });
+    }
+    out.extend_from_slice(&octets);
+    Ok(())
+}
+
+struct Octets<const N: usize>;
+
+impl<const N: usize> Print for Octets<N> {
+    const MOST_PER_BYTE: usize = 3;
+
+    fn print(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or_default();
+        for (index, octet) in exact::<N>(raw)?.into_iter().enumerate() {
+            if index > 0 {
+                out.push(b':');
+            }
+            out.extend_from_slice(&[digit(octet >> 4), digit(octet & 15)]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::StringArray;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Case, assert_both_ways, encode, hex};
+    use crate::value::Value;
+
+    #[test]
+    fn golden() {
+        // SELECT encode(macaddr_send('08:00:2b:01:02:03'), 'hex'),
+        //     encode(macaddr8_send('08:00:2b:01:02:03:04:05'), 'hex')
+        for (oid, wire, printed) in [
+            (829, "08002b010203", "08:00:2b:01:02:03"),
+            (774, "08002b0102030405", "08:00:2b:01:02:03:04:05"),
+        ] {
+            assert_both_ways(oid, hex(wire), Value::Text(printed.into()));
+            let array: StringArray = Case::new(oid).array(&[hex(wire), None]);
+            assert_eq!(array, StringArray::from(vec![Some(printed), None]));
+        }
+        let upper = Value::Text("08:00:2B:01:02:0F".into());
+        assert_eq!(encode(829, &upper).unwrap(), hex("08002b01020f").unwrap());
+    }
+
+    #[test]
+    fn malformed() {
+        for bad in [
+            "",
+            "08:00:2b:01:02",
+            "08:00:2b:01:02:03:04",
+            "08:00:2b:01:02:03:",
+            "08-00-2b-01-02-03",
+            "8:0:2b:01:02:00003",
+            "08:00:2b:01:02:+3",
+        ] {
+            assert!(encode(829, &Value::Text(bad.into())).is_err(), "{bad}");
+        }
+        let error = encode(829, &Value::Text("08002b010203".into())).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"08002b010203\" is no macaddr, which is written \"08:00:2b:01:02:03\""
+        );
+        assert_eq!(Case::new(829).error(&[hex("08002b010203"), hex("08002b0102")]).0, 1);
+        assert_eq!(Case::new(774).error(&[hex("08002b010203")]).0, 0);
+        assert!(encode(829, &Value::Int(1)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(octets: [u8; 8]) {
+            let value = (MACADDR8.value)(&octets).unwrap();
+            prop_assert_eq!(encode(774, &value).unwrap(), octets);
+        }
+    }
+}

@@ -16,7 +16,8 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::column::{Column, arrow_type_name};
+use crate::arrow_names::arrow_type_name;
+use crate::column::Column;
 
 /// A column of a result: what PostgreSQL calls it, and what it became.
 #[pyclass(frozen, get_all, module = "colonnade._core")]

@@ -4,11 +4,12 @@ mod numpy_strings;
 
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_buffer::Buffer as ArrowBuffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::arrow_names::arrow_type_name;
 use crate::buffer::Buffer;
 use crate::values;
 
@@ -35,7 +36,8 @@ impl Column {
 
     #[getter]
     fn null_count(&self) -> usize {
-        self.0.null_count()
+        // Arrow's type of nothing but NULLs has no validity that would count them.
+        self.0.logical_null_count()
     }
 
     /// The values of a fixed-width column, shared; of booleans a byte each, made anew. NULL slots
@@ -64,7 +66,7 @@ impl Column {
 
     /// A byte per row, 1 where the value is NULL; None where no value is.
     fn null_mask(&self) -> Option<Buffer> {
-        let nulls = self.0.nulls().filter(|nulls| nulls.null_count() > 0)?;
+        let nulls = self.0.logical_nulls().filter(|nulls| nulls.null_count() > 0)?;
         let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
         Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
     }
@@ -84,33 +86,7 @@ impl Column {
             "<Column of {} {}, {} NULL>",
             self.0.len(),
             arrow_type_name(self.0.data_type()),
-            self.0.null_count()
+            self.null_count()
         )
-    }
-}
-
-/// The name that Arrow's Python libraries give a type.
-pub(crate) fn arrow_type_name(data_type: &DataType) -> String {
-    let unit = |unit: &TimeUnit| match unit {
-        TimeUnit::Second => "s",
-        TimeUnit::Millisecond => "ms",
-        TimeUnit::Microsecond => "us",
-        TimeUnit::Nanosecond => "ns",
-    };
-    match data_type {
-        DataType::Boolean => "bool".to_owned(),
-        DataType::Float32 => "float32".to_owned(),
-        DataType::Float64 => "float64".to_owned(),
-        DataType::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
-        DataType::Timestamp(u, Some(zone)) => format!("timestamp[{}, {zone}]", unit(u)),
-        DataType::Time64(u) => format!("time64[{}]", unit(u)),
-        DataType::Date32 => "date32".to_owned(),
-        DataType::FixedSizeBinary(width) => format!("fixed_size_binary[{width}]"),
-        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
-        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
-        DataType::LargeUtf8 => "large_utf8".to_owned(),
-        DataType::Utf8View => "utf8_view".to_owned(),
-        DataType::LargeBinary => "large_binary".to_owned(),
-        other => other.to_string().to_lowercase(),
     }
 }

@@ -5,6 +5,7 @@
 //! decided below; what the public API looks like is decided above, in Python.
 
 mod allocator;
+mod arrow_names;
 mod batch;
 mod buffer;
 mod calendar;

@@ -1,0 +1,77 @@
+//! The names of Arrow types: those that Arrow's Python libraries show, with the unambiguous ones
+//! of its format for strings, floats and dates.
+
+use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
+
+/// The name of a type.
+pub(crate) fn arrow_type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Boolean => "bool".to_owned(),
+        DataType::Timestamp(unit, None) => format!("timestamp[{}]", unit_name(*unit)),
+        DataType::Timestamp(unit, Some(zone)) => format!("timestamp[{}, {zone}]", unit_name(*unit)),
+        DataType::Time32(unit) => format!("time32[{}]", unit_name(*unit)),
+        DataType::Time64(unit) => format!("time64[{}]", unit_name(*unit)),
+        DataType::Duration(unit) => format!("duration[{}]", unit_name(*unit)),
+        DataType::Interval(IntervalUnit::YearMonth) => "month_interval".to_owned(),
+        DataType::Interval(IntervalUnit::DayTime) => "day_time_interval".to_owned(),
+        DataType::Interval(IntervalUnit::MonthDayNano) => "month_day_nano_interval".to_owned(),
+        DataType::FixedSizeBinary(width) => format!("fixed_size_binary[{width}]"),
+        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
+        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
+        DataType::LargeUtf8 => "large_utf8".to_owned(),
+        DataType::Utf8View => "utf8_view".to_owned(),
+        DataType::LargeBinary => "large_binary".to_owned(),
+        DataType::BinaryView => "binary_view".to_owned(),
+        DataType::List(item) => format!("list<{}>", field_name(item)),
+        DataType::LargeList(item) => format!("large_list<{}>", field_name(item)),
+        DataType::FixedSizeList(item, size) => {
+            format!("fixed_size_list<{}>[{size}]", field_name(item))
+        }
+        DataType::Struct(fields) => {
+            let fields: Vec<_> = fields.iter().map(|field| field_name(field)).collect();
+            format!("struct<{}>", fields.join(", "))
+        }
+        DataType::Map(entries, keys_sorted) => map_name(entries, *keys_sorted),
+        DataType::Dictionary(indices, values) => {
+            let (indices, values) = (arrow_type_name(indices), arrow_type_name(values));
+            format!("dictionary<values={values}, indices={indices}, ordered=0>")
+        }
+        // The names of the rest are Rust's, but for the case.
+        other => other.to_string().to_lowercase(),
+    }
+}
+
+fn unit_name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    }
+}
+
+/// `name: type`, and whether NULL is ruled out.
+fn field_name(field: &Field) -> String {
+    let not_null = if field.is_nullable() { "" } else { " not null" };
+    format!("{}: {}{not_null}", field.name(), arrow_type_name(field.data_type()))
+}
+
+/// A map's fields show their names where they are not the usual ones.
+fn map_name(entries: &Field, keys_sorted: bool) -> String {
+    let unusual = |field: &Field, usual: &str| match field.name().as_str() {
+        name if name == usual => String::new(),
+        name => format!(" ('{name}')"),
+    };
+    let part = |field: &Field, usual: &str| {
+        format!("{}{}", arrow_type_name(field.data_type()), unusual(field, usual))
+    };
+    let (key, value) = match entries.data_type() {
+        DataType::Struct(fields) => match fields.as_ref() {
+            [key, value] => (part(key, "key"), part(value, "value")),
+            _ => return "map".to_owned(),
+        },
+        _ => return "map".to_owned(),
+    };
+    let sorted = if keys_sorted { ", keys_sorted" } else { "" };
+    format!("map<{key}, {value}{sorted}{}>", unusual(entries, "entries"))
+}

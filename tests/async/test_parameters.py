@@ -109,7 +109,7 @@ async def test_the_ends_of_time(connection: colonnade.Connection) -> None:
         ("point", "(1,2)", "(1,2)"),
         ("inet", "127.0.0.1", "127.0.0.1/32"),
         ("int4[]", "{1,NULL}", "{1,NULL}"),
-        ("interval", "1 day 2 hours", "1 day 02:00:00"),
+        ("macaddr", "08:00:2b:01:02:03", "08:00:2b:01:02:03"),
     ],
 )
 async def test_what_else_a_type_takes(

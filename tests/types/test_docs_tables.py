@@ -43,7 +43,9 @@ def test_in_columns(link: Connection, has_xml: bool, row: list[str]) -> None:
     sql_type = code(row[0])[0]
     if sql_type == "xml" and not has_xml:
         pytest.skip("this server was built without XML")
-    text = "1.2.3.4" if sql_type == "inet" else BY_TYPE.get(sql_type, BY_TYPE["numeric"]).values[0]
+    text = (
+        "[1,5)" if sql_type == "int4range" else BY_TYPE.get(sql_type, BY_TYPE["numeric"]).values[0]
+    )
     columns = link.fetch_columns(f"SELECT $1::text::{sql_type} AS v", text)
     with warnings.catch_warnings():
         # Decimals of 256 bits go to Polars with a word about it.
@@ -69,7 +71,7 @@ def test_every_type_is_in_the_table() -> None:
 def test_casts() -> None:
     documented: dict[str, list[str]] = {}
     for types, casts in table("### Other types by `schema`"):
-        for sql_type in code(types) or ["inet"]:
+        for sql_type in code(types) or ["int4range"]:
             documented[sql_type] = code(casts)
     for sql_type, known in CASTS.items():
         base = "bpchar" if sql_type == "char(5)" else oracle.base_type(sql_type)

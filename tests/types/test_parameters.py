@@ -117,7 +117,7 @@ def test_a_naive_moment_is_local_time(link: Connection) -> None:
         "jsonb",
         "date",
         "numeric",
-        "inet",
+        "int4range",
         "int4[]",
     ],
 )
@@ -169,14 +169,18 @@ REFUSED: tuple[tuple[str, object, str], ...] = (
     ("numeric", Fraction(1, 2), "expected a decimal.Decimal, got fractions.Fraction"),
     ("numeric", Decimal("1e131072"), "the number has more digits than numeric: 131072 before"),
     ("numeric", Decimal("1e-16384"), "the number has more digits than numeric: 131072 before"),
-    ("inet", 1, "oid 869 is passed as str in its text form or as bytes in its binary form, not as"),
+    (
+        "int4range",
+        1,
+        "oid 3904 is passed as str in its text form or as bytes in its binary form, not as",
+    ),
     ("int4[]", [1], "int4[] is passed as str in its text form or as bytes in its binary form"),
 )
 
 
 @pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=repr)
 def test_refused(link: Connection, sql_type: str, value: object, reason: str) -> None:
-    type_name = {"inet": "oid 869"}.get(sql_type, sql_type.strip('"'))
+    type_name = {"int4range": "oid 3904"}.get(sql_type, sql_type.strip('"'))
     for fetch in (link.fetch, link.fetch_columns, link.execute):
         with pytest.raises(EncodeError) as refused:
             fetch(f"SELECT 1, $1::{sql_type}", value)

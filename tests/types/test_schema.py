@@ -41,7 +41,7 @@ CASTS: dict[str, tuple[str, ...]] = {
     "timestamptz": (),
     "numeric": ("float64", "utf8", "large_utf8", "utf8_view", *DECIMALS),
     "numeric(15,2)": ("float64", "utf8", "large_utf8", "utf8_view", *DECIMALS),
-    "inet": ("binary",),
+    "int4range": ("binary",),
 }
 ALL = (
     "bool",
@@ -75,8 +75,8 @@ REFUSED = [
 
 
 def values_of(sql_type: str, cast: str) -> list[str | None]:
-    if sql_type == "inet":
-        return ["1.2.3.4", None]
+    if sql_type == "int4range":
+        return ["[1,5)", None]
     sample = BY_TYPE[sql_type]
     texts = [*sample.values, *(sample.both_refuse if cast == "int64" else ())]
     if sql_type == "int8" and cast == "float64":
@@ -86,7 +86,7 @@ def values_of(sql_type: str, cast: str) -> list[str | None]:
 
 def expected(sql_type: str, cast: str, texts: list[str | None]) -> list[Any]:
     """The column's raw values after the cast, by the server's texts."""
-    if cast in TEXT_CASTS and sql_type not in {"bytea", "inet"}:
+    if cast in TEXT_CASTS and sql_type not in {"bytea", "int4range"}:
         return [t if t is None or cast != "binary" else t.encode() for t in texts]
     if cast == "float64":
         return [None if text is None else oracle.float8_bits(float(text)) for text in texts]
@@ -104,7 +104,7 @@ def test_a_cast_that_there_is(link: Connection, sql_type: str, cast: str) -> Non
         assert kind == pa.json_(kind.storage_type)
         kind = kind.storage_type
     assert str(kind) == SPELLED_BY_PYARROW.get(cast, cast)
-    if sql_type != "inet":
+    if sql_type != "int4range":
         texts = table["t"].to_pylist()
         assert oracle.raw(table["v"]) == expected(sql_type, cast, texts)
     # A list of objects exists of every column.
@@ -123,7 +123,7 @@ def test_float4_widens_by_its_bits(link: Connection) -> None:
 def test_a_cast_that_there_is_not(link: Connection, sql_type: str, cast: str) -> None:
     with pytest.raises(SchemaError) as refused:
         link.fetch_columns(f"SELECT NULL::{sql_type} AS v", schema={"v": cast})
-    type_name = "oid 869" if sql_type == "inet" else oracle.base_type(sql_type).strip('"')
+    type_name = "oid 3904" if sql_type == "int4range" else oracle.base_type(sql_type).strip('"')
     type_name = {"char": "bpchar"}.get(type_name, type_name) if "(" in sql_type else type_name
     possible = ", ".join(
         "decimal128(p, s)" if "128" in name else "decimal256(p, s)" if "256" in name else name

@@ -29,7 +29,12 @@ pub(super) struct Target {
 impl Target {
     fn out_of_range(self, given: impl Display) -> EncodeError {
         let Self { type_name, least, most } = self;
-        EncodeError::IntegerOutOfRange { type_name, least, most, given: given.to_string() }
+        EncodeError::IntegerOutOfRange {
+            type_name,
+            least: least.into(),
+            most: most.into(),
+            given: given.to_string(),
+        }
     }
 
     fn inexact(self, given: impl Display) -> EncodeError {

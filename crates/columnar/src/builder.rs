@@ -208,6 +208,8 @@ fn extension_metadata(extension: Option<Extension>, type_name: &str) -> Metadata
         None => return Metadata::default(),
         Some(Extension::Json) => ("arrow.json", String::new()),
         Some(Extension::Uuid) => ("arrow.uuid", String::new()),
+        // No reference system is named: PostGIS has one for each value.
+        Some(Extension::Wkb) => ("geoarrow.wkb", "{}".to_owned()),
         Some(Extension::Opaque) => (
             "arrow.opaque",
             format!("{{\"type_name\": \"{type_name}\", \"vendor_name\": \"PostgreSQL\"}}"),
@@ -334,7 +336,7 @@ mod tests {
     fn unknown_types_are_marked() {
         let cells = [hex("00ff"), text("{1}"), text("x"), hex("00")];
         let mut fields =
-            [field("point", 600), field("ints", 1007), field("acl", 1034), field("u", 2950)];
+            [field("unknown", 99_999), field("ints", 1007), field("acl", 1034), field("u", 2950)];
         fields[2].format = Format::Text;
         let mut builder = builder(&fields);
         let bytes = messages([&cells[..3]]);
@@ -351,8 +353,8 @@ mod tests {
         }
         assert_eq!(
             shown,
-            "point Binary arrow.opaque \
-             {\"type_name\": \"oid 600\", \"vendor_name\": \"PostgreSQL\"}\n\
+            "unknown Binary arrow.opaque \
+             {\"type_name\": \"oid 99999\", \"vendor_name\": \"PostgreSQL\"}\n\
              ints Binary arrow.opaque \
              {\"type_name\": \"int4[]\", \"vendor_name\": \"PostgreSQL\"}\n\
              acl Utf8  \n"
@@ -398,6 +400,18 @@ mod tests {
             Kind::TimestampTz => Value::TimestampTz(seed / 1_000),
             Kind::Numeric => {
                 Value::Numeric(format!("{}.{:02}", seed / 7, (seed % 100).abs()).into())
+            }
+            Kind::Point => Value::Point([seed as f64, 0.5]),
+            Kind::Line => Value::Line([seed as f64, 0.5, -0.5]),
+            Kind::LineSegment => Value::LineSegment([seed as f64; 4]),
+            Kind::Box => Value::Box([seed as f64; 4]),
+            Kind::Circle => Value::Circle([seed as f64; 3]),
+            Kind::Path => {
+                let points = vec![[seed as f64, 0.5]; seed.unsigned_abs() as usize % 3];
+                Value::Path { is_closed: seed % 2 == 0, points }
+            }
+            Kind::Polygon => {
+                Value::Polygon(vec![[seed as f64; 2]; seed.unsigned_abs() as usize % 3])
             }
             Kind::Interval => {
                 Value::Interval { months: 1, days: seed as i32, micros: seed / 1_000 }

@@ -35,7 +35,7 @@ mod testing;
 pub use arrow_value::value_of;
 pub use builder::{BatchBuilder, DecodeOptions};
 pub use column::{ColumnBuilder, Fields};
-pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Reason};
+pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Reason, ShapeFault};
 pub use export::{StringLayout, string_layout_schema, with_string_layout};
 pub use params::push_parameter;
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};

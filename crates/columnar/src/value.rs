@@ -112,7 +112,7 @@ pub enum Value<'a> {
     /// An array of any type.
     List(List<'a>),
     /// A composite or an anonymous record: its fields in order, which the type names.
-    Composite(Vec<Value<'a>>),
+    Composite(Vec<Self>),
     /// A range of any type.
     Range(Box<Range<'a>>),
     /// A multirange of any type.

@@ -32,6 +32,18 @@ impl Span {
     /// The span of a NULL.
     pub const NULL: Self = Self { start: 0, len: u32::MAX };
 
+    /// The span of `len` bytes from `start` on. Such spans are made of parts of a value that was
+    /// scanned, and so they lie in the same run.
+    ///
+    /// A place beyond 4 GiB, which no run has, gives the span of a NULL.
+    #[inline]
+    pub const fn new(start: usize, len: usize) -> Self {
+        if start > u32::MAX as usize || len >= u32::MAX as usize {
+            return Self::NULL;
+        }
+        Self { start: start as u32, len: len as u32 }
+    }
+
     /// Whether the value is NULL, which is something else than an empty value.
     #[inline]
     pub const fn is_null(self) -> bool {

@@ -107,6 +107,20 @@ pub enum EncodeError {
         /// Its prefix, in bits.
         prefix: u8,
     },
+    /// A value of more parts than its type can count.
+    TooManyParts {
+        /// PostgreSQL's name of the type.
+        type_name: &'static str,
+        /// So many it can.
+        most: usize,
+        /// So many it has.
+        given: usize,
+    },
+    /// A number that is finite, but infinite as an element of a `halfvec`.
+    HalfvecOverflow {
+        /// What was given.
+        given: String,
+    },
     /// A type that is not in the table, given something else than its text or its bytes.
     UnknownType {
         /// The type.
@@ -177,6 +191,14 @@ impl fmt::Display for EncodeError {
                 f,
                 "{address} has bits beyond its prefix of {prefix}, which cidr does not take; use \
                  inet, or the address of the network"
+            ),
+            Self::TooManyParts { type_name, most, given } => {
+                write!(f, "a {type_name} has at most {most} parts, not {given}")
+            }
+            Self::HalfvecOverflow { given } => write!(
+                f,
+                "{given} is out of range for halfvec, which goes to 65504; cast the parameter to \
+                 vector"
             ),
             Self::UnknownType { oid, given } => write!(
                 f,

@@ -4,6 +4,7 @@
 
 mod encode;
 mod reason;
+mod shape;
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ use colonnade_protocol::Error as ProtocolError;
 pub use encode::EncodeError;
 use reason::Remedy;
 pub use reason::{FixedBy, Reason};
+pub use shape::ShapeFault;
 
 /// A value that cannot be decoded to its column's Arrow type.
 #[derive(Clone, PartialEq, Eq, Debug)]

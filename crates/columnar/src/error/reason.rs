@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::shape::ShapeFault;
 use crate::value::Sign;
 
 /// What is wrong with a value. The names of column and type are added by [`DecodeError`].
@@ -125,6 +126,8 @@ pub enum Reason {
     NumericFloatOverflow,
     /// A batch with 2 GiB of text or bytes, after a first batch whose type has 32-bit offsets.
     OffsetOverflow,
+    /// A fault of a value that is made of numbers or of texts.
+    Shape(ShapeFault),
 }
 
 /// What fixed precision and scale of a decimal column.
@@ -173,6 +176,7 @@ impl Reason {
             }
             Self::NumericFloatOverflow => Remedy::Schema(&["utf8"]),
             Self::OffsetOverflow => Remedy::Schema(&["large_utf8"]),
+            Self::Shape(ShapeFault::GeometryKind(_)) => Remedy::Schema(&["binary"]),
             _ => Remedy::None,
         }
     }
@@ -246,6 +250,7 @@ impl fmt::Display for Reason {
             Self::SnapshotLength { running, actual } => {
                 write!(f, "a snapshot with {running} transactions cannot have {actual} bytes")
             }
+            Self::Shape(fault) => fault.fmt(f),
             other => other.fmt_numeric(f),
         }
     }

@@ -32,7 +32,7 @@ pub(super) const BOOL: Codec = Codec {
 };
 
 #[inline]
-fn decode(raw: &[u8]) -> Result<bool, Reason> {
+pub(super) fn decode(raw: &[u8]) -> Result<bool, Reason> {
     match exact(raw)? {
         [0] => Ok(false),
         [1] => Ok(true),

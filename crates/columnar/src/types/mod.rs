@@ -9,10 +9,18 @@ mod bits;
 mod boolean;
 mod bytea;
 pub(crate) mod date;
+mod ewkb;
+mod extensions;
 mod float;
+mod float_text;
+mod floats;
+mod geometric;
+mod half;
+mod hstore;
 mod int;
 mod interval;
 mod json;
+mod ltree;
 mod macaddr;
 mod network;
 mod notation;
@@ -23,6 +31,7 @@ mod primitive;
 mod printed;
 mod single_byte;
 mod snapshot;
+mod sparsevec;
 mod text;
 mod tid;
 pub(crate) mod time;
@@ -33,6 +42,7 @@ mod tsvector;
 mod uint64;
 mod uuid;
 mod varlen;
+mod vector;
 mod void;
 
 use std::borrow::Cow;
@@ -43,6 +53,8 @@ use crate::column::ColumnBuilder;
 use crate::error::{EncodeError, Reason};
 use crate::schema::{Infinity, Override};
 use crate::value::Value;
+
+pub use extensions::EXTENSION_TYPES;
 
 /// Every type that is known, ordered by OID. Name, OID, OID of its array, send function, codec.
 pub static TYPES: &[PgType] = &[
@@ -62,10 +74,17 @@ pub static TYPES: &[PgType] = &[
     line("json", 114, 199, "json_send", json::JSON),
     line("xml", 142, 143, "xml_send", text::TEXT),
     line("pg_node_tree", 194, 0, "pg_node_tree_send", text::TEXT),
+    line("point", 600, 1017, "point_send", geometric::POINT),
+    line("lseg", 601, 1018, "lseg_send", geometric::LSEG),
+    line("path", 602, 1019, "path_send", geometric::PATH),
+    line("box", 603, 1020, "box_send", geometric::BOX),
+    line("polygon", 604, 1027, "poly_send", geometric::POLYGON),
+    line("line", 628, 629, "line_send", geometric::LINE),
     line("cidr", 650, 651, "cidr_send", network::CIDR),
     line("float4", 700, 1021, "float4send", float::FLOAT4),
     line("float8", 701, 1022, "float8send", float::FLOAT8),
     line("unknown", 705, 0, "unknownsend", text::TEXT),
+    line("circle", 718, 719, "circle_send", geometric::CIRCLE),
     line("macaddr8", 774, 775, "macaddr8_send", macaddr::MACADDR8),
     line("money", 790, 791, "", text::TEXT),
     line("macaddr", 829, 1040, "macaddr_send", macaddr::MACADDR),
@@ -261,7 +280,7 @@ impl Built {
     }
 }
 
-/// One of Arrow's canonical extension types.
+/// One of Arrow's canonical extension types, or of the community's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extension {
     /// `arrow.json`
@@ -270,6 +289,8 @@ pub(crate) enum Extension {
     Opaque,
     /// `arrow.uuid`
     Uuid,
+    /// `geoarrow.wkb`
+    Wkb,
 }
 
 /// The line of a type, by its OID.

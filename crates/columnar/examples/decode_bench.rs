@@ -7,8 +7,10 @@
 
 use std::time::{Duration, Instant};
 
-use colonnade_columnar::{BatchBuilder, DecodeOptions, Override, Value, type_of};
-use colonnade_protocol::{DataRows, Field, Format, Frame, Spans, next_frame};
+use colonnade_columnar::{
+    BatchBuilder, DecodeOptions, Override, ResultColumn, Types, Value, type_of,
+};
+use colonnade_protocol::{DataRows, Frame, Spans, next_frame};
 
 /// As much as one read of the driver gives.
 const RUN_BYTES: usize = 128 * 1024;
@@ -98,18 +100,10 @@ fn decimal(n: u64, scale: usize) -> Value<'static> {
 }
 
 fn run(case: &Case, null_percent: u64) {
-    let fields = vec![
-        Field {
-            name: "column".to_owned(),
-            table_oid: 0,
-            column_number: 0,
-            type_oid: case.oid,
-            type_size: -1,
-            type_modifier: case.type_modifier,
-            format: Format::Binary,
-        };
-        COLUMNS
-    ];
+    let Some(pg_type) = Types::default().find(case.oid) else { return };
+    let column =
+        ResultColumn { name: "column".to_owned(), pg_type, type_modifier: case.type_modifier };
+    let fields = vec![column; COLUMNS];
     let runs: Vec<Vec<u8>> = (0..RUNS as u64).map(|run| encode(case, null_percent, run)).collect();
     let runs: Vec<DataRows<'_>> = runs.iter().map(|bytes| data_rows(bytes)).collect();
     let values = runs.iter().map(DataRows::row_count).sum::<usize>() * COLUMNS;

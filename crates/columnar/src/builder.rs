@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field as ArrowField, Metadata, Schema, SchemaRef};
-use colonnade_protocol::{DataRows, Field, Spans};
+use colonnade_protocol::{DataRows, Format, Spans};
 
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{AppendError, DecodeError, Reason};
 use crate::schema::{Infinity, Override, SchemaError};
 use crate::trusted;
-use crate::types::{Extension, column_builder, type_name};
+use crate::types::{Request, Type, column_builder, extension_metadata};
 
 /// Rows per block, of few columns: enough to forget what a call per column costs. From 256 to 2048
 /// the `decode_bench` example shows no difference.
@@ -31,6 +31,17 @@ pub struct DecodeOptions {
     /// Arrow types by column name; an entry holds for every column of its name, and the last
     /// entry for a name wins.
     pub overrides: Vec<(String, Override)>,
+}
+
+/// A column of a result, as its description says.
+#[derive(Clone, Debug)]
+pub struct ResultColumn {
+    /// Its name, which need not be the only one of its kind.
+    pub name: String,
+    /// Its type.
+    pub pg_type: Arc<Type>,
+    /// What the type was declared with, -1 for nothing.
+    pub type_modifier: i32,
 }
 
 /// Builds record batches from the rows of one result.
@@ -57,12 +68,14 @@ struct Column {
     name: String,
     type_name: String,
     metadata: Metadata,
+    format: Format,
     builder: Box<dyn ColumnBuilder>,
 }
 
 impl BatchBuilder {
-    /// Builders for the columns of a result. `fields` say in which format each column comes.
-    pub fn new(fields: &[Field], options: &DecodeOptions) -> Result<Self, SchemaError> {
+    /// Builders for the columns of a result, whose values must be asked for in
+    /// [`BatchBuilder::formats`].
+    pub fn new(fields: &[ResultColumn], options: &DecodeOptions) -> Result<Self, SchemaError> {
         let unknown = |(name, _): &&(String, Override)| fields.iter().all(|f| f.name != *name);
         if let Some((name, _)) = options.overrides.iter().find(unknown) {
             let existing = fields.iter().map(|field| field.name.clone()).collect();
@@ -80,6 +93,11 @@ impl BatchBuilder {
             schema: None,
             failed: None,
         })
+    }
+
+    /// The format of each column.
+    pub fn formats(&self) -> Vec<Format> {
+        self.columns.iter().map(|column| column.format).collect()
     }
 
     /// Appends rows off the cursor until it is empty or this batch holds `limit_rows` rows, and
@@ -171,26 +189,21 @@ impl BatchBuilder {
 }
 
 impl Column {
-    fn new(field: &Field, options: &DecodeOptions) -> Result<Self, SchemaError> {
-        let type_name = type_name(field.type_oid).into_owned();
+    fn new(field: &ResultColumn, options: &DecodeOptions) -> Result<Self, SchemaError> {
         let mut entries = options.overrides.iter().rev();
         let cast = entries.find(|(name, _)| *name == field.name).map(|(_, cast)| *cast);
-        let built = column_builder(
-            field.type_oid,
-            field.type_modifier,
-            field.format,
-            options.infinity,
-            cast,
-        );
-        match built {
-            Ok(built) => Ok(Self {
+        let request = Request::new(field.type_modifier, options.infinity, cast);
+        let type_name = field.pg_type.name.clone();
+        match column_builder(&field.pg_type, &request) {
+            Ok((built, format)) => Ok(Self {
                 name: field.name.clone(),
                 metadata: extension_metadata(built.extension, &type_name),
                 type_name,
+                format,
                 builder: built.builder,
             }),
-            Err((offered, possible)) => {
-                let column = field.name.clone();
+            Err(offered) => {
+                let (column, possible) = (field.name.clone(), field.pg_type.casts());
                 Err(SchemaError::Impossible { column, type_name, offered, possible })
             }
         }
@@ -199,26 +212,6 @@ impl Column {
     fn error(&self, row: u64, reason: Reason) -> DecodeError {
         DecodeError { column: self.name.clone(), type_name: self.type_name.clone(), row, reason }
     }
-}
-
-/// The two entries by which Arrow's canonical extension types are known. Type names have no
-/// characters that JSON would escape.
-fn extension_metadata(extension: Option<Extension>, type_name: &str) -> Metadata {
-    let (name, metadata) = match extension {
-        None => return Metadata::default(),
-        Some(Extension::Json) => ("arrow.json", String::new()),
-        Some(Extension::Uuid) => ("arrow.uuid", String::new()),
-        // No reference system is named: PostGIS has one for each value.
-        Some(Extension::Wkb) => ("geoarrow.wkb", "{}".to_owned()),
-        Some(Extension::Opaque) => (
-            "arrow.opaque",
-            format!("{{\"type_name\": \"{type_name}\", \"vendor_name\": \"PostgreSQL\"}}"),
-        ),
-    };
-    Metadata::from([
-        ("ARROW:extension:name", name.to_owned()),
-        ("ARROW:extension:metadata", metadata),
-    ])
 }
 
 #[cfg(test)]
@@ -237,7 +230,7 @@ mod tests {
     use crate::types::TYPES;
     use crate::value::Value;
 
-    fn builder(fields: &[Field]) -> BatchBuilder {
+    fn builder(fields: &[ResultColumn]) -> BatchBuilder {
         BatchBuilder::new(fields, &DecodeOptions::default()).unwrap()
     }
 
@@ -334,15 +327,11 @@ mod tests {
 
     #[test]
     fn unknown_types_are_marked() {
-        let cells = [hex("00ff"), text("{1}"), text("x"), hex("00")];
-        let mut fields =
-            [field("unknown", 99_999), field("ints", 1007), field("acl", 1034), field("u", 2950)];
-        fields[2].format = Format::Text;
-        let mut builder = builder(&fields);
-        let bytes = messages([&cells[..3]]);
-        assert!(builder.append(&mut data_rows(&bytes).unwrap(), 1).is_err());
+        let cells = vec![hex("00ff"), text("{x}"), hex(&"00".repeat(16))];
+        let fields = [field("unknown", 99_999), field("acl", 1034), field("u", 2950)];
+        assert_eq!(builder(&fields).formats(), [Format::Binary, Format::Text, Format::Binary]);
         let options = DecodeOptions::default();
-        let batch = decode_in_runs(&fields[..3], &options, &[cells[..3].to_vec()], 1).unwrap();
+        let batch = decode_in_runs(&fields, &options, &[cells], 1).unwrap();
         let schema = batch.schema();
         let mut shown = String::new();
         for field in schema.fields() {
@@ -355,9 +344,8 @@ mod tests {
             shown,
             "unknown Binary arrow.opaque \
              {\"type_name\": \"oid 99999\", \"vendor_name\": \"PostgreSQL\"}\n\
-             ints Binary arrow.opaque \
-             {\"type_name\": \"int4[]\", \"vendor_name\": \"PostgreSQL\"}\n\
-             acl Utf8  \n"
+             acl List(Utf8)  \n\
+             u FixedSizeBinary(16) arrow.uuid \n"
         );
     }
 
@@ -374,8 +362,9 @@ mod tests {
             "schema names column \"A\", but the result has \"a\", \"b\""
         );
         assert_eq!(
-            error("a", "utf8"),
-            "schema asks for column \"a\" of type int4 as utf8; possible: int32, int64, float64"
+            error("a", "binary"),
+            "schema asks for column \"a\" of type int4 as binary; \
+             possible: int32, int64, float64, utf8, large_utf8, utf8_view"
         );
         assert!(error("b", "decimal128(3, 2)").ends_with("utf8, large_utf8, utf8_view, binary"));
     }

@@ -71,9 +71,9 @@ impl<'a> Fields<'a> {
 
 /// Builds the Arrow array of one column, a block of rows at a time.
 pub trait ColumnBuilder: Send + Sync {
-    /// Appends a block. On an error the builder stands as before the call, and the error names
-    /// the first row of the block that is at fault, so that what is reported does not depend on
-    /// how the rows were cut into blocks.
+    /// Appends a block. The error names the first row of the block that is at fault, so that what
+    /// is reported does not depend on how the rows were cut into blocks; after it the builder is
+    /// spent, and nothing more may be asked of it.
     fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)>;
 
     /// The array of all rows so far, without a pass over the values; leaves the builder empty.

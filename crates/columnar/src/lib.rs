@@ -20,8 +20,10 @@ pub mod types;
 
 mod arrow_value;
 mod builder;
+mod catalog;
 mod column;
 mod error;
+mod nested_fault;
 mod params;
 mod schema;
 #[allow(unsafe_code, reason = "the one file that may, see its head")]
@@ -33,11 +35,13 @@ mod value;
 mod testing;
 
 pub use arrow_value::value_of;
-pub use builder::{BatchBuilder, DecodeOptions};
+pub use builder::{BatchBuilder, DecodeOptions, ResultColumn};
+pub use catalog::{Catalog, TypeRow, Types};
 pub use column::{ColumnBuilder, Fields};
 pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Reason, ShapeFault};
 pub use export::{StringLayout, string_layout_schema, with_string_layout};
+pub use nested_fault::{NestedFault, Place};
 pub use params::push_parameter;
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
-pub use types::{Kind, PgType, result_format, row_value, type_name, type_of};
+pub use types::{Attribute, CodecFormat, Kind, PgType, Shape, Type, type_of};
 pub use value::{Bits, List, Network, Range, Sign, Value};

@@ -1,57 +1,64 @@
 //! Parameters: one neutral value to the bytes of its type.
 
-use colonnade_protocol::{EncodedParams, Format, Oid};
+use colonnade_protocol::{EncodedParams, Format};
 
 use crate::error::EncodeError;
-use crate::types::type_of;
+use crate::types::{Shape, Type};
 use crate::value::Value;
 
-/// Appends a parameter of type `oid`, in the format in which the type takes them.
+/// Appends a parameter, in the format in which the type has its values sent.
 ///
-/// A type that is not in the table takes its text as a string (the server parses it) and its
-/// binary form as bytes.
+/// A type that is not known, and one that is made of values, takes its text too, as a string that
+/// the server parses; one that is not known takes its binary form as bytes.
 pub fn push_parameter(
     params: &mut EncodedParams,
-    oid: Oid,
+    pg_type: &Type,
     value: &Value<'_>,
 ) -> Result<(), EncodeError> {
-    match (value, type_of(oid)) {
+    match (value, &pg_type.bare().shape) {
         (Value::Null, _) => {
             params.push_null(Format::Binary);
             Ok(())
         }
-        (_, Some(line)) => params.push(line.parameter, |out| (line.encode)(value, out)),
-        (Value::Text(text), None) => params.push(Format::Text, |out| {
-            if let Some(position) = text.bytes().position(|byte| byte == 0) {
-                return Err(EncodeError::NulInText { position });
-            }
-            out.extend_from_slice(text.as_bytes());
-            Ok(())
-        }),
-        (Value::Bytes(bytes), None) => params.push(Format::Binary, |out| {
+        (Value::Text(text), shape) if !matches!(shape, Shape::Scalar(_) | Shape::Enum(_)) => params
+            .push(Format::Text, |out| {
+                if let Some(position) = text.bytes().position(|byte| byte == 0) {
+                    return Err(EncodeError::NulInText { position });
+                }
+                out.extend_from_slice(text.as_bytes());
+                Ok(())
+            }),
+        (Value::Bytes(bytes), Shape::Opaque) => params.push(Format::Binary, |out| {
             out.extend_from_slice(bytes);
             Ok(())
         }),
-        (other, None) => Err(EncodeError::UnknownType { oid, given: other.describe() }),
+        (Value::Custom { .. }, _) => {
+            params.push(pg_type.parameter_format(), |out| pg_type.encode(value, out))
+        }
+        (other, Shape::Opaque) => Err(EncodeError::UnknownType { given: other.describe() }),
+        _ => params.push(pg_type.parameter_format(), |out| pg_type.encode(value, out)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::built_in;
 
     #[test]
     fn formats_and_bytes() {
         let mut params = EncodedParams::new();
-        push_parameter(&mut params, 23, &Value::Int(7)).unwrap();
-        push_parameter(&mut params, 23, &Value::Null).unwrap();
-        push_parameter(&mut params, 99_999, &Value::Text("t".into())).unwrap();
-        push_parameter(&mut params, 99_999, &Value::Bytes([1][..].into())).unwrap();
-        push_parameter(&mut params, 1033, &Value::Text("a=r/b".into())).unwrap();
+        let (int4, aclitem) = (built_in(23).unwrap(), built_in(1033).unwrap());
+        let unknown = Type::opaque(99_999);
+        push_parameter(&mut params, int4, &Value::Int(7)).unwrap();
+        push_parameter(&mut params, int4, &Value::Null).unwrap();
+        push_parameter(&mut params, &unknown, &Value::Text("t".into())).unwrap();
+        push_parameter(&mut params, &unknown, &Value::Bytes([1][..].into())).unwrap();
+        push_parameter(&mut params, aclitem, &Value::Text("a=r/b".into())).unwrap();
         let before = params.bytes().to_vec();
-        assert!(push_parameter(&mut params, 23, &Value::Int(1 << 40)).is_err());
-        assert!(push_parameter(&mut params, 99_999, &Value::Int(1)).is_err());
-        assert!(push_parameter(&mut params, 99_999, &Value::Text("\0".into())).is_err());
+        assert!(push_parameter(&mut params, int4, &Value::Int(1 << 40)).is_err());
+        assert!(push_parameter(&mut params, &unknown, &Value::Int(1)).is_err());
+        assert!(push_parameter(&mut params, &unknown, &Value::Text("\0".into())).is_err());
         assert_eq!(params.bytes(), before);
         let expected =
             b"\0\0\0\x04\0\0\0\x07\xff\xff\xff\xff\0\0\0\x01t\0\0\0\x01\x01\0\0\0\x05a=r/b";

@@ -1,27 +1,22 @@
 //! What the tests share: rows as a server sends them, decoded in several cuts at once.
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use colonnade_protocol::{DataRows, Field, Format, Frame, next_frame};
+use std::sync::Arc;
 
-use crate::builder::{BatchBuilder, DecodeOptions};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use colonnade_protocol::{DataRows, Frame, next_frame};
+
+use crate::builder::{BatchBuilder, DecodeOptions, ResultColumn};
 use crate::error::{AppendError, DecodeError, EncodeError};
 use crate::schema::Infinity;
-use crate::types::type_of;
+use crate::types::{Type, built_in, type_of};
 use crate::value::Value;
 
 /// One value of a row.
 pub(crate) type Cell = Option<Vec<u8>>;
 
-pub(crate) fn field(name: &str, oid: u32) -> Field {
-    Field {
-        name: name.to_owned(),
-        table_oid: 0,
-        column_number: 0,
-        type_oid: oid,
-        type_size: -1,
-        type_modifier: -1,
-        format: Format::Binary,
-    }
+pub(crate) fn field(name: &str, oid: u32) -> ResultColumn {
+    let pg_type = built_in(oid).cloned().unwrap_or_else(|| Arc::new(Type::opaque(oid)));
+    ResultColumn { name: name.to_owned(), pg_type, type_modifier: -1 }
 }
 
 /// Rows as messages.
@@ -52,7 +47,7 @@ pub(crate) fn data_rows(bytes: &[u8]) -> Option<DataRows<'_>> {
 
 /// Decodes rows as one batch, cut into runs of `run` rows.
 pub(crate) fn decode_in_runs(
-    fields: &[Field],
+    fields: &[ResultColumn],
     options: &DecodeOptions,
     rows: &[Vec<Cell>],
     run: usize,
@@ -91,7 +86,7 @@ pub(crate) fn validate(batch: &RecordBatch) {
 
 /// One column to decode.
 pub(crate) struct Case {
-    pub(crate) field: Field,
+    pub(crate) field: ResultColumn,
     pub(crate) options: DecodeOptions,
 }
 

@@ -1,7 +1,7 @@
 //! The neutral value: what rows give and what parameters take, without Python and without Arrow.
 
+use core::net::IpAddr;
 use std::borrow::Cow;
-use std::net::IpAddr;
 
 /// Which of two infinities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -172,6 +172,83 @@ pub enum Range<'a> {
         /// The upper bound is in the range.
         upper_inclusive: bool,
     },
+}
+
+impl<'a> Value<'a> {
+    /// The value by itself, without what it borrows from.
+    pub fn into_owned(self) -> Value<'static> {
+        let owned = |values: Vec<Value<'a>>| values.into_iter().map(Value::into_owned).collect();
+        match self {
+            Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+            Self::Bytes(bytes) => Value::Bytes(Cow::Owned(bytes.into_owned())),
+            Self::Numeric(text) => Value::Numeric(Cow::Owned(text.into_owned())),
+            Self::Bits(Bits { len, bytes }) => {
+                Value::Bits(Bits { len, bytes: Cow::Owned(bytes.into_owned()) })
+            }
+            Self::Custom { codec, raw } => {
+                Value::Custom { codec, raw: Cow::Owned(raw.into_owned()) }
+            }
+            Self::Map(pairs) => Value::Map(
+                pairs
+                    .into_iter()
+                    .map(|(key, value)| {
+                        let value = value.map(|value| Cow::Owned(value.into_owned()));
+                        (Cow::Owned(key.into_owned()), value)
+                    })
+                    .collect(),
+            ),
+            Self::List(List { dimensions, elements }) => {
+                Value::List(List { dimensions, elements: owned(elements) })
+            }
+            Self::Composite(values) => Value::Composite(owned(values)),
+            Self::Range(range) => Value::Range(Box::new(range.into_owned())),
+            Self::Multirange(ranges) => {
+                Value::Multirange(ranges.into_iter().map(Range::into_owned).collect())
+            }
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(value),
+            Self::Int(value) => Value::Int(value),
+            Self::UInt(value) => Value::UInt(value),
+            Self::Float(value) => Value::Float(value),
+            Self::Float32(value) => Value::Float32(value),
+            Self::Uuid(bytes) => Value::Uuid(bytes),
+            Self::Date(days) => Value::Date(days),
+            Self::DateInfinity(sign) => Value::DateInfinity(sign),
+            Self::Time(micros) => Value::Time(micros),
+            Self::Timestamp(micros) => Value::Timestamp(micros),
+            Self::TimestampTz(micros) => Value::TimestampTz(micros),
+            Self::TimestampInfinity(sign) => Value::TimestampInfinity(sign),
+            Self::Interval { months, days, micros } => Value::Interval { months, days, micros },
+            Self::IntervalInfinity(sign) => Value::IntervalInfinity(sign),
+            Self::TimeTz { micros, offset_s } => Value::TimeTz { micros, offset_s },
+            Self::Network(network) => Value::Network(network),
+            Self::Point(point) => Value::Point(point),
+            Self::Line(line) => Value::Line(line),
+            Self::LineSegment(ends) => Value::LineSegment(ends),
+            Self::Box(corners) => Value::Box(corners),
+            Self::Circle(circle) => Value::Circle(circle),
+            Self::Path { is_closed, points } => Value::Path { is_closed, points },
+            Self::Polygon(points) => Value::Polygon(points),
+            Self::Tid { block, offset } => Value::Tid { block, offset },
+            Self::Snapshot { xmin, xmax, running } => Value::Snapshot { xmin, xmax, running },
+            Self::Floats(floats) => Value::Floats(floats),
+        }
+    }
+}
+
+impl Range<'_> {
+    /// The range by itself, without what it borrows from.
+    pub fn into_owned(self) -> Range<'static> {
+        match self {
+            Self::Empty => Range::Empty,
+            Self::Bounds { lower, upper, lower_inclusive, upper_inclusive } => Range::Bounds {
+                lower: lower.into_owned(),
+                upper: upper.into_owned(),
+                lower_inclusive,
+                upper_inclusive,
+            },
+        }
+    }
 }
 
 impl Value<'_> {

@@ -10,8 +10,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, StructArray};
 use arrow_schema::Schema;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use colonnade_columnar::{StringLayout, export, type_name};
-use colonnade_protocol::backend::Field as WireField;
+use colonnade_columnar::{ResultColumn, StringLayout, export};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -45,11 +44,11 @@ impl Field {
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Batch {
     batch: RecordBatch,
-    fields: Arc<[WireField]>,
+    fields: Arc<[ResultColumn]>,
 }
 
 impl Batch {
-    pub(crate) fn new(batch: RecordBatch, fields: Arc<[WireField]>) -> Self {
+    pub(crate) fn new(batch: RecordBatch, fields: Arc<[ResultColumn]>) -> Self {
         Self { batch, fields }
     }
 
@@ -92,8 +91,8 @@ impl Batch {
         let columns = self.batch.columns().iter();
         let fields = self.fields.iter().zip(columns).map(|(field, column)| Field {
             name: field.name.clone(),
-            type_oid: field.type_oid,
-            type_name: type_name(field.type_oid).into_owned(),
+            type_oid: field.pg_type.oid,
+            type_name: field.pg_type.name.clone(),
             type_modifier: field.type_modifier,
             arrow_type: arrow_type_name(column.data_type()),
         });

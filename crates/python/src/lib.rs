@@ -9,6 +9,7 @@ mod arrow_names;
 mod batch;
 mod buffer;
 mod calendar;
+mod catalog;
 mod column;
 mod conninfo;
 mod errors;
@@ -32,8 +33,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Field>()?;
     module.add_class::<buffer::Buffer>()?;
     module.add_class::<buffer::ReceiveWindow>()?;
+    module.add_class::<catalog::Catalog>()?;
     module.add_class::<column::Column>()?;
-
     module.add_class::<conninfo::ConnInfo>()?;
     module.add_class::<record::Record>()?;
     module.add_class::<session::Session>()?;

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use colonnade_columnar::{
-    DecodeOptions, Infinity, Kind, Override, Sign, Value, push_parameter, type_name, type_of,
+    DecodeOptions, Infinity, Kind, Override, Sign, Type, Value, push_parameter,
 };
+use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
-use colonnade_protocol::{Format, Oid};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -22,7 +23,7 @@ use crate::errors;
 /// Encodes the arguments of a query; the error names the argument and its type.
 pub(crate) fn encode(
     py: Python<'_>,
-    types: &[Oid],
+    types: &[Arc<Type>],
     arguments: &Bound<'_, PyTuple>,
 ) -> PyResult<EncodedParams> {
     if arguments.len() != types.len() {
@@ -39,27 +40,28 @@ pub(crate) fn encode(
         ));
     }
     let mut encoded = EncodedParams::new();
-    for (index, (argument, &oid)) in arguments.iter().zip(types).enumerate() {
-        push(&mut encoded, oid, &argument)
-            .map_err(|reason| refuse(py, index, oid, &argument, &reason))?;
+    for (index, (argument, pg_type)) in arguments.iter().zip(types).enumerate() {
+        push(&mut encoded, pg_type, &argument)
+            .map_err(|reason| refuse(py, index, pg_type, &argument, &reason))?;
     }
     Ok(encoded)
 }
 
-fn push(encoded: &mut EncodedParams, oid: Oid, argument: &Bound<'_, PyAny>) -> PyResult<()> {
+fn push(encoded: &mut EncodedParams, pg_type: &Type, argument: &Bound<'_, PyAny>) -> PyResult<()> {
     if argument.is_none() {
         encoded.push_null(Format::Binary);
         return Ok(());
     }
-    let value = match type_of(oid) {
-        Some(known) => to_value(known.kind, argument)?,
-        None => to_unknown(oid, argument)?,
+    let value = match pg_type.kind() {
+        Some(kind) => to_value(kind, argument)?,
+        None => to_unknown(pg_type, argument)?,
     };
-    push_parameter(encoded, oid, &value).map_err(|error| PyValueError::new_err(error.to_string()))
+    push_parameter(encoded, pg_type, &value)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A type the table does not know takes its text form as `str`, its binary form as `bytes`.
-fn to_unknown<'a>(oid: Oid, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+fn to_unknown<'a>(pg_type: &Type, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     if let Ok(text) = argument.cast::<PyString>() {
         return Ok(Value::Text(Cow::Borrowed(text.to_str()?)));
     }
@@ -68,7 +70,7 @@ fn to_unknown<'a>(oid: Oid, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a
     }
     Err(PyTypeError::new_err(format!(
         "{} is passed as str in its text form or as bytes in its binary form, not as {}",
-        type_name(oid),
+        pg_type.name,
         argument.get_type().name()?
     )))
 }
@@ -76,7 +78,7 @@ fn to_unknown<'a>(oid: Oid, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a
 fn refuse(
     py: Python<'_>,
     index: usize,
-    oid: Oid,
+    pg_type: &Type,
     argument: &Bound<'_, PyAny>,
     reason: &PyErr,
 ) -> PyErr {
@@ -92,7 +94,7 @@ fn refuse(
         &format!(
             "invalid input for query argument ${} of type {}: {shown} ({})",
             index + 1,
-            type_name(oid),
+            pg_type.name,
             reason.value(py)
         ),
     );

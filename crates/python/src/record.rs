@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use colonnade_protocol::backend::Field;
+use colonnade_columnar::ResultColumn;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::ffi;
@@ -21,7 +21,7 @@ pub(crate) struct RecordNames {
 }
 
 impl RecordNames {
-    pub(crate) fn new(py: Python<'_>, fields: &[Field]) -> Self {
+    pub(crate) fn new(py: Python<'_>, fields: &[ResultColumn]) -> Self {
         Self {
             names: fields.iter().map(|f| PyString::new(py, &f.name).unbind()).collect(),
             positions: fields.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect(),

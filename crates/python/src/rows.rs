@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use colonnade_columnar::{DecodeError, Reason, Value, row_value, type_name};
-use colonnade_protocol::backend::Field;
+use colonnade_columnar::{DecodeError, ResultColumn};
 use colonnade_protocol::{DataRows, Span, Spans};
 use colonnade_session::SinkError;
 use pyo3::prelude::*;
@@ -16,13 +15,10 @@ use crate::values::{self, ValueError};
 /// Rows scanned at a time: their spans stay in the processor's cache.
 const BLOCK_ROWS: usize = 128;
 
-type RowValue = fn(&[u8]) -> Result<Value<'_>, Reason>;
-
 /// Gathers rows as a list of records.
 pub(crate) struct RecordSink {
     names: Arc<RecordNames>,
-    fields: Arc<[Field]>,
-    decoders: Vec<RowValue>,
+    columns: Arc<[ResultColumn]>,
     spans: Spans,
     /// Rows made so far; numbers the row in an error.
     row_count: u64,
@@ -30,11 +26,10 @@ pub(crate) struct RecordSink {
 }
 
 impl RecordSink {
-    pub(crate) fn new(py: Python<'_>, fields: Arc<[Field]>) -> Self {
+    pub(crate) fn new(py: Python<'_>, columns: Arc<[ResultColumn]>) -> Self {
         Self {
-            names: Arc::new(RecordNames::new(py, &fields)),
-            decoders: fields.iter().map(|field| row_value(field.type_oid)).collect(),
-            fields,
+            names: Arc::new(RecordNames::new(py, &columns)),
+            columns,
             spans: Spans::new(),
             row_count: 0,
             records: PyList::empty(py).unbind(),
@@ -54,13 +49,13 @@ impl RecordSink {
         let mut spans = std::mem::take(&mut self.spans);
         loop {
             let count = rows
-                .scan(self.decoders.len(), BLOCK_ROWS, &mut spans)
+                .scan(self.columns.len(), BLOCK_ROWS, &mut spans)
                 .map_err(SinkError::Protocol)?;
             if count == 0 {
                 break;
             }
             let columns: Vec<&[Span]> =
-                (0..self.decoders.len()).map(|index| spans.column(index)).collect();
+                (0..self.columns.len()).map(|index| spans.column(index)).collect();
             for row in 0..count {
                 self.append_row(py, bytes, &columns, row)?;
             }
@@ -77,10 +72,12 @@ impl RecordSink {
         row: usize,
     ) -> Result<(), SinkError> {
         let mut row_values = Vec::with_capacity(columns.len());
-        for (index, (spans, decode)) in columns.iter().zip(&self.decoders).enumerate() {
+        for (index, (spans, column)) in columns.iter().zip(self.columns.iter()).enumerate() {
             let value = match spans.get(row).and_then(|span| span.slice(bytes)) {
                 None => py.None(),
-                Some(field) => decode(field)
+                Some(raw) => column
+                    .pg_type
+                    .value(raw)
                     .map_err(ValueError::Decode)
                     .and_then(|value| values::to_python(py, value))
                     .map_err(|error| self.refuse(py, index, error))?,
@@ -95,26 +92,21 @@ impl RecordSink {
     }
 
     fn refuse(&self, py: Python<'_>, column: usize, error: ValueError) -> SinkError {
+        let described = self.columns.get(column);
+        let name = described.map_or("", |column| column.name.as_str());
+        let type_name = described.map_or("", |column| column.pg_type.name.as_str());
         match error {
             ValueError::Python(error) => SinkError::Foreign(Box::new(error)),
             ValueError::OutOfRange(reason) => {
-                let field = self.fields.get(column);
-                let name = field.map_or("", |f| f.name.as_str());
-                let type_name = field.map(|f| type_name(f.type_oid)).unwrap_or_default();
-                let error = errors::decode(py, name, &type_name, self.row_count, &reason);
+                let error = errors::decode(py, name, type_name, self.row_count, &reason);
                 SinkError::Foreign(Box::new(error))
             }
-            ValueError::Decode(reason) => {
-                let field = self.fields.get(column);
-                SinkError::Decode(DecodeError {
-                    column: field.map(|f| f.name.clone()).unwrap_or_default(),
-                    type_name: field
-                        .map(|f| type_name(f.type_oid).into_owned())
-                        .unwrap_or_default(),
-                    row: self.row_count,
-                    reason,
-                })
-            }
+            ValueError::Decode(reason) => SinkError::Decode(DecodeError {
+                column: name.to_owned(),
+                type_name: type_name.to_owned(),
+                row: self.row_count,
+                reason,
+            }),
         }
     }
 }

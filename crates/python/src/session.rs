@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use colonnade_columnar::{BatchBuilder, DecodeOptions};
+use colonnade_columnar::{BatchBuilder, DecodeOptions, ResultColumn};
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
-use colonnade_protocol::backend::{Field, TransactionStatus};
+use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend;
 use colonnade_session::{Announcement, ColumnSink, Event, Session as CoreSession, Startup};
 use pyo3::buffer::PyBuffer;
@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use crate::batch::Batch;
 use crate::buffer::ReceiveWindow;
+use crate::catalog::Catalog;
 use crate::conninfo::ConnInfo;
 use crate::rows::RecordSink;
 use crate::sink::RowSink;
@@ -27,7 +28,7 @@ type Core = CoreSession<RowSink>;
 struct Inner {
     core: Core,
     /// The columns of the query under way.
-    fields: Arc<[Field]>,
+    columns: Arc<[ResultColumn]>,
 }
 
 /// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
@@ -61,7 +62,7 @@ impl Session {
     ) -> PyResult<()> {
         let encoded = parameters::encode(py, &statement.statement.parameters, arguments)?;
         let mut inner = self.lock(py)?;
-        inner.fields = Arc::clone(&statement.fields);
+        inner.columns = Arc::clone(&statement.statement.columns);
         inner
             .core
             .query(Arc::clone(&statement.statement), &encoded, row_limit, sink)
@@ -72,10 +73,11 @@ impl Session {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (statement_cache_size = 100))]
-    fn new(statement_cache_size: usize) -> Self {
-        let core = Core::new(statement_cache_size);
-        Self(Mutex::new(Inner { core, fields: Arc::from([]) }))
+    #[pyo3(signature = (statement_cache_size = 100, catalog = None))]
+    fn new(statement_cache_size: usize, catalog: Option<&Catalog>) -> Self {
+        let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
+        let core = Core::new(statement_cache_size, catalog);
+        Self(Mutex::new(Inner { core, columns: Arc::from([]) }))
     }
 
     /// Where the next read of the socket goes (buffer protocol).
@@ -114,13 +116,13 @@ impl Session {
     /// The next event: a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
     /// None where more must be read first. Raises what the exchange failed with.
     fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (event, fields) = {
+        let (event, columns) = {
             let mut inner = self.lock(py)?;
             let Some(event) = inner.core.next_event() else { return Ok(None) };
-            (event, Arc::clone(&inner.fields))
+            (event, Arc::clone(&inner.columns))
         };
         let object = match event {
-            Event::Batch(batch) => Bound::new(py, Batch::new(batch, fields))?.into_any(),
+            Event::Batch(batch) => Bound::new(py, Batch::new(batch, columns))?.into_any(),
             Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
             Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
             Event::Complete(completion) => {
@@ -256,7 +258,7 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
     ) -> PyResult<()> {
-        let sink = RowSink::Records(RecordSink::new(py, Arc::clone(&statement.fields)));
+        let sink = RowSink::Records(RecordSink::new(py, Arc::clone(&statement.statement.columns)));
         self.query(py, statement, arguments, row_limit, sink)
     }
 
@@ -271,7 +273,7 @@ impl Session {
         batch_rows: Option<usize>,
     ) -> PyResult<()> {
         let options: DecodeOptions = parameters::decode_options(py, schema.as_ref(), infinity)?;
-        let builder = BatchBuilder::new(&statement.fields, &options)
+        let builder = BatchBuilder::new(&statement.statement.columns, &options)
             .map_err(|error| errors::of_schema(py, &error))?;
         let sink = match batch_rows {
             Some(batch_rows) => ColumnSink::batched(builder, batch_rows),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
-use colonnade_protocol::DataRows;
+use colonnade_protocol::{DataRows, Format};
 use colonnade_session::{ColumnSink, Sink, SinkError};
 
 use crate::rows::RecordSink;
@@ -20,6 +20,13 @@ pub(crate) enum RowSink {
 
 impl Sink for RowSink {
     type Batch = RecordBatch;
+
+    fn formats(&self) -> Option<Vec<Format>> {
+        match self {
+            Self::Columns(sink) => Some(sink.formats()),
+            Self::Records(_) | Self::Nowhere => None,
+        }
+    }
 
     fn rows(
         &mut self,

@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use colonnade_protocol::backend::Field;
 use pyo3::prelude::*;
 
 /// A statement the server has parsed.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Statement {
     pub(crate) statement: Arc<colonnade_session::Statement>,
-    pub(crate) fields: Arc<[Field]>,
 }
 
 impl Statement {
     pub(crate) fn new(statement: Arc<colonnade_session::Statement>) -> Self {
-        let fields = statement.fields.iter().cloned().collect();
-        Self { statement, fields }
+        Self { statement }
     }
 }
 
@@ -30,13 +27,13 @@ impl Statement {
     /// The OIDs of the parameters' types.
     #[getter]
     fn parameters(&self) -> Vec<u32> {
-        self.statement.parameters.clone()
+        self.statement.parameters.iter().map(|pg_type| pg_type.oid).collect()
     }
 
     /// Whether running it can give rows.
     #[getter]
     fn has_rows(&self) -> bool {
-        !self.statement.fields.is_empty()
+        !self.statement.columns.is_empty()
     }
 
     fn __repr__(&self) -> String {

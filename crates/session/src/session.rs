@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use colonnade_columnar::{Catalog, CodecFormat, Types};
+use colonnade_protocol::Oid;
 use colonnade_protocol::auth::Authenticator;
 use colonnade_protocol::backend::{ErrorFields, Message, TransactionStatus};
 use colonnade_protocol::frame::{self, Frame};
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use crate::exchange::{
-    Context, CopyIn, CopyOut, Exchange, Prepare, Query, Script, StartupExchange, unexpected,
+    Context, CopyIn, CopyOut, Exchange, Introspect, Prepare, Query, Script, StartupExchange, Step,
+    unexpected,
 };
 use crate::receive_buffer::ReceiveBuffer;
 use crate::statement::StatementCache;
@@ -35,11 +38,20 @@ pub struct Startup {
 pub(crate) struct Link {
     pub(crate) cancel_key: Option<CancelKey>,
     pub(crate) statements: StatementCache,
+    /// The types as this connection sees them.
+    pub(crate) types: Types,
     /// The server is in copy-in mode: it takes data.
     pub(crate) copying: bool,
     parameters: BTreeMap<String, String>,
     transaction_status: TransactionStatus,
     closed: bool,
+}
+
+impl Link {
+    /// A run-time parameter as the server last reported it.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        self.parameters.get(name).map(String::as_str)
+    }
 }
 
 struct Running<S: Sink> {
@@ -67,11 +79,13 @@ struct Talk<S: Sink> {
 }
 
 impl<S: Sink> Session<S> {
-    /// A session that keeps up to `statement_cache_size` prepared statements.
-    pub fn new(statement_cache_size: usize) -> Self {
+    /// A session that keeps up to `statement_cache_size` prepared statements, and shares what is
+    /// known of the database's types with every session that has the same catalog.
+    pub fn new(statement_cache_size: usize, catalog: Catalog) -> Self {
         let link = Link {
             cancel_key: None,
             statements: StatementCache::new(statement_cache_size),
+            types: Types::new(catalog),
             copying: false,
             parameters: BTreeMap::new(),
             transaction_status: TransactionStatus::Idle,
@@ -163,7 +177,7 @@ impl<S: Sink> Session<S> {
 
     /// A run-time parameter as the server last reported it.
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        self.talk.link.parameters.get(name).map(String::as_str)
+        self.talk.link.parameter(name)
     }
 
     /// All reported run-time parameters.
@@ -205,6 +219,66 @@ impl<S: Sink> Session<S> {
         let name = self.talk.link.statements.next_name();
         let exchange = Prepare::start(name, sql, &mut self.talk.out)?;
         self.talk.begin(exchange)
+    }
+
+    /// The types as this connection sees them.
+    pub fn types(&self) -> &Types {
+        &self.talk.link.types
+    }
+
+    /// Begins to look types up in the catalogs, those alone that are not known; completes when they
+    /// are. Without any such type nothing is begun, and the answer is false.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn introspect(&mut self, oids: &[Oid]) -> Result<bool, Error> {
+        let missing = self.talk.link.types.missing(oids.iter().copied());
+        if missing.is_empty() {
+            return Ok(false);
+        }
+        let exchange = Introspect::start(missing, None, &self.talk.link, &mut self.talk.out)?;
+        self.talk.begin(exchange)?;
+        Ok(true)
+    }
+
+    /// Lets a codec of the owner's read and write a type from the next preparation on. The kept
+    /// statements are closed, for they were made without it.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn set_codec(&mut self, oid: Oid, codec: usize, format: CodecFormat) -> Result<(), Error> {
+        self.talk.link.types.set_codec(oid, codec, format);
+        self.forget_statements()
+    }
+
+    /// Lets a type be read and written as it is.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn reset_codec(&mut self, oid: Oid) -> Result<(), Error> {
+        self.talk.link.types.reset_codec(oid);
+        self.forget_statements()
+    }
+
+    /// Forgets what is known of the database's types, for all who share it, and this connection's
+    /// statements, which were made with it.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn forget_types(&mut self) -> Result<(), Error> {
+        self.talk.link.types.catalog().clear();
+        self.forget_statements()
+    }
+
+    fn forget_statements(&mut self) -> Result<(), Error> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        for statement in self.talk.link.statements.drain() {
+            // Travels with the next exchange's messages; its answer is expected at any time.
+            frontend::close_statement(&mut self.talk.out, &statement.name)?;
+        }
+        Ok(())
     }
 
     /// Begins to run a statement; its rows go to the sink. `row_limit` 0 asks for every row.
@@ -424,7 +498,7 @@ impl<S: Sink> Talk<S> {
         let Some(mut done) = self.running.pop_front() else {
             return Err(unexpected("ReadyForQuery"));
         };
-        let Self { link, out, events, .. } = self;
+        let Self { link, out, events, running, .. } = self;
         let mut context = Context { out, events, link };
         let event = match done.failure {
             Some(error) => {
@@ -432,7 +506,12 @@ impl<S: Sink> Talk<S> {
                 Event::Failed(error)
             }
             None => match done.exchange.complete(&mut context) {
-                Ok(completion) => {
+                Ok(Step::Then(next)) => {
+                    let (abandoned, failure) = (done.abandoned, None);
+                    running.push_front(Running { exchange: next, failure, abandoned });
+                    return Ok(());
+                }
+                Ok(Step::Done(completion)) => {
                     if matches!(completion.tag.as_deref(), Some("DISCARD ALL" | "DEALLOCATE ALL")) {
                         self.link.statements.clear();
                     }

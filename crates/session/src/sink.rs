@@ -5,7 +5,7 @@ use std::fmt;
 
 use arrow_array::RecordBatch;
 use colonnade_columnar::{AppendError, BatchBuilder, DecodeError};
-use colonnade_protocol::{DataRows, Error as ProtocolError};
+use colonnade_protocol::{DataRows, Error as ProtocolError, Format};
 
 /// Takes the rows of one query as runs, straight from the receive buffer.
 ///
@@ -14,6 +14,11 @@ use colonnade_protocol::{DataRows, Error as ProtocolError};
 pub trait Sink: Send + Sized + 'static {
     /// What a streaming sink hands over while the query still runs.
     type Batch: Send + fmt::Debug;
+
+    /// The format in which it wants each column; `None` for that of the column's type.
+    fn formats(&self) -> Option<Vec<Format>> {
+        None
+    }
 
     /// Takes a run of rows.
     ///
@@ -74,6 +79,11 @@ impl ColumnSink {
     /// A sink that hands over a batch whenever `batch_rows` rows are there.
     pub fn batched(builder: BatchBuilder, batch_rows: usize) -> Self {
         Self { builder, batch_rows: batch_rows.max(1), batches_made: 0 }
+    }
+
+    /// As [`Sink::formats`].
+    pub fn formats(&self) -> Vec<Format> {
+        self.builder.formats()
     }
 
     /// Takes a run of rows, as [`Sink::rows`] does.

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use colonnade_columnar::result_format;
-use colonnade_protocol::backend::Field;
-use colonnade_protocol::{Format, Oid};
+use colonnade_columnar::{ResultColumn, Type};
+use colonnade_protocol::Format;
 
 /// A statement the server has parsed: what it takes and what it gives.
 #[derive(Debug)]
@@ -15,26 +14,15 @@ pub struct Statement {
     /// The text that was prepared.
     pub sql: String,
     /// The type of each parameter.
-    pub parameters: Vec<Oid>,
-    /// The columns, each with the format its values will be asked in; none for a command.
-    pub fields: Vec<Field>,
+    pub parameters: Vec<Arc<Type>>,
+    /// The columns; none for a command.
+    pub columns: Arc<[ResultColumn]>,
 }
 
 impl Statement {
-    pub(crate) fn new(name: String, sql: String) -> Self {
-        Self { name, sql, parameters: Vec::new(), fields: Vec::new() }
-    }
-
-    /// Takes the columns as described, and decides in which format each is asked for.
-    pub(crate) fn describe(&mut self, mut fields: Vec<Field>) {
-        for field in &mut fields {
-            field.format = result_format(field.type_oid);
-        }
-        self.fields = fields;
-    }
-
-    pub(crate) fn result_formats(&self) -> Vec<Format> {
-        self.fields.iter().map(|field| field.format).collect()
+    /// The format in which each column's values come, where nothing else is asked for.
+    pub fn formats(&self) -> Vec<Format> {
+        self.columns.iter().map(|column| column.pg_type.format()).collect()
     }
 }
 
@@ -99,6 +87,11 @@ impl StatementCache {
         self.entries.remove(sql).map(|entry| entry.statement)
     }
 
+    /// Takes everything out, for the server to close.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Arc<Statement>> {
+        self.entries.drain().map(|(_, entry)| entry.statement)
+    }
+
     /// Forgets everything without closing: the server has already done so.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
@@ -114,7 +107,8 @@ mod tests {
     use super::*;
 
     fn statement(cache: &mut StatementCache, sql: &str) -> Arc<Statement> {
-        Arc::new(Statement::new(cache.next_name(), sql.to_owned()))
+        let (name, sql) = (cache.next_name(), sql.to_owned());
+        Arc::new(Statement { name, sql, parameters: Vec::new(), columns: Arc::from([]) })
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! What can be wrong with a parameter.
 
+use core::net::IpAddr;
 use std::fmt;
-use std::net::IpAddr;
+
+use crate::nested_fault::Place;
 
 /// A value that cannot be sent as the parameter it is meant for. The caller knows the parameter's
 /// number and says it.
@@ -121,13 +123,32 @@ pub enum EncodeError {
         /// What was given.
         given: String,
     },
-    /// A type that is not in the table, given something else than its text or its bytes.
+    /// A type that is not known, given something else than its text or its bytes.
     UnknownType {
-        /// The type.
-        oid: u32,
         /// What was given.
         given: &'static str,
     },
+    /// A type that is sent in its text form alone, given something else.
+    TextOnly {
+        /// What was given.
+        given: &'static str,
+    },
+    /// A composite with another number of fields than its type has.
+    FieldCount {
+        /// By its type.
+        expected: usize,
+        /// What was given.
+        given: usize,
+    },
+    /// A part of the value cannot be sent.
+    Within(Place, Box<Self>),
+}
+
+impl EncodeError {
+    /// Says where in a value the error lies.
+    pub(crate) fn within(self, place: Place) -> Self {
+        Self::Within(place, Box::new(self))
+    }
 }
 
 impl fmt::Display for EncodeError {
@@ -200,11 +221,18 @@ impl fmt::Display for EncodeError {
                 "{given} is out of range for halfvec, which goes to 65504; cast the parameter to \
                  vector"
             ),
-            Self::UnknownType { oid, given } => write!(
+            Self::UnknownType { given } => write!(
                 f,
-                "the type with oid {oid} takes its text as a string or its binary form as bytes, \
+                "a type that is not known takes its text as a string or its binary form as bytes, \
                  not {given}"
             ),
+            Self::TextOnly { given } => {
+                write!(f, "the type has no binary form: pass its text as a string, not {given}")
+            }
+            Self::FieldCount { expected, given } => {
+                write!(f, "the composite has {expected} fields, and {given} were given")
+            }
+            Self::Within(place, error) => write!(f, "{place}: {error}"),
         }
     }
 }

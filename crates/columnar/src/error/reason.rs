@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::shape::ShapeFault;
+use crate::nested_fault::NestedFault;
 use crate::value::Sign;
 
 /// What is wrong with a value. The names of column and type are added by [`DecodeError`].
@@ -128,6 +129,8 @@ pub enum Reason {
     OffsetOverflow,
     /// A fault of a value that is made of numbers or of texts.
     Shape(ShapeFault),
+    /// A fault of a value that is made of values.
+    Nested(NestedFault),
 }
 
 /// What fixed precision and scale of a decimal column.
@@ -160,8 +163,18 @@ pub(super) enum Remedy {
 }
 
 impl Reason {
+    /// Whether the value was right and only our idea of its type is out of date.
+    pub fn is_stale_type(&self) -> bool {
+        matches!(self, Self::Nested(fault) if fault.is_stale_type())
+    }
+
     pub(super) fn remedy(&self) -> Remedy {
         match self {
+            Self::Nested(NestedFault::Within(_, reason)) => match reason.remedy() {
+                Remedy::Schema(_) | Remedy::NumericSpecial => Remedy::Schema(&["utf8"]),
+                other => other,
+            },
+            Self::Nested(fault) if fault.is_readable_as_text() => Remedy::Schema(&["utf8"]),
             Self::Infinite(_) => Remedy::Infinity,
             Self::NumericNan | Self::NumericInfinite(_) => Remedy::NumericSpecial,
             Self::EndOfDay => Remedy::Schema(&["int64"]),
@@ -251,6 +264,7 @@ impl fmt::Display for Reason {
                 write!(f, "a snapshot with {running} transactions cannot have {actual} bytes")
             }
             Self::Shape(fault) => fault.fmt(f),
+            Self::Nested(fault) => fault.fmt(f),
             other => other.fmt_numeric(f),
         }
     }

@@ -75,10 +75,10 @@ impl fmt::Display for SchemaError {
                     f,
                     "schema asks for column {column:?} of type {type_name} as {offered}; possible: "
                 )?;
-                if possible.is_empty() {
-                    return f.write_str("only what it is without an entry in schema");
-                }
-                f.write_str(&possible.join(", "))
+                // Its text any type can be had as.
+                let mut texts = vec!["utf8", "large_utf8", "utf8_view"];
+                texts.retain(|text| !possible.contains(text));
+                f.write_str(&[*possible, texts.as_slice()].concat().join(", "))
             }
         }
     }

@@ -40,7 +40,7 @@ pub(super) mod testing {
     impl Extended {
         pub(in super::super) fn new(name: &str) -> Self {
             let line = EXTENSION_TYPES.iter().find(|line| line.name == name).unwrap();
-            let request = Request { type_modifier: -1, infinity: Infinity::Raise, cast: None };
+            let request = Request::new(-1, Infinity::Raise, None);
             Self { line, request }
         }
 

@@ -5,10 +5,15 @@
 //! wire shape share a file. Everything else asks the table: nothing outside this folder knows the
 //! OID of any type.
 
+mod array;
+mod array_text;
+mod arrow_extension;
 mod bits;
 mod boolean;
 mod bytea;
+mod composite;
 pub(crate) mod date;
+mod enumeration;
 mod ewkb;
 mod extensions;
 mod float;
@@ -22,13 +27,17 @@ mod interval;
 mod json;
 mod ltree;
 mod macaddr;
+mod nested_wire;
 mod network;
 mod notation;
 pub(crate) mod numeric;
 mod opaque;
 mod pair;
+mod part;
 mod primitive;
 mod printed;
+mod range;
+mod record;
 mod single_byte;
 mod snapshot;
 mod sparsevec;
@@ -37,6 +46,7 @@ mod tid;
 pub(crate) mod time;
 pub(crate) mod timestamp;
 mod timetz;
+mod tree;
 mod tsquery;
 mod tsvector;
 mod uint64;
@@ -45,8 +55,6 @@ mod varlen;
 mod vector;
 mod void;
 
-use std::borrow::Cow;
-
 use colonnade_protocol::{Format, Oid};
 
 use crate::column::ColumnBuilder;
@@ -54,7 +62,11 @@ use crate::error::{EncodeError, Reason};
 use crate::schema::{Infinity, Override};
 use crate::value::Value;
 
-pub use extensions::EXTENSION_TYPES;
+pub use self::array::encode_head as encode_array_head;
+pub(crate) use self::arrow_extension::{Extension, metadata as extension_metadata};
+pub use self::extensions::EXTENSION_TYPES;
+pub(crate) use self::tree::built_in;
+pub use self::tree::{Attribute, CodecFormat, Shape, Type};
 
 /// Every type that is known, ordered by OID. Name, OID, OID of its array, send function, codec.
 pub static TYPES: &[PgType] = &[
@@ -131,6 +143,52 @@ pub static TYPES: &[PgType] = &[
     line("pg_snapshot", 5038, 5039, "pg_snapshot_send", snapshot::SNAPSHOT),
     line("xid8", 5069, 271, "xid8send", uint64::XID8),
 ];
+
+/// Every built-in range with its multirange, ordered by OID.
+pub static RANGES: &[RangeLine] = &[
+    range_line(["int4range", "int4multirange"], 23, [3904, 3905], [4451, 6150]),
+    range_line(["numrange", "nummultirange"], 1700, [3906, 3907], [4532, 6151]),
+    range_line(["tsrange", "tsmultirange"], 1114, [3908, 3909], [4533, 6152]),
+    range_line(["tstzrange", "tstzmultirange"], 1184, [3910, 3911], [4534, 6153]),
+    range_line(["daterange", "datemultirange"], 1082, [3912, 3913], [4535, 6155]),
+    range_line(["int8range", "int8multirange"], 20, [3926, 3927], [4536, 6157]),
+];
+
+/// A range's line in its table.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeLine {
+    /// PostgreSQL's own name.
+    pub name: &'static str,
+    /// That of its multirange.
+    pub multirange_name: &'static str,
+    /// OID of the type of its bounds.
+    pub subtype: Oid,
+    /// The same in every PostgreSQL server.
+    pub oid: Oid,
+    /// OID of its array type.
+    pub array_oid: Oid,
+    /// OID of its multirange.
+    pub multirange_oid: Oid,
+    /// OID of the multirange's array type.
+    pub multirange_array_oid: Oid,
+}
+
+const fn range_line(
+    [name, multirange_name]: [&'static str; 2],
+    subtype: Oid,
+    [oid, array_oid]: [Oid; 2],
+    [multirange_oid, multirange_array_oid]: [Oid; 2],
+) -> RangeLine {
+    RangeLine {
+        name,
+        multirange_name,
+        subtype,
+        oid,
+        array_oid,
+        multirange_oid,
+        multirange_array_oid,
+    }
+}
 
 /// A type's line in the table.
 #[derive(Clone, Copy, Debug)]
@@ -260,12 +318,31 @@ pub enum Kind {
 }
 
 /// What a column asks of its type.
-#[derive(Clone, Copy, Debug)]
-struct Request {
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
     /// What the column was declared with, -1 for nothing.
     type_modifier: i32,
     infinity: Infinity,
     cast: Option<Override>,
+    /// Columns around this one.
+    depth: usize,
+}
+
+impl Request {
+    /// What a whole column asks.
+    pub(crate) fn new(type_modifier: i32, infinity: Infinity, cast: Option<Override>) -> Self {
+        Self { type_modifier, infinity, cast, depth: 0 }
+    }
+
+    /// What a column within the column asks.
+    fn of_part(&self, type_modifier: i32) -> Self {
+        let depth = self.depth + 1;
+        Self { type_modifier, infinity: self.infinity, cast: None, depth }
+    }
+
+    fn with_cast(&self, cast: Option<Override>) -> Self {
+        Self { cast, ..self.clone() }
+    }
 }
 
 /// A column's builder, and the extension type that its field carries.
@@ -275,22 +352,13 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    fn plain(builder: impl ColumnBuilder + 'static) -> Option<Self> {
-        Some(Self { builder: Box::new(builder), extension: None })
+    fn of(builder: impl ColumnBuilder + 'static) -> Self {
+        Self { builder: Box::new(builder), extension: None }
     }
-}
 
-/// One of Arrow's canonical extension types, or of the community's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Extension {
-    /// `arrow.json`
-    Json,
-    /// `arrow.opaque`: bytes whose meaning is known to PostgreSQL alone.
-    Opaque,
-    /// `arrow.uuid`
-    Uuid,
-    /// `geoarrow.wkb`
-    Wkb,
+    fn plain(builder: impl ColumnBuilder + 'static) -> Option<Self> {
+        Some(Self::of(builder))
+    }
 }
 
 /// The line of a type, by its OID.
@@ -298,59 +366,24 @@ pub fn type_of(oid: Oid) -> Option<&'static PgType> {
     TYPES.iter().find(|line| line.oid == oid)
 }
 
-/// What a type is called in messages and metadata: its name, `int4[]` for the array of a known
-/// type, `oid 12345` for a type that is not known.
-pub fn type_name(oid: Oid) -> Cow<'static, str> {
-    if let Some(line) = type_of(oid) {
-        return Cow::Borrowed(line.name);
-    }
-    match TYPES.iter().find(|line| line.array_oid == oid && oid != 0) {
-        Some(line) => Cow::Owned(format!("{}[]", line.name)),
-        None => Cow::Owned(format!("oid {oid}")),
-    }
-}
-
-/// The format in which to ask for a type: binary, but for the few that have no binary form.
-pub fn result_format(oid: Oid) -> Format {
-    let textual = |line: &&PgType| {
-        line.send.is_empty() && oid != 0 && (line.oid == oid || line.array_oid == oid)
-    };
-    match TYPES.iter().find(textual) {
-        Some(_) => Format::Text,
-        None => Format::Binary,
-    }
-}
-
-/// The function that decodes a row's values of a type that was asked for in its
-/// [`result_format`]. A type without a line gives its bytes, or its text where that is what comes.
-pub fn row_value(oid: Oid) -> fn(&[u8]) -> Result<Value<'_>, Reason> {
-    match (type_of(oid), result_format(oid)) {
-        (Some(line), _) => line.value,
-        (None, Format::Text) => text::TEXT.value,
-        (None, Format::Binary) => opaque::value,
-    }
-}
-
-/// The builder of a column; on an impossible cast, that cast and the possible ones.
+/// A column's builder, and the format in which its values must be asked for.
+///
+/// A cast to text that the type itself does not have is the server's to make: the column is asked
+/// for in its text form. On an impossible cast the answer is that cast.
 pub(crate) fn column_builder(
-    oid: Oid,
-    type_modifier: i32,
-    format: Format,
-    infinity: Infinity,
-    cast: Option<Override>,
-) -> Result<Built, (Override, &'static [&'static str])> {
-    let request = Request { type_modifier, infinity, cast };
-    let (builder, casts): (BuilderFn, _) = match (type_of(oid), format) {
-        // A text form is text, whatever the type: what it means is not looked into.
-        (_, Format::Text) => (text::TEXT.builder, text::TEXT.casts),
-        (Some(line), Format::Binary) => (line.builder, line.casts),
-        (None, Format::Binary) => (opaque::builder, opaque::CASTS),
-    };
-    match (builder(&request), cast) {
-        (Some(built), _) => Ok(built),
-        (None, Some(cast)) => Err((cast, casts)),
+    pg_type: &Type,
+    request: &Request,
+) -> Result<(Built, Format), Override> {
+    if let Some(built) = pg_type.builder(request) {
+        return Ok((built, pg_type.format()));
+    }
+    match (&request.cast, (text::TEXT.builder)(request)) {
+        (Some(Override::Utf8 | Override::LargeUtf8 | Override::Utf8View), Some(built)) => {
+            Ok((built, Format::Text))
+        }
+        (Some(cast), _) => Err(*cast),
         // No type gets here, a test asks each of them; bytes would be right for any.
-        (None, None) => Ok(opaque::column()),
+        (None, _) => Ok((opaque::column(), Format::Binary)),
     }
 }
 
@@ -389,11 +422,10 @@ mod tests {
         let lines = TYPES.iter().map(|line| (line.builder, line.casts, line.name));
         for (builder, casts, name) in lines.chain(opaque) {
             for cast in all {
-                let plain = Request { type_modifier: -1, infinity: Infinity::Raise, cast: None };
+                let plain = Request::new(-1, Infinity::Raise, None);
                 assert!(builder(&plain).is_some(), "{name}");
                 let parsed = cast.replace("(p, s)", "(20, 5)").parse::<Override>().unwrap();
-                let request =
-                    Request { type_modifier: -1, infinity: Infinity::Raise, cast: Some(parsed) };
+                let request = Request::new(-1, Infinity::Raise, Some(parsed));
                 let taken = builder(&request);
                 assert_eq!(taken.is_some(), casts.contains(&cast), "{name} as {cast}");
                 if let Some(built) = taken {
@@ -409,15 +441,13 @@ mod tests {
 
     #[test]
     fn names_and_formats() {
-        assert_eq!(type_name(23), "int4");
-        assert_eq!(type_name(1007), "int4[]");
-        assert_eq!(type_name(99_999), "oid 99999");
-        assert_eq!(type_name(0), "oid 0");
-        assert_eq!(result_format(23), Format::Binary);
-        assert_eq!(result_format(99_999), Format::Binary);
-        assert_eq!(result_format(1033), Format::Text);
-        assert_eq!(result_format(1034), Format::Text);
-        assert_eq!(row_value(1034)(b"{}"), Ok(Value::Text("{}".into())));
-        assert_eq!(row_value(99_999)(b"{}"), Ok(Value::Bytes(b"{}".into())));
+        let named = |oid| built_in(oid).map(|made| (made.name.as_str(), made.format()));
+        assert_eq!(named(23), Some(("int4", Format::Binary)));
+        assert_eq!(named(1007), Some(("int4[]", Format::Binary)));
+        assert_eq!(named(1033), Some(("aclitem", Format::Text)));
+        assert_eq!(named(1034), Some(("aclitem[]", Format::Text)));
+        assert_eq!(named(6150), Some(("int4multirange[]", Format::Binary)));
+        assert_eq!(named(99_999), None);
+        assert_eq!(named(0), None);
     }
 }

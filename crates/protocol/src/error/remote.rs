@@ -11,6 +11,8 @@ use crate::tag;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RemoteError {
+    /// The catalogs' description of a type has no meaning.
+    Catalog,
     /// A frame starts with a byte that no server message has as its tag.
     UnknownTag {
         /// The byte.
@@ -137,6 +139,9 @@ pub enum RowFault {
 impl fmt::Display for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Catalog => f.write_str(
+                "the server's catalogs describe a type in a way that PostgreSQL's never do",
+            ),
             Self::UnknownTag { tag } => write!(
                 f,
                 "the server sent a message with the unknown tag {:?}: this is not a PostgreSQL \

@@ -3,7 +3,7 @@
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, frontend};
 
-use super::{Context, Exchange, unexpected};
+use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Event, Sink};
 
 /// Payloads are put together up to this size, for the server sends a message a row.
@@ -47,10 +47,10 @@ impl<S: Sink> Exchange<S> for CopyOut {
         Ok(())
     }
 
-    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if !self.accepted {
             return Err(Error::NotACopy);
         }
-        Ok(Completion { tag: self.tag, ..Completion::default() })
+        Ok(Step::Done(Completion { tag: self.tag, ..Completion::default() }))
     }
 }

@@ -6,6 +6,7 @@
 
 mod copy_in;
 mod copy_out;
+mod introspect;
 mod prepare;
 mod query;
 mod script;
@@ -21,6 +22,7 @@ use crate::{Completion, Error, Event, Sink};
 
 pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
+pub(crate) use introspect::Introspect;
 pub(crate) use prepare::Prepare;
 pub(crate) use query::Query;
 pub(crate) use script::Script;
@@ -33,6 +35,14 @@ pub(crate) struct Context<'a, S: Sink> {
     pub(crate) link: &'a mut Link,
 }
 
+/// What follows an exchange that ended well.
+pub(crate) enum Step<S: Sink> {
+    /// Nothing: the owner has what was asked for.
+    Done(Completion<S>),
+    /// Another exchange, which was sent, takes its place.
+    Then(Box<dyn Exchange<S>>),
+}
+
 pub(crate) trait Exchange<S: Sink>: Send {
     /// A message that only this exchange can expect.
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error>;
@@ -43,7 +53,7 @@ pub(crate) trait Exchange<S: Sink>: Send {
     }
 
     /// The server is ready again and nothing failed.
-    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Completion<S>, Error>;
+    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error>;
 
     /// The server is ready again, but the exchange failed.
     fn failed(&mut self, _error: &Error, _context: &mut Context<'_, S>) {}

@@ -2,14 +2,24 @@
 
 use std::sync::Arc;
 
-use colonnade_protocol::backend::Message;
-use colonnade_protocol::frontend;
+use colonnade_columnar::{ResultColumn, Type};
+use colonnade_protocol::backend::{Field, Message};
+use colonnade_protocol::{Oid, frontend};
 
-use super::{Context, Exchange, unexpected};
+use super::{Context, Exchange, Introspect, Step, unexpected};
+use crate::session::Link;
 use crate::{Completion, Error, Sink, Statement};
 
 pub(crate) struct Prepare {
-    statement: Statement,
+    described: Described,
+}
+
+/// What the server says of a statement.
+pub(crate) struct Described {
+    name: String,
+    sql: String,
+    parameters: Vec<Oid>,
+    fields: Vec<Field>,
 }
 
 impl Prepare {
@@ -17,7 +27,8 @@ impl Prepare {
         frontend::parse(out, &name, sql, &[])?;
         frontend::describe_statement(out, &name)?;
         frontend::sync(out);
-        Ok(Self { statement: Statement::new(name, sql.to_owned()) })
+        let sql = sql.to_owned();
+        Ok(Self { described: Described { name, sql, parameters: Vec::new(), fields: Vec::new() } })
     }
 }
 
@@ -29,19 +40,53 @@ impl<S: Sink> Exchange<S> for Prepare {
     ) -> Result<(), Error> {
         match message {
             Message::ParseComplete | Message::NoData => {}
-            Message::ParameterDescription(parameters) => self.statement.parameters = parameters,
-            Message::RowDescription(fields) => self.statement.describe(fields),
+            Message::ParameterDescription(parameters) => self.described.parameters = parameters,
+            Message::RowDescription(fields) => self.described.fields = fields,
             other => return Err(unexpected(other.name())),
         }
         Ok(())
     }
 
-    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
-        let statement = Arc::new(self.statement);
-        for gone in context.link.statements.insert(Arc::clone(&statement)) {
-            // Travels with the next exchange's messages; its answer is expected at any time.
-            frontend::close_statement(context.out, &gone.name)?;
+    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        let missing = context.link.types.missing(self.described.oids());
+        if missing.is_empty() {
+            let statement = self.described.keep(context.link, context.out)?;
+            return Ok(Step::Done(Completion {
+                statement: Some(statement),
+                ..Completion::default()
+            }));
         }
-        Ok(Completion { statement: Some(statement), ..Completion::default() })
+        let described = Some(self.described);
+        let next = Introspect::start(missing, described, context.link, context.out)?;
+        Ok(Step::Then(Box::new(next)))
+    }
+}
+
+impl Described {
+    fn oids(&self) -> impl Iterator<Item = Oid> {
+        let columns = self.fields.iter().map(|field| field.type_oid);
+        self.parameters.iter().copied().chain(columns)
+    }
+
+    /// The statement, kept for the next use of its text; its types are known.
+    pub(crate) fn keep(self, link: &mut Link, out: &mut Vec<u8>) -> Result<Arc<Statement>, Error> {
+        let types = &link.types;
+        let pg_type = |oid| types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
+        let columns = self.fields.into_iter().map(|field| ResultColumn {
+            name: field.name,
+            pg_type: pg_type(field.type_oid),
+            type_modifier: field.type_modifier,
+        });
+        let statement = Arc::new(Statement {
+            name: self.name,
+            sql: self.sql,
+            columns: columns.collect(),
+            parameters: self.parameters.into_iter().map(pg_type).collect(),
+        });
+        for gone in link.statements.insert(Arc::clone(&statement)) {
+            // Travels with the next exchange's messages; its answer is expected at any time.
+            frontend::close_statement(out, &gone.name)?;
+        }
+        Ok(statement)
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
-use colonnade_protocol::{DataRows, Format};
 
-use super::{Context, Exchange, unexpected};
+use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Event, Sink, Statement};
 
 pub(crate) struct Query<S: Sink> {
@@ -25,7 +25,7 @@ impl<S: Sink> Query<S> {
         sink: S,
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
-        let formats: Vec<Format> = statement.result_formats();
+        let formats = sink.formats().unwrap_or_else(|| statement.formats());
         frontend::bind(out, "", &statement.name, parameters, &formats)?;
         frontend::execute(out, "", row_limit)?;
         frontend::sync(out);
@@ -57,21 +57,45 @@ impl<S: Sink> Exchange<S> for Query<S> {
         Ok(outcome?)
     }
 
-    fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+    fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         let mut batches = VecDeque::new();
         self.sink.finish(&mut batches)?;
         context.events.extend(batches.into_iter().map(Event::Batch));
-        Ok(Completion { tag: self.tag, statement: Some(self.statement), sink: Some(self.sink) })
+        Ok(Step::Done(Completion {
+            tag: self.tag,
+            statement: Some(self.statement),
+            sink: Some(self.sink),
+        }))
     }
 
     fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
-        if !is_stale_plan(error) {
+        if is_stale_type(error) {
+            let parameters = self.statement.parameters.iter().map(AsRef::as_ref);
+            let columns = self.statement.columns.iter().map(|column| column.pg_type.as_ref());
+            for pg_type in parameters.chain(columns) {
+                context.link.types.catalog().forget(pg_type);
+            }
+        } else if !is_stale_plan(error) {
             return;
         }
         if let Some(statement) = context.link.statements.remove(&self.statement.sql) {
             // A name without NUL cannot fail to encode: it was sent before.
             let _ = frontend::close_statement(context.out, &statement.name);
         }
+    }
+}
+
+/// A type was altered since the catalogs were asked for it: what the server sends has another
+/// shape, or the server says so of what was sent.
+fn is_stale_type(error: &Error) -> bool {
+    const DATATYPE_MISMATCH: &str = "42804";
+    const INVALID_BINARY_REPRESENTATION: &str = "22P03";
+    match error {
+        Error::Decode(error) => error.reason.is_stale_type(),
+        Error::Server(fields) => {
+            matches!(fields.code(), Some(DATATYPE_MISMATCH | INVALID_BINARY_REPRESENTATION))
+        }
+        _ => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, frontend};
 
-use super::{Context, Exchange, unexpected};
+use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Sink};
 
 pub(crate) struct Script {
@@ -36,7 +36,7 @@ impl<S: Sink> Exchange<S> for Script {
         Ok(())
     }
 
-    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
-        Ok(Completion { tag: self.tag, ..Completion::default() })
+    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        Ok(Step::Done(Completion { tag: self.tag, ..Completion::default() }))
     }
 }

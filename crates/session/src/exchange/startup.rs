@@ -3,7 +3,7 @@
 use colonnade_protocol::auth::{AuthStep, Authenticator};
 use colonnade_protocol::backend::Message;
 
-use super::{Context, Exchange, unexpected};
+use super::{Context, Exchange, Step, unexpected};
 use crate::{CancelKey, Completion, Error, Sink};
 
 pub(crate) struct StartupExchange {
@@ -37,10 +37,10 @@ impl<S: Sink> Exchange<S> for StartupExchange {
         }
     }
 
-    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Completion<S>, Error> {
+    fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if self.authenticator.is_some() {
             return Err(unexpected("ReadyForQuery"));
         }
-        Ok(Completion::default())
+        Ok(Step::Done(Completion::default()))
     }
 }

@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use colonnade_columnar::{BatchBuilder, DecodeOptions};
+use colonnade_columnar::{BatchBuilder, Catalog, DecodeOptions, ResultColumn, Types};
+use colonnade_protocol::DataRows;
 use colonnade_protocol::auth::{AuthPolicy, Authenticator, ChannelBinding};
-use colonnade_protocol::backend::Field;
-use colonnade_protocol::{DataRows, Format};
 use colonnade_session::{ColumnSink, Event, Session, Sink, SinkError, Startup};
 
 pub(crate) struct TestSink(ColumnSink);
@@ -24,19 +23,16 @@ impl TestSink {
 }
 
 fn builder(columns: &[(&str, u32)]) -> BatchBuilder {
-    let fields: Vec<Field> = columns
+    let types = Types::default();
+    let columns: Vec<_> = columns
         .iter()
-        .map(|(name, oid)| Field {
+        .map(|(name, oid)| ResultColumn {
             name: (*name).to_owned(),
-            table_oid: 0,
-            column_number: 0,
-            type_oid: *oid,
-            type_size: -1,
+            pg_type: types.find(*oid).expect("a built-in type"),
             type_modifier: -1,
-            format: Format::Binary,
         })
         .collect();
-    BatchBuilder::new(&fields, &DecodeOptions::default()).expect("columns")
+    BatchBuilder::new(&columns, &DecodeOptions::default()).expect("columns")
 }
 
 impl Sink for TestSink {
@@ -113,7 +109,7 @@ pub(crate) fn session() -> Session<TestSink> {
 }
 
 pub(crate) fn session_with_cache(size: usize) -> Session<TestSink> {
-    let mut session = Session::new(size);
+    let mut session = Session::new(size, Catalog::default());
     let authenticator =
         Authenticator::new("ada", None, ChannelBinding::NotUsed, AuthPolicy::default());
     let parameters = vec![("user".to_owned(), "ada".to_owned())];

@@ -1,0 +1,254 @@
+//! What a server's catalogs say of the types that users made, kept for all who ask the same
+//! database.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use colonnade_protocol::Oid;
+
+use crate::types::{Attribute, CodecFormat, EXTENSION_TYPES, Shape, TYPES, Type, built_in};
+
+/// Types within types that are followed; PostgreSQL's own are never so deep.
+const DEPTH_MAX: usize = 64;
+
+/// The types of one database that were asked for so far. Clones share what they know.
+#[derive(Clone, Default, Debug)]
+pub struct Catalog(Arc<RwLock<HashMap<Oid, Arc<Type>>>>);
+
+/// What the catalogs say of one type.
+#[derive(Clone, Default, Debug)]
+pub struct TypeRow {
+    /// `pg_type.oid`
+    pub oid: Oid,
+    /// Name of its schema.
+    pub schema: String,
+    /// `pg_type.typname`
+    pub name: String,
+    /// `pg_type.typtype`: base, composite, domain, enum, multirange, pseudo-type, range.
+    pub kind: u8,
+    /// Of an array, the type of its elements; else 0.
+    pub element: Oid,
+    /// Of a domain, the type below it; else 0.
+    pub base: Oid,
+    /// Of a domain, `pg_type.typtypmod`.
+    pub type_modifier: i32,
+    /// Of a range or multirange, the type of its bounds; else 0.
+    pub subtype: Oid,
+    /// The function that writes its binary form, without schema; empty where there is none.
+    pub send: String,
+    /// Whether that function is one of PostgreSQL's own.
+    pub send_is_built_in: bool,
+    /// Of a composite: name, type and type modifier of each column that was not dropped.
+    pub attributes: Vec<(String, Oid, i32)>,
+    /// Of an enum, its labels in their order.
+    pub labels: Vec<String>,
+}
+
+impl Catalog {
+    fn known(&self, oid: Oid) -> Option<Arc<Type>> {
+        if let Some(found) = built_in(oid) {
+            return Some(Arc::clone(found));
+        }
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&oid).map(Arc::clone)
+    }
+
+    /// Takes what the catalogs said of `asked`: a type that is not among `rows` is known from now
+    /// on to be one that nobody knows.
+    pub fn learn(&self, asked: &[Oid], rows: &[TypeRow]) {
+        let by_oid: HashMap<Oid, &TypeRow> = rows.iter().map(|row| (row.oid, row)).collect();
+        let mut resolved = HashMap::new();
+        for oid in asked.iter().copied().chain(rows.iter().map(|row| row.oid)) {
+            self.resolve(oid, &by_oid, &mut resolved, 0);
+        }
+        self.0.write().unwrap_or_else(PoisonError::into_inner).extend(resolved);
+    }
+
+    fn resolve(
+        &self,
+        oid: Oid,
+        rows: &HashMap<Oid, &TypeRow>,
+        resolved: &mut HashMap<Oid, Arc<Type>>,
+        depth: usize,
+    ) -> Arc<Type> {
+        if let Some(found) = built_in(oid).or_else(|| resolved.get(&oid)) {
+            return Arc::clone(found);
+        }
+        let made = match rows.get(&oid) {
+            Some(row) if depth < DEPTH_MAX => {
+                let part = |part| self.resolve(part, rows, resolved, depth + 1);
+                Arc::new(type_of_row(row, part))
+            }
+            Some(_) => return Arc::new(Type::opaque(oid)),
+            None => self.known(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid))),
+        };
+        resolved.insert(oid, Arc::clone(&made));
+        made
+    }
+
+    /// Forgets a type and what it is made of: it was altered.
+    pub fn forget(&self, pg_type: &Type) {
+        {
+            let mut types = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            types.remove(&pg_type.oid);
+        }
+        match &pg_type.shape {
+            Shape::Array(part) | Shape::Range(part) | Shape::Multirange(part) => self.forget(part),
+            Shape::Domain { base: part, .. } | Shape::Custom { under: part, .. } => {
+                self.forget(part);
+            }
+            Shape::Composite(attributes) => {
+                attributes.iter().for_each(|attribute| self.forget(&attribute.pg_type));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How many types were learned.
+    pub fn len(&self) -> usize {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether none was learned.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn type_of_row(row: &TypeRow, mut part: impl FnMut(Oid) -> Arc<Type>) -> Type {
+    let mut name = row.name.clone();
+    let shape = match row.kind {
+        b'd' if row.base != 0 => {
+            Shape::Domain { base: part(row.base), type_modifier: row.type_modifier }
+        }
+        b'e' => Shape::Enum(row.labels.clone().into()),
+        b'r' if row.subtype != 0 => Shape::Range(part(row.subtype)),
+        b'm' if row.subtype != 0 => Shape::Multirange(part(row.subtype)),
+        b'c' => {
+            let attributes = row.attributes.iter().map(|(name, oid, type_modifier)| Attribute {
+                name: name.clone(),
+                pg_type: part(*oid),
+                type_modifier: *type_modifier,
+            });
+            Shape::Composite(attributes.collect())
+        }
+        _ if row.element != 0 => {
+            let element = part(row.element);
+            name = format!("{}[]", element.name);
+            Shape::Array(element)
+        }
+        _ => scalar_shape(row),
+    };
+    Type { oid: row.oid, name, schema: row.schema.clone(), shape }
+}
+
+/// A base type that a user or an extension made: known by the function that writes it. A name alone
+/// says nothing about the bytes, and neither does an extension's function under another name.
+fn scalar_shape(row: &TypeRow) -> Shape {
+    let line = if row.send_is_built_in {
+        TYPES.iter().find(|line| line.send == row.send)
+    } else {
+        EXTENSION_TYPES.iter().find(|line| line.name == row.name && line.send == row.send)
+    };
+    match line {
+        Some(line) if !row.send.is_empty() => Shape::Scalar(line),
+        _ => Shape::Opaque,
+    }
+}
+
+/// The types as one connection sees them: the database's, and over them the user's codecs.
+#[derive(Clone, Default, Debug)]
+pub struct Types {
+    catalog: Catalog,
+    /// By the type's OID: the codec's number and what it reads.
+    codecs: Arc<BTreeMap<Oid, (usize, CodecFormat)>>,
+}
+
+impl Types {
+    /// What a catalog knows, without codecs.
+    pub fn new(catalog: Catalog) -> Self {
+        Self { catalog, codecs: Arc::default() }
+    }
+
+    /// What is shared with other connections to the database.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The type of an OID; `None` when the catalogs must be asked.
+    pub fn find(&self, oid: Oid) -> Option<Arc<Type>> {
+        self.catalog.known(oid).map(|found| self.seen(&found))
+    }
+
+    /// Those of the OIDs that the catalogs must be asked for, each once.
+    pub fn missing(&self, oids: impl IntoIterator<Item = Oid>) -> Vec<Oid> {
+        let mut missing: Vec<Oid> =
+            oids.into_iter().filter(|oid| self.catalog.known(*oid).is_none()).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
+    /// Lets a codec read and write a type.
+    pub fn set_codec(&mut self, oid: Oid, codec: usize, format: CodecFormat) {
+        Arc::make_mut(&mut self.codecs).insert(oid, (codec, format));
+    }
+
+    /// Lets the type be read and written as it is.
+    pub fn reset_codec(&mut self, oid: Oid) {
+        Arc::make_mut(&mut self.codecs).remove(&oid);
+    }
+
+    /// A type as this connection sees it.
+    fn seen(&self, found: &Arc<Type>) -> Arc<Type> {
+        if !self.sees_otherwise(found) {
+            return Arc::clone(found);
+        }
+        let part = |part: &Arc<Type>| self.seen(part);
+        let shape = match &found.shape {
+            Shape::Array(element) => Shape::Array(part(element)),
+            Shape::Range(subtype) => Shape::Range(part(subtype)),
+            Shape::Multirange(subtype) => Shape::Multirange(part(subtype)),
+            Shape::Domain { base, type_modifier } => {
+                Shape::Domain { base: part(base), type_modifier: *type_modifier }
+            }
+            Shape::Composite(attributes) => Shape::Composite(
+                attributes
+                    .iter()
+                    .map(|field| Attribute { pg_type: part(&field.pg_type), ..field.clone() })
+                    .collect(),
+            ),
+            Shape::Record(_) => Shape::Record(self.clone()),
+            other => other.clone(),
+        };
+        let seen = Arc::new(Type { shape, ..found.as_ref().clone() });
+        match self.codecs.get(&found.oid) {
+            Some((codec, format)) => Arc::new(Type {
+                shape: Shape::Custom { codec: *codec, format: *format, under: Arc::clone(&seen) },
+                ..seen.as_ref().clone()
+            }),
+            None => seen,
+        }
+    }
+
+    fn sees_otherwise(&self, found: &Type) -> bool {
+        if self.codecs.contains_key(&found.oid) {
+            return true;
+        }
+        match &found.shape {
+            Shape::Array(part) | Shape::Range(part) | Shape::Multirange(part) => {
+                self.sees_otherwise(part)
+            }
+            Shape::Domain { base, .. } => self.sees_otherwise(base),
+            Shape::Composite(attributes) => {
+                attributes.iter().any(|attribute| self.sees_otherwise(&attribute.pg_type))
+            }
+            Shape::Record(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Arrays of any type, in the binary form: the number of dimensions, whether there are NULLs, the
+//! elements' OID; for each dimension its length and lower bound; then a cell per element, the last
+//! dimension's neighbours side by side. `int2vector` and `oidvector` have this form too.
+//!
+//! A column is a list, nested as deep as its arrays have dimensions. PostgreSQL's types do not say
+//! how many that are: the first array with an element does, and one with another number is an
+//! error. An array without elements is an empty list. Lower bounds are not kept.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, FieldRef};
+use colonnade_protocol::{Oid, Span};
+
+use super::nested_wire::{ArrayHead, Cursor};
+use super::part::Part;
+use super::tree::Type;
+use super::{Built, Request};
+use crate::column::{ColumnBuilder, Fields, take_buffer};
+use crate::error::{EncodeError, Reason};
+use crate::nested_fault::{NestedFault, Place, within};
+use crate::trusted;
+use crate::validity::Validity;
+use crate::value::{List, Value};
+
+/// The name that Arrow gives the field of a list's elements.
+const ITEM: &str = "item";
+
+/// The builder of a column of arrays in the binary form.
+pub(super) fn builder(element: &Type, request: &Request) -> Built {
+    let wire = ArrayWire { element: element.oid };
+    let part = Part::new(ITEM, element, request.type_modifier, request);
+    Built::of(ListBuilder::new(wire, part))
+}
+
+/// An array as a value.
+pub(super) fn value<'a>(element: &Type, raw: &'a [u8], depth: usize) -> Result<Value<'a>, Reason> {
+    let mut cursor = Cursor::whole(raw);
+    let head = checked_head(&mut cursor, element.oid)?;
+    let mut elements = Vec::with_capacity(head.count);
+    for index in 0..head.count {
+        elements.push(match cursor.cell()?.slice(raw) {
+            None => Value::Null,
+            Some(cell) => element
+                .value_at_depth(cell, depth)
+                .map_err(|reason| within(Place::Element(index), reason))?,
+        });
+    }
+    cursor.finish()?;
+    Ok(Value::List(List { dimensions: head.lengths().to_vec(), elements }))
+}
+
+/// Appends the binary form of an array.
+pub(super) fn encode(
+    element: &Type,
+    list: &List<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let has_nulls = list.elements.contains(&Value::Null);
+    encode_head(element.oid, &list.dimensions, has_nulls, out)?;
+    for (index, value) in list.elements.iter().enumerate() {
+        element.encode_cell(value, out).map_err(|error| error.within(Place::Element(index)))?;
+    }
+    Ok(())
+}
+
+/// Appends the head of an array's binary form; lower bounds are 1.
+pub fn encode_head(
+    element: Oid,
+    dimensions: &[usize],
+    has_nulls: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let int = |number: usize| i32::try_from(number).map_err(|_| EncodeError::TooManyElements);
+    out.extend_from_slice(&int(dimensions.len())?.to_be_bytes());
+    out.extend_from_slice(&i32::from(has_nulls).to_be_bytes());
+    out.extend_from_slice(&element.to_be_bytes());
+    for length in dimensions {
+        out.extend_from_slice(&int(*length)?.to_be_bytes());
+        out.extend_from_slice(&1_i32.to_be_bytes());
+    }
+    Ok(())
+}
+
+fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, NestedFault> {
+    let head = ArrayHead::read(cursor)?;
+    if head.element != expected {
+        return Err(NestedFault::PartType { expected, actual: head.element });
+    }
+    Ok(head)
+}
+
+/// A value that holds a list of cells.
+pub(super) trait ListWire: Send + Sync + 'static {
+    /// Pushes the spans of a value's cells; answers the length of each dimension in `lengths`,
+    /// which comes empty and stays so for a value without cells.
+    fn read(
+        &self,
+        cursor: &mut Cursor<'_>,
+        lengths: &mut Vec<usize>,
+        cells: &mut Vec<Span>,
+    ) -> Result<(), NestedFault>;
+}
+
+struct ArrayWire {
+    element: Oid,
+}
+
+impl ListWire for ArrayWire {
+    fn read(
+        &self,
+        cursor: &mut Cursor<'_>,
+        lengths: &mut Vec<usize>,
+        cells: &mut Vec<Span>,
+    ) -> Result<(), NestedFault> {
+        let head = checked_head(cursor, self.element)?;
+        lengths.extend_from_slice(head.lengths());
+        cells.reserve(head.count);
+        for _ in 0..head.count {
+            cells.push(cursor.cell()?);
+        }
+        cursor.finish()
+    }
+}
+
+/// Builds a column of lists: the cells of a block's values go to the elements' builder as a block
+/// of their own.
+pub(super) struct ListBuilder<W> {
+    wire: W,
+    levels: Levels,
+    validity: Validity,
+    elements: Part,
+    /// Scratch: the cells of a block.
+    cells: Vec<Span>,
+    /// Scratch: how many cells of the block lie before each row.
+    cells_before: Vec<usize>,
+}
+
+impl<W: ListWire> ListBuilder<W> {
+    pub(super) fn new(wire: W, elements: Part) -> Self {
+        Self {
+            wire,
+            levels: Levels::new(),
+            validity: Validity::default(),
+            elements,
+            cells: Vec::new(),
+            cells_before: Vec::new(),
+        }
+    }
+
+    /// Notes the cells of a block; answers how many NULLs it has, and the first row whose frame is
+    /// at fault. The rows before that one are noted.
+    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
+        let (bytes, spans) = fields.parts();
+        let mut nulls = 0;
+        let mut lengths = Vec::new();
+        self.cells.clear();
+        self.cells_before.clear();
+        for (row, span) in spans.iter().enumerate() {
+            self.cells_before.push(self.cells.len());
+            lengths.clear();
+            let read = if span.is_null() {
+                nulls += 1;
+                Ok(())
+            } else {
+                self.wire.read(&mut Cursor::new(bytes, *span), &mut lengths, &mut self.cells)
+            };
+            if let Err(fault) = read.and_then(|()| self.levels.push(&lengths)) {
+                self.cells.truncate(self.cells_before.last().copied().unwrap_or(0));
+                return (nulls, Some((row, fault)));
+            }
+        }
+        (nulls, None)
+    }
+}
+
+impl<W: ListWire> ColumnBuilder for ListBuilder<W> {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        let (nulls, fault) = self.note_cells(fields);
+        let cells = Fields::new(fields.parts().0, &self.cells);
+        self.elements.append(cells).map_err(|(cell, reason)| {
+            let row = self.cells_before.partition_point(|before| *before <= cell).max(1) - 1;
+            let first = self.cells_before.get(row).copied().unwrap_or(0);
+            (row, within(Place::Element(cell - first), reason))
+        })?;
+        if let Some((row, fault)) = fault {
+            return Err((row, fault.into()));
+        }
+        self.validity.append(fields, nulls, &[]);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let (field, elements) = self.elements.finish();
+        self.levels.finish(field, elements, &mut self.validity)
+    }
+
+    fn data_type(&self) -> DataType {
+        self.levels.data_type(self.elements.field())
+    }
+
+    fn nbytes(&self) -> usize {
+        self.levels.nbytes() + self.validity.nbytes() + self.elements.builder.nbytes()
+    }
+}
+
+/// The offsets of nested lists, outermost first.
+pub(super) struct Levels {
+    /// One for each dimension, and one where that is not known yet. Each begins with 0; the last
+    /// offset of a level is the number of lists in the next, or of elements.
+    offsets: Vec<Vec<i32>>,
+    /// Whether the number of dimensions can change no more.
+    is_fixed: bool,
+}
+
+impl Levels {
+    pub(super) fn new() -> Self {
+        Self { offsets: vec![vec![0]], is_fixed: false }
+    }
+
+    /// Appends an array with these dimensions; none for one without elements, or a NULL.
+    pub(super) fn push(&mut self, lengths: &[usize]) -> Result<(), NestedFault> {
+        if !lengths.is_empty() && !self.is_fixed {
+            self.is_fixed = true;
+            self.offsets.resize(lengths.len(), vec![0]);
+        }
+        if !lengths.is_empty() && lengths.len() != self.offsets.len() {
+            return Err(NestedFault::MixedDimensions {
+                column: self.offsets.len(),
+                value: lengths.len(),
+            });
+        }
+        // Of an array without elements only the outermost level sees anything.
+        let lengths = if lengths.is_empty() { &[0][..] } else { lengths };
+        let mut lists = 1_usize;
+        for (level, length) in self.offsets.iter_mut().zip(lengths) {
+            let mut end = level.last().copied().unwrap_or(0);
+            let step = i32::try_from(*length).map_err(|_| NestedFault::TooManyElements)?;
+            level.reserve(lists);
+            for _ in 0..lists {
+                end = end.checked_add(step).ok_or(NestedFault::TooManyElements)?;
+                level.push(end);
+            }
+            lists = lists.saturating_mul(*length);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        mut field: FieldRef,
+        mut array: ArrayRef,
+        validity: &mut Validity,
+    ) -> ArrayRef {
+        self.is_fixed = true;
+        for (level, offsets) in self.offsets.iter_mut().enumerate().rev() {
+            let taken = take_buffer(offsets);
+            offsets.push(0);
+            let nulls = if level == 0 { validity.finish() } else { None };
+            array = trusted::list_array(Arc::clone(&field), taken, array, nulls);
+            field = Arc::new(Field::new(ITEM, array.data_type().clone(), true));
+        }
+        array
+    }
+
+    pub(super) fn data_type(&self, field: FieldRef) -> DataType {
+        let outer = (1..self.offsets.len())
+            .fold(field, |field, _| Arc::new(Field::new(ITEM, DataType::List(field), true)));
+        DataType::List(outer)
+    }
+
+    pub(super) fn nbytes(&self) -> usize {
+        self.offsets.iter().map(|offsets| size_of_val(offsets.as_slice())).sum()
+    }
+}

@@ -1,0 +1,313 @@
+//! Arrays in the text form, which is all that can be had where the elements have no binary form:
+//! braces, elements between commas, quotes around what would be misread, a backslash before what
+//! means itself, NULL for a NULL.
+
+use std::borrow::Cow;
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use colonnade_protocol::Span;
+
+use super::array::Levels;
+use super::nested_wire::DIMENSIONS_MAX;
+use super::part::Part;
+use super::tree::Type;
+use super::{Built, Request};
+use crate::column::{ColumnBuilder, Fields};
+use crate::error::{EncodeError, Reason};
+use crate::nested_fault::{NestedFault, Place, within};
+use crate::validity::Validity;
+use crate::value::{List, Value};
+
+pub(super) fn builder(element: &Type, request: &Request) -> Built {
+    Built::of(TextListBuilder {
+        levels: Levels::new(),
+        validity: Validity::default(),
+        elements: Part::new("item", element, request.type_modifier, request),
+    })
+}
+
+/// An array as a value.
+pub(super) fn value<'a>(element: &Type, raw: &'a [u8]) -> Result<Value<'a>, Reason> {
+    let parsed = Parsed::read(raw)?;
+    let mut elements = Vec::with_capacity(parsed.cells.len());
+    for (index, cell) in parsed.cells.iter().enumerate() {
+        elements.push(match cell.slice(&parsed.bytes) {
+            None => Value::Null,
+            Some(cell) => element
+                .value(cell)
+                .map(Value::into_owned)
+                .map_err(|reason| within(Place::Element(index), reason))?,
+        });
+    }
+    Ok(Value::List(List { dimensions: parsed.lengths, elements }))
+}
+
+/// Appends the text form of an array.
+pub(super) fn encode(
+    element: &Type,
+    list: &List<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    if list.dimensions.is_empty() {
+        out.extend_from_slice(b"{}");
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    for (index, value) in list.elements.iter().enumerate() {
+        let opened = boundaries(&list.dimensions, index);
+        out.extend(if index == 0 { None } else { Some(b',') });
+        out.extend(std::iter::repeat_n(b'{', opened));
+        if *value == Value::Null {
+            out.extend_from_slice(b"NULL");
+        } else {
+            text.clear();
+            element
+                .encode(value, &mut text)
+                .map_err(|error| error.within(Place::Element(index)))?;
+            push_quoted(&text, out);
+        }
+        out.extend(std::iter::repeat_n(b'}', boundaries(&list.dimensions, index + 1)));
+    }
+    Ok(())
+}
+
+/// How many dimensions begin, or end, at the boundary before an element.
+fn boundaries(dimensions: &[usize], index: usize) -> usize {
+    let mut size = 1_usize;
+    let is_boundary = |length: &&usize| {
+        size = size.saturating_mul(**length);
+        size > 0 && index.is_multiple_of(size)
+    };
+    dimensions.iter().rev().take_while(is_boundary).count()
+}
+
+fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for byte in text {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(*byte);
+    }
+    out.push(b'"');
+}
+
+/// A text form taken apart.
+struct Parsed<'a> {
+    /// The elements' texts, without quotes and backslashes.
+    bytes: Cow<'a, [u8]>,
+    /// Where each lies in `bytes`.
+    cells: Vec<Span>,
+    /// The length of each dimension; none where there are no elements.
+    lengths: Vec<usize>,
+}
+
+impl<'a> Parsed<'a> {
+    fn read(raw: &'a [u8]) -> Result<Self, NestedFault> {
+        let mut parser =
+            Parser { raw, position: body_start(raw), bytes: Vec::new(), is_after_value: false };
+        let mut cells = Vec::new();
+        let mut counts = vec![0_usize; DIMENSIONS_MAX];
+        let mut lengths: Vec<Option<usize>> = vec![None; DIMENSIONS_MAX];
+        let mut depth = 0;
+        let mut depth_of_elements = None;
+        loop {
+            match parser.next_token()? {
+                Token::Open if depth < DIMENSIONS_MAX => {
+                    // A dimension has lists or elements, not both.
+                    if depth_of_elements.is_some_and(|deepest| depth >= deepest) {
+                        return Err(parser.fault());
+                    }
+                    if let Some(count) = counts.get_mut(depth) {
+                        *count = 0;
+                    }
+                    depth += 1;
+                }
+                Token::Element(span) if depth > 0 => {
+                    if *depth_of_elements.get_or_insert(depth) != depth {
+                        return Err(parser.fault());
+                    }
+                    cells.push(span);
+                    count_one(&mut counts, depth);
+                }
+                Token::Close if depth > 0 => {
+                    depth -= 1;
+                    let count = counts.get(depth).copied().unwrap_or(0);
+                    let Some(length) = lengths.get_mut(depth) else { return Err(parser.fault()) };
+                    if *length.get_or_insert(count) != count {
+                        return Err(parser.fault());
+                    }
+                    if depth == 0 {
+                        break;
+                    }
+                    count_one(&mut counts, depth);
+                }
+                _ => return Err(parser.fault()),
+            }
+        }
+        if parser.position != raw.len() {
+            return Err(parser.fault());
+        }
+        let lengths = match depth_of_elements {
+            Some(deepest) => lengths.into_iter().take(deepest).flatten().collect(),
+            None => Vec::new(),
+        };
+        Ok(Self { bytes: Cow::Owned(parser.bytes), cells, lengths })
+    }
+}
+
+fn count_one(counts: &mut [usize], depth: usize) {
+    if let Some(count) = counts.get_mut(depth - 1) {
+        *count += 1;
+    }
+}
+
+/// Where the braces begin: lower bounds other than 1 stand before them, `[0:1]={a,b}`.
+fn body_start(raw: &[u8]) -> usize {
+    match raw {
+        [b'[', ..] => raw.iter().position(|byte| *byte == b'=').map_or(0, |place| place + 1),
+        _ => 0,
+    }
+}
+
+enum Token {
+    Open,
+    Close,
+    Element(Span),
+}
+
+struct Parser<'a> {
+    raw: &'a [u8],
+    position: usize,
+    /// The elements' texts so far.
+    bytes: Vec<u8>,
+    /// What was read last is an element or a list: a comma or the end must follow.
+    is_after_value: bool,
+}
+
+impl Parser<'_> {
+    fn fault(&self) -> NestedFault {
+        NestedFault::ArrayText { position: self.position }
+    }
+
+    fn peek(&self) -> Result<u8, NestedFault> {
+        self.raw.get(self.position).copied().ok_or_else(|| self.fault())
+    }
+
+    fn next_byte(&mut self) -> Result<u8, NestedFault> {
+        let byte = self.peek()?;
+        self.position += 1;
+        Ok(byte)
+    }
+
+    /// The next token; a comma before it is passed over.
+    fn next_token(&mut self) -> Result<Token, NestedFault> {
+        let follows_comma = self.peek()? == b',';
+        self.position += usize::from(follows_comma);
+        let next = self.peek()?;
+        let closes = next == b'}' && !follows_comma;
+        if follows_comma != self.is_after_value && !closes {
+            return Err(self.fault());
+        }
+        self.is_after_value = next != b'{';
+        match next {
+            b'{' => {
+                self.position += 1;
+                Ok(Token::Open)
+            }
+            b'}' => {
+                self.position += 1;
+                Ok(Token::Close)
+            }
+            b'"' => {
+                self.position += 1;
+                self.quoted()
+            }
+            _ => self.bare(),
+        }
+    }
+
+    fn quoted(&mut self) -> Result<Token, NestedFault> {
+        let start = self.bytes.len();
+        loop {
+            let byte = match self.next_byte()? {
+                b'"' => break,
+                b'\\' => self.next_byte()?,
+                other => other,
+            };
+            self.bytes.push(byte);
+        }
+        Ok(Token::Element(Span::new(start, self.bytes.len() - start)))
+    }
+
+    fn bare(&mut self) -> Result<Token, NestedFault> {
+        let start = self.bytes.len();
+        let first = self.position;
+        while !matches!(self.peek()?, b',' | b'{' | b'}' | b'"') {
+            let byte = match self.next_byte()? {
+                b'\\' => self.next_byte()?,
+                other => other,
+            };
+            self.bytes.push(byte);
+        }
+        let written = self.raw.get(first..self.position).unwrap_or(&[]);
+        if written.eq_ignore_ascii_case(b"NULL") {
+            self.bytes.truncate(start);
+            return Ok(Token::Element(Span::NULL));
+        }
+        if written.is_empty() {
+            return Err(self.fault());
+        }
+        Ok(Token::Element(Span::new(start, self.bytes.len() - start)))
+    }
+}
+
+/// Builds a column of lists out of texts. Such types are seldom, so that a block is taken value by
+/// value.
+struct TextListBuilder {
+    levels: Levels,
+    validity: Validity,
+    elements: Part,
+}
+
+impl TextListBuilder {
+    fn append_value(&mut self, raw: &[u8]) -> Result<(), Reason> {
+        let parsed = Parsed::read(raw)?;
+        self.levels.push(&parsed.lengths)?;
+        self.elements
+            .append(Fields::new(&parsed.bytes, &parsed.cells))
+            .map_err(|(index, reason)| within(Place::Element(index), reason))
+    }
+}
+
+impl ColumnBuilder for TextListBuilder {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        let mut nulls = 0;
+        for (row, field) in fields.iter().enumerate() {
+            let appended = match field {
+                Some(raw) => self.append_value(raw),
+                None => {
+                    nulls += 1;
+                    self.levels.push(&[]).map_err(Reason::from)
+                }
+            };
+            appended.map_err(|reason| (row, reason))?;
+        }
+        self.validity.append(fields, nulls, &[]);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        let (field, elements) = self.elements.finish();
+        self.levels.finish(field, elements, &mut self.validity)
+    }
+
+    fn data_type(&self) -> DataType {
+        self.levels.data_type(self.elements.field())
+    }
+
+    fn nbytes(&self) -> usize {
+        self.levels.nbytes() + self.validity.nbytes() + self.elements.builder.nbytes()
+    }
+}

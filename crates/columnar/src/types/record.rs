@@ -1,0 +1,133 @@
+//! Anonymous records, such as `ROW(1, 'a')` gives: the form of a composite, but what its fields
+//! are stands in each value alone. A column has the fields of its first record, named `f1`, `f2`,
+//! ... as PostgreSQL names them; a record with other fields is an error.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use colonnade_protocol::{Format, Span};
+
+use super::composite::StructBuilder;
+use super::nested_wire::Cursor;
+use super::tree::{Attribute, Type};
+use super::{Built, Request, composite};
+use crate::catalog::Types;
+use crate::column::{ColumnBuilder, Fields};
+use crate::error::Reason;
+use crate::nested_fault::NestedFault;
+use crate::value::Value;
+
+/// Records within records that are followed: the value alone says how many there are.
+const DEPTH_MAX: usize = 64;
+
+pub(super) fn builder(types: &Types, request: &Request) -> Built {
+    Built::of(RecordBuilder {
+        types: types.clone(),
+        request: request.of_part(-1),
+        is_fixed: false,
+        nulls: 0,
+        records: None,
+    })
+}
+
+/// A record as a value.
+pub(super) fn value<'a>(types: &Types, raw: &'a [u8], depth: usize) -> Result<Value<'a>, Reason> {
+    if depth >= DEPTH_MAX {
+        return Err(NestedFault::TooDeep.into());
+    }
+    let attributes = attributes_of(types, &mut Cursor::whole(raw))?;
+    composite::value(&attributes, raw, depth + 1)
+}
+
+/// What the fields of a record are, by the record itself.
+fn attributes_of(types: &Types, cursor: &mut Cursor<'_>) -> Result<Vec<Attribute>, NestedFault> {
+    let count = cursor.int()?;
+    let count = usize::try_from(count)
+        // A field has an OID and a length.
+        .ok()
+        .filter(|count| *count <= cursor.left() / 8)
+        .ok_or(NestedFault::Truncated)?;
+    let mut attributes = Vec::with_capacity(count);
+    for number in 1..=count {
+        let oid = cursor.oid()?;
+        cursor.cell()?;
+        let found = types.find(oid);
+        // The parts of a record come in the binary form, which such a type is not read in.
+        let pg_type = found
+            .filter(|pg_type| pg_type.format() == Format::Binary)
+            .unwrap_or_else(|| Arc::new(Type::opaque(oid)));
+        attributes.push(Attribute { name: format!("f{number}"), pg_type, type_modifier: -1 });
+    }
+    Ok(attributes)
+}
+
+struct RecordBuilder {
+    types: Types,
+    request: Request,
+    /// A first batch has said what the column is.
+    is_fixed: bool,
+    /// NULLs before the first record.
+    nulls: usize,
+    /// `None` before the first record.
+    records: Option<StructBuilder>,
+}
+
+impl RecordBuilder {
+    /// Begins with the fields of the block's first record, if it has one; NULLs come before it.
+    fn begin(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        let (bytes, spans) = fields.parts();
+        let Some(row) = spans.iter().position(|span| !span.is_null()) else { return Ok(()) };
+        if self.is_fixed {
+            return Err((row, NestedFault::MixedRecords.into()));
+        }
+        if self.request.depth > DEPTH_MAX {
+            return Err((row, NestedFault::TooDeep.into()));
+        }
+        let first = spans.get(row).copied().unwrap_or(Span::NULL);
+        let attributes = attributes_of(&self.types, &mut Cursor::new(bytes, first))
+            .map_err(|fault| (row, fault.into()))?;
+        let mut records = StructBuilder::new(attributes.into(), &self.request);
+        let nulls = vec![Span::NULL; std::mem::take(&mut self.nulls)];
+        records.append(Fields::new(&[], &nulls)).map_err(|(_, reason)| (row, reason))?;
+        self.records = Some(records);
+        Ok(())
+    }
+}
+
+impl ColumnBuilder for RecordBuilder {
+    fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
+        if self.records.is_none() {
+            self.begin(fields)?;
+        }
+        match &mut self.records {
+            None => {
+                self.nulls += fields.len();
+                Ok(())
+            }
+            Some(records) => records.append(fields).map_err(|(row, reason)| match reason {
+                // No type is out of date here: this record is another one.
+                Reason::Nested(NestedFault::PartType { .. } | NestedFault::FieldCount { .. }) => {
+                    (row, NestedFault::MixedRecords.into())
+                }
+                other => (row, other),
+            }),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        self.is_fixed = true;
+        match &mut self.records {
+            Some(records) => records.finish(),
+            None => Arc::new(arrow_array::NullArray::new(std::mem::take(&mut self.nulls))),
+        }
+    }
+
+    fn data_type(&self) -> DataType {
+        self.records.as_ref().map_or(DataType::Null, ColumnBuilder::data_type)
+    }
+
+    fn nbytes(&self) -> usize {
+        self.records.as_ref().map_or(0, ColumnBuilder::nbytes)
+    }
+}

@@ -1,0 +1,380 @@
+//! A type as a whole: the lines of the table, and what PostgreSQL builds of them.
+
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+use colonnade_protocol::{Format, Oid};
+
+use super::{
+    Built, Kind, PgType, RANGES, Request, TYPES, array, array_text, composite, enumeration, opaque,
+    range, record, text, type_of, varlen,
+};
+use crate::catalog::Types;
+use crate::error::{EncodeError, Reason};
+use crate::schema::Override;
+use crate::value::Value;
+
+/// A type, resolved down to the lines of the table.
+#[derive(Clone, Debug)]
+pub struct Type {
+    /// Its OID, which of a type that a user made differs from database to database.
+    pub oid: Oid,
+    /// Its name: `int4`, `mood`; of an array that of its elements with brackets, `int4[]`.
+    pub name: String,
+    /// The schema it is in.
+    pub schema: String,
+    /// What it is made of.
+    pub shape: Shape,
+}
+
+/// What a type is made of.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A line of the table.
+    Scalar(&'static PgType),
+    /// An array of one type.
+    Array(Arc<Type>),
+    /// A composite, which tables have too.
+    Composite(Arc<[Attribute]>),
+    /// An anonymous record: each value says what is in it.
+    Record(Types),
+    /// An enum, with its labels in their order.
+    Enum(Arc<[String]>),
+    /// A range over a type.
+    Range(Arc<Type>),
+    /// A multirange of ranges over a type.
+    Multirange(Arc<Type>),
+    /// A domain.
+    Domain {
+        /// The type below it.
+        base: Arc<Type>,
+        /// What it adds to that type, -1 for nothing.
+        type_modifier: i32,
+    },
+    /// A type that nobody knows.
+    Opaque,
+    /// A type with a user's codec.
+    Custom {
+        /// The codec's number, which its owner has given it.
+        codec: usize,
+        /// What the codec reads and writes.
+        format: CodecFormat,
+        /// The type as it is without the codec.
+        under: Arc<Type>,
+    },
+}
+
+/// A field of a composite.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub pg_type: Arc<Type>,
+    /// What the type was declared with, -1 for nothing.
+    pub type_modifier: i32,
+}
+
+/// What a user's codec reads and writes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CodecFormat {
+    /// The text form.
+    Text,
+    /// The binary form.
+    Binary,
+    /// The type's own value, taken apart.
+    Tuple,
+}
+
+/// The types that are the same in every server, ordered by OID.
+static BUILT_IN: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
+    let mut types: Vec<Arc<Type>> = Vec::new();
+    let mut add = |oid: Oid, name: String, shape: Shape| {
+        let made = Arc::new(Type { oid, name, schema: "pg_catalog".to_owned(), shape });
+        types.push(Arc::clone(&made));
+        made
+    };
+    for line in TYPES {
+        let scalar = add(line.oid, line.name.to_owned(), Shape::Scalar(line));
+        if line.array_oid != 0 {
+            let _ = add(line.array_oid, format!("{}[]", line.name), Shape::Array(scalar));
+        }
+    }
+    for line in RANGES {
+        let Some(subtype) = type_of(line.subtype) else { continue };
+        let subtype = Arc::new(Type::of_line(subtype));
+        let shapes = [
+            (line.oid, line.array_oid, line.name, Shape::Range(Arc::clone(&subtype))),
+            (
+                line.multirange_oid,
+                line.multirange_array_oid,
+                line.multirange_name,
+                Shape::Multirange(subtype),
+            ),
+        ];
+        for (oid, array_oid, name, shape) in shapes {
+            let made = add(oid, name.to_owned(), shape);
+            let _ = add(array_oid, format!("{name}[]"), Shape::Array(made));
+        }
+    }
+    for (oid, array_oid, name, element) in
+        [(22, 1006, "int2vector", 21), (30, 1013, "oidvector", 26)]
+    {
+        let Some(element) = type_of(element) else { continue };
+        let vector = add(oid, name.to_owned(), Shape::Array(Arc::new(Type::of_line(element))));
+        let _ = add(array_oid, format!("{name}[]"), Shape::Array(vector));
+    }
+    let record = add(2249, "record".to_owned(), Shape::Record(Types::default()));
+    let _ = add(2287, "record[]".to_owned(), Shape::Array(record));
+    types.sort_by_key(|made| made.oid);
+    types
+});
+
+/// The type of an OID that means the same in every server.
+pub(crate) fn built_in(oid: Oid) -> Option<&'static Arc<Type>> {
+    let place = BUILT_IN.binary_search_by_key(&oid, |made| made.oid).ok()?;
+    BUILT_IN.get(place)
+}
+
+impl Type {
+    fn of_line(line: &'static PgType) -> Self {
+        Self {
+            oid: line.oid,
+            name: line.name.to_owned(),
+            schema: "pg_catalog".to_owned(),
+            shape: Shape::Scalar(line),
+        }
+    }
+
+    /// A type that nobody knows.
+    pub fn opaque(oid: Oid) -> Self {
+        Self { oid, name: format!("oid {oid}"), schema: String::new(), shape: Shape::Opaque }
+    }
+
+    /// The type below all domains and codecs.
+    pub fn bare(&self) -> &Self {
+        match &self.shape {
+            Shape::Domain { base, .. } => base.bare(),
+            Shape::Custom { under, .. } => under.bare(),
+            _ => self,
+        }
+    }
+
+    /// The format in which to ask for its values: binary, but for types that have no binary form,
+    /// or of which we read only the text, and for what is made of such.
+    pub fn format(&self) -> Format {
+        match &self.shape {
+            Shape::Scalar(line) if line.send.is_empty() => Format::Text,
+            Shape::Scalar(_) | Shape::Enum(_) | Shape::Record(_) | Shape::Opaque => Format::Binary,
+            Shape::Array(part) | Shape::Range(part) | Shape::Multirange(part) => part.format(),
+            Shape::Domain { base, .. } => base.format(),
+            Shape::Composite(attributes) => {
+                let is_text = |attribute: &Attribute| attribute.pg_type.format() == Format::Text;
+                if attributes.iter().any(is_text) { Format::Text } else { Format::Binary }
+            }
+            Shape::Custom { format: CodecFormat::Text, .. } => Format::Text,
+            Shape::Custom { format: CodecFormat::Binary, .. } => Format::Binary,
+            Shape::Custom { format: CodecFormat::Tuple, under, .. } => under.format(),
+        }
+    }
+
+    /// Whether its values come as one text that is not taken apart.
+    fn is_plain_text(&self) -> bool {
+        let has_parts =
+            matches!(self.shape, Shape::Composite(_) | Shape::Range(_) | Shape::Multirange(_));
+        has_parts && self.format() == Format::Text
+    }
+
+    /// The format in which its values are sent.
+    pub(crate) fn parameter_format(&self) -> Format {
+        match &self.shape {
+            Shape::Scalar(line) => line.parameter,
+            Shape::Array(part) | Shape::Range(part) | Shape::Multirange(part) => {
+                part.parameter_format()
+            }
+            Shape::Domain { base, .. } => base.parameter_format(),
+            Shape::Composite(attributes) => {
+                let is_text =
+                    |attribute: &Attribute| attribute.pg_type.parameter_format() == Format::Text;
+                if attributes.iter().any(is_text) { Format::Text } else { Format::Binary }
+            }
+            Shape::Custom { format: CodecFormat::Tuple, under, .. } => under.parameter_format(),
+            _ => self.format(),
+        }
+    }
+
+    /// Decodes one value that came in [`Type::format`].
+    ///
+    /// # Errors
+    /// The bytes are no value of the type.
+    pub fn value<'a>(&self, raw: &'a [u8]) -> Result<Value<'a>, Reason> {
+        self.value_at_depth(raw, 0)
+    }
+
+    /// `depth` counts the records around the value.
+    pub(crate) fn value_at_depth<'a>(
+        &self,
+        raw: &'a [u8],
+        depth: usize,
+    ) -> Result<Value<'a>, Reason> {
+        if self.is_plain_text() {
+            return (text::TEXT.value)(raw);
+        }
+        match &self.shape {
+            Shape::Scalar(line) => (line.value)(raw),
+            Shape::Array(element) if element.format() == Format::Text => {
+                array_text::value(element, raw)
+            }
+            Shape::Array(element) => array::value(element, raw, depth),
+            Shape::Composite(attributes) => composite::value(attributes, raw, depth),
+            Shape::Record(types) => record::value(types, raw, depth),
+            Shape::Enum(_) => (text::TEXT.value)(raw),
+            Shape::Range(subtype) => range::value(subtype, raw, depth),
+            Shape::Multirange(subtype) => range::multirange_value(subtype, raw, depth),
+            Shape::Domain { base, .. } => base.value_at_depth(raw, depth),
+            Shape::Opaque => opaque::value(raw),
+            Shape::Custom { format: CodecFormat::Tuple, under, .. } => {
+                under.value_at_depth(raw, depth)
+            }
+            Shape::Custom { codec, .. } => {
+                Ok(Value::Custom { codec: *codec, raw: Cow::Borrowed(raw) })
+            }
+        }
+    }
+
+    /// Appends a value in [`Type::parameter_format`]. Not called with [`Value::Null`].
+    pub(crate) fn encode(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        match (&self.shape, value) {
+            (Shape::Custom { format: CodecFormat::Tuple, under, .. }, _) => {
+                under.encode(value, out)
+            }
+            (Shape::Custom { .. }, Value::Custom { raw, .. }) => {
+                out.extend_from_slice(raw);
+                Ok(())
+            }
+            (Shape::Scalar(line), _) => (line.encode)(value, out),
+            (Shape::Domain { base, .. }, _) => base.encode(value, out),
+            (Shape::Enum(_), _) => (text::TEXT.encode)(value, out),
+            (Shape::Array(element), Value::List(list)) => match element.parameter_format() {
+                Format::Text => array_text::encode(element, list, out),
+                Format::Binary => array::encode(element, list, out),
+            },
+            _ if self.parameter_format() == Format::Text => match value {
+                Value::Text(_) => (text::TEXT.encode)(value, out),
+                other => Err(EncodeError::TextOnly { given: other.describe() }),
+            },
+            (Shape::Composite(attributes), Value::Composite(values)) => {
+                composite::encode(attributes, values, out)
+            }
+            (Shape::Range(subtype), Value::Range(value)) => range::encode(subtype, value, out),
+            (Shape::Multirange(subtype), Value::Multirange(ranges)) => {
+                range::encode_multirange(subtype, ranges, out)
+            }
+            (_, other) => {
+                Err(EncodeError::WrongKind { expected: self.expected(), given: other.describe() })
+            }
+        }
+    }
+
+    /// Appends a value within a value: its length and its bytes, or the length of a NULL.
+    pub(crate) fn encode_cell(
+        &self,
+        value: &Value<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        if *value == Value::Null {
+            out.extend_from_slice(&(-1_i32).to_be_bytes());
+            return Ok(());
+        }
+        push_cell(out, |out| self.encode(value, out))
+    }
+
+    /// What a parameter of the type takes, in words.
+    fn expected(&self) -> &'static str {
+        match &self.shape {
+            Shape::Array(_) => "a list",
+            Shape::Composite(_) => "a composite",
+            Shape::Range(_) => "a range",
+            Shape::Multirange(_) => "a list of ranges",
+            Shape::Record(_) => "nothing: PostgreSQL takes no anonymous records as input",
+            _ => "an encoded value",
+        }
+    }
+
+    /// The [`Value`] of a type that has a line in the table, below domains.
+    pub fn kind(&self) -> Option<Kind> {
+        match &self.shape {
+            Shape::Scalar(line) => Some(line.kind),
+            Shape::Domain { base, .. } => base.kind(),
+            Shape::Enum(_) => Some(Kind::Text),
+            _ => None,
+        }
+    }
+
+    /// The builder of a column that comes in [`Type::format`]; `None` for an impossible cast.
+    pub(crate) fn builder(&self, request: &Request) -> Option<Built> {
+        if let Shape::Domain { base, type_modifier } = &self.shape {
+            let inherited =
+                if *type_modifier >= 0 { *type_modifier } else { request.type_modifier };
+            return base.builder(&Request { type_modifier: inherited, ..request.clone() });
+        }
+        match &self.shape {
+            Shape::Scalar(line) => return (line.builder)(request),
+            Shape::Enum(labels) => return enumeration::builder(labels, request),
+            Shape::Opaque => return opaque::builder(request),
+            Shape::Custom { format: CodecFormat::Text, .. } => {
+                return varlen::text_builder::<varlen::AsIs>(request, None);
+            }
+            Shape::Custom { format: CodecFormat::Binary, .. } => {
+                let plain = request.with_cast(Some(Override::Binary));
+                return opaque::builder(&plain).filter(|_| request.cast.is_none());
+            }
+            Shape::Custom { under, .. } => return under.builder(request),
+            _ if self.is_plain_text() => {
+                return varlen::text_builder::<varlen::AsIs>(request, None);
+            }
+            _ if request.cast.is_some() => return None,
+            _ => {}
+        }
+        match &self.shape {
+            Shape::Array(element) if element.format() == Format::Text => {
+                Some(array_text::builder(element, request))
+            }
+            Shape::Array(element) => Some(array::builder(element, request)),
+            Shape::Composite(attributes) => Some(composite::builder(attributes, request)),
+            Shape::Record(types) => Some(record::builder(types, request)),
+            Shape::Range(subtype) => Some(range::builder(subtype, request)),
+            Shape::Multirange(subtype) => Some(range::multirange_builder(subtype, request)),
+            _ => None,
+        }
+    }
+
+    /// The Arrow types that a schema may ask for without asking the server for the text form.
+    pub(crate) fn casts(&self) -> &'static [&'static str] {
+        match &self.shape {
+            Shape::Scalar(line) => line.casts,
+            Shape::Domain { base, .. } => base.casts(),
+            Shape::Enum(_) => enumeration::CASTS,
+            Shape::Opaque => opaque::CASTS,
+            Shape::Custom { format: CodecFormat::Text, .. } => varlen::TEXT_CASTS,
+            Shape::Custom { format: CodecFormat::Tuple, under, .. } => under.casts(),
+            _ => &[],
+        }
+    }
+}
+
+/// Appends a cell, of which `write` writes the bytes.
+pub(super) fn push_cell(
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out)?;
+    let bytes = out.len().saturating_sub(start + 4);
+    let length = i32::try_from(bytes).map_err(|_| EncodeError::TooLong { bytes })?;
+    if let Some(slot) = out.get_mut(start..start + 4) {
+        slot.copy_from_slice(&length.to_be_bytes());
+    }
+    Ok(())
+}

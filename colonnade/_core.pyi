@@ -6,6 +6,7 @@ from typing import Any, final
 __all__ = [
     "Batch",
     "Buffer",
+    "Catalog",
     "Column",
     "Completion",
     "ConnInfo",
@@ -13,6 +14,7 @@ __all__ = [
     "Field",
     "Notice",
     "Notification",
+    "PgType",
     "ReceiveWindow",
     "Record",
     "Session",
@@ -129,11 +131,31 @@ class Record:
     def items(self) -> Iterator[tuple[str, Any]]: ...
 
 @final
+class Catalog:
+    def __new__(cls) -> Catalog: ...
+    def __len__(self) -> int: ...
+
+@final
+class PgType:
+    @property
+    def oid(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def schema(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+@final
 class Statement:
     @property
     def sql(self) -> str: ...
     @property
     def parameters(self) -> list[int]: ...
+    @property
+    def parameter_types(self) -> list[PgType]: ...
+    @property
+    def columns(self) -> list[tuple[str, PgType, int]]: ...
     @property
     def has_rows(self) -> bool: ...
 
@@ -165,7 +187,7 @@ class Notification:
 
 @final
 class Session:
-    def __new__(cls, statement_cache_size: int = 100) -> Session: ...
+    def __new__(cls, statement_cache_size: int = 100, catalog: Catalog | None = None) -> Session: ...
     def receive_buffer(self) -> ReceiveWindow: ...
     def receive_data(self, length: int) -> None: ...
     def receive_bytes(self, data: bytes) -> None: ...

@@ -14,6 +14,7 @@ mod column;
 mod conninfo;
 mod errors;
 mod parameters;
+mod pg_type;
 mod record;
 mod rows;
 mod session;
@@ -36,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<catalog::Catalog>()?;
     module.add_class::<column::Column>()?;
     module.add_class::<conninfo::ConnInfo>()?;
+    module.add_class::<pg_type::PgType>()?;
     module.add_class::<record::Record>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use colonnade_columnar::ResultColumn;
 use pyo3::prelude::*;
+
+use crate::pg_type::PgType;
 
 /// A statement the server has parsed.
 #[pyclass(frozen, module = "colonnade._core")]
@@ -28,6 +31,21 @@ impl Statement {
     #[getter]
     fn parameters(&self) -> Vec<u32> {
         self.statement.parameters.iter().map(|pg_type| pg_type.oid).collect()
+    }
+
+    /// The types of the parameters.
+    #[getter]
+    fn parameter_types(&self) -> Vec<PgType> {
+        self.statement.parameters.iter().map(|pg_type| PgType(Arc::clone(pg_type))).collect()
+    }
+
+    /// Name, type and type modifier of each column.
+    #[getter]
+    fn columns(&self) -> Vec<(String, PgType, i32)> {
+        let column = |column: &ResultColumn| {
+            (column.name.clone(), PgType(Arc::clone(&column.pg_type)), column.type_modifier)
+        };
+        self.statement.columns.iter().map(column).collect()
     }
 
     /// Whether running it can give rows.

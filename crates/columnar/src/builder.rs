@@ -411,7 +411,7 @@ mod tests {
             }
             Kind::Bits => Value::Bits(crate::Bits { len: 8, bytes: vec![seed as u8].into() }),
             Kind::Network => Value::Network(crate::Network {
-                address: std::net::Ipv6Addr::from_bits(seed as u128).into(),
+                address: core::net::Ipv6Addr::from_bits(seed as u128).into(),
                 prefix: 128,
                 is_cidr: line.name == "cidr",
             }),

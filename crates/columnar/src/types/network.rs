@@ -2,8 +2,8 @@
 //! 1 for `cidr`, which the server does not read either; the number of the address's bytes; the
 //! address. A column has them as the server prints them: a host's prefix is shown by `cidr` alone.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::notation::{decimal, shown};
 use super::primitive::exact;

@@ -10,7 +10,7 @@ use crate::value::Value;
 
 /// How a binary value is printed.
 pub(super) trait Print: Send + Sync + 'static {
-    /// Whether bytes of the server's are printed, which must be checked before they are called text.
+    /// Whether bytes of the server's are printed, which must be checked before they are text.
     const UNCHECKED_TEXT: bool = false;
     /// No value of `n` bytes prints more than `MOST_PER_VALUE + n * MOST_PER_BYTE`.
     const MOST_PER_VALUE: usize = 0;

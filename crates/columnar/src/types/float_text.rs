@@ -2,44 +2,74 @@
 
 use std::fmt::Write;
 
-/// From here on halves between two floats can be short decimals.
-const FIRST_HALF: f32 = 4_194_304.0;
-
 /// Appends a `float4` as the server prints it.
 pub(super) fn print_float4(float: f32, out: &mut String) {
     if float.is_nan() {
         out.push_str("NaN");
         return;
     }
+    if float.is_sign_negative() {
+        out.push('-');
+    }
     if float.is_infinite() {
-        out.push_str(if float > 0.0 { "Infinity" } else { "-Infinity" });
+        out.push_str("Infinity");
         return;
     }
-    let scientific = fewest_digits(float);
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let scientific = fewest_digits(float.abs());
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     // Nothing can go wrong in a string.
     let _ = match exponent.parse().unwrap_or(0) {
-        -4..6 => write!(out, "{float}"),
-        exponent @ ..-4_i32 => write!(out, "{digits}e-{:02}", -exponent),
-        exponent => write!(out, "{digits}e+{exponent:02}"),
+        exponent @ -4..6 => {
+            print_plainly(&mantissa.replace('.', ""), exponent, out);
+            Ok(())
+        }
+        exponent @ ..-4_i32 => write!(out, "{mantissa}e-{:02}", -exponent),
+        exponent => write!(out, "{mantissa}e+{exponent:02}"),
     };
 }
 
-/// The server takes no number that lies half way between two floats, where readers may disagree
-/// which of them is meant. Our own formatting does.
-fn fewest_digits(float: f32) -> String {
-    let shortest = format!("{float:e}");
-    if float.abs() < FIRST_HALF || !is_half_way(&shortest) {
-        return shortest;
+/// Without an exponent; the first digit counts as many powers of ten as the exponent says.
+fn print_plainly(digits: &str, exponent: i32, out: &mut String) {
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    if exponent < 0 {
+        out.push_str("0.");
+        out.push_str(&zeros(-exponent - 1));
+        out.push_str(digits);
+        return;
     }
-    let longer = (0..9).map(|places| format!("{float:.places$e}"));
-    let is_right = |text: &String| text.parse() == Ok(float) && !is_half_way(text);
-    longer.into_iter().find(is_right).unwrap_or(shortest)
+    match digits.split_at_checked(exponent as usize + 1) {
+        Some((whole, "")) => out.push_str(whole),
+        Some((whole, behind)) => {
+            out.push_str(whole);
+            out.push('.');
+            out.push_str(behind);
+        }
+        None => {
+            out.push_str(digits);
+            out.push_str(&zeros(exponent + 1 - digits.len() as i32));
+        }
+    }
 }
 
-/// Whether a decimal is a float with one bit more than `float4` has.
-fn is_half_way(decimal: &str) -> bool {
-    decimal.parse::<f64>().is_ok_and(|float| float.to_bits() & 0x1fff_ffff == 0x1000_0000)
+/// Of the shortest decimals the server takes the nearest, the even one of two that are as near,
+/// and none that lies half way between two floats, where readers may disagree which is meant. Our
+/// own formatting has other rules for both.
+fn fewest_digits(float: f32) -> String {
+    let shortest = format!("{float:e}");
+    let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit);
+    let nearest = (digits.count() - 1..9).map(|places| format!("{float:.places$e}"));
+    let is_right = |text: &String| text.parse() == Ok(float) && !is_half_way(float, text);
+    // Just above a power of two the nearest of the shortest may be another float's.
+    let is_fine = !is_half_way(float, &shortest);
+    let candidates = nearest.take(if is_fine { 1 } else { 9 });
+    candidates.into_iter().find(is_right).unwrap_or(shortest)
+}
+
+/// Whether a decimal is a float with one bit more than `float4` has. Below 2^22 no decimal that is
+/// as short is one.
+fn is_half_way(float: f32, decimal: &str) -> bool {
+    float >= 4_194_304.0
+        && decimal.parse::<f64>().is_ok_and(|wide| wide.to_bits() & 0x1fff_ffff == 0x1000_0000)
 }
 
 #[cfg(test)]
@@ -78,6 +108,9 @@ mod tests {
             "NaN",
             "Infinity",
             "-Infinity",
+            // Here two decimals are as near.
+            "1.5392132e+06",
+            "18381.062",
             // Here the decimal with one digit less lies half way between two floats.
             "3.3554448e+07",
         ] {

@@ -51,15 +51,17 @@ class Columns:
     Made by ``fetch_columns`` and ``iter_columns``.
     """
 
-    __slots__ = ("__weakref__", "_batch", "_fields")
+    __slots__ = ("__weakref__", "_batch", "_fields", "_row")
 
-    def __init__(self, batch: _core.Batch) -> None:
+    def __init__(self, batch: _core.Batch, row: np.dtype[Any] | None = None) -> None:
         if not isinstance(batch, _core.Batch):
             raise TypeError(
                 f"Columns are made by fetch_columns and iter_columns, not of {type(batch).__name__}"
             )
         self._batch = batch
         self._fields = batch.fields
+        # The structured dtype that was the schema, if one was.
+        self._row = row
 
     @property
     def num_rows(self) -> int:
@@ -142,8 +144,9 @@ class Columns:
         """One structured array of NumPy, row after row in memory.
 
         ``dtype`` is structured; its fields take the columns of their names, in its own order, and
-        columns that it does not name are left out. Without it every column comes in the type it
-        has, and as object where that has no fixed width.
+        columns that it does not name are left out. Without it that is the dtype which was the
+        ``schema`` of the query; else every column comes in the type it has, and as object where
+        that has no fixed width.
 
         Each value is checked. A text that is longer than its ``U`` (in characters) or ``S`` (in
         bytes of UTF-8), an integer out of range or a time that is finer than the field's unit is a
@@ -151,7 +154,7 @@ class Columns:
         ``datetime64``, ``timedelta64`` or object, or ``null`` names a value for the column:
         ``null={"quantity": -1}``.
         """
-        return structured_array(self._batch, dtype, null)
+        return structured_array(self._batch, self._row if dtype is None else dtype, null)
 
     def to_arrow(self, strings: Strings = "small") -> pa.Table:
         """A ``pyarrow.Table`` over the same memory.
@@ -222,7 +225,7 @@ class Columns:
         start, stop, step = rows.indices(self.num_rows)
         if step != 1:
             raise ValueError("rows are taken one after another: a slice of Columns has no step")
-        return Columns(self._batch.slice(start, max(stop - start, 0)))
+        return Columns(self._batch.slice(start, max(stop - start, 0)), self._row)
 
     def _position(self, key: str | SupportsIndex) -> int:
         if isinstance(key, str):

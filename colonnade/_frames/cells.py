@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from colonnade._frames.kinds import Kind, column_type
+from colonnade._frames.kinds import ColumnType, Kind, column_type
 from colonnade._frames.moments import date_text, time_text, timestamp_text
 from colonnade._frames.values import python_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from colonnade._core import Batch
 
 NUMBERS = {Kind.INT, Kind.FLOAT, Kind.DECIMAL}
 _CUT = "..."
+_MOMENTS = {Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.DURATION}
+# The server has no fractions of microseconds.
+_MICROS: dict[str, Callable[[int], int]] = {
+    "s": lambda count: count * 1_000_000,
+    "ms": lambda count: count * 1_000,
+    "us": lambda count: count,
+    "ns": lambda count: count // 1_000,
+}
 
 
 def column_cells(batch: Batch, index: int, characters_max: int) -> list[str | None]:
     """One text per row, None for NULL. Nothing in it moves the cursor or breaks the line."""
     column = batch.column(index)
-    kind, _, is_zoned = column_type(batch.fields[index].arrow_type)
-    if kind in {Kind.DATE, Kind.TIME, Kind.TIMESTAMP}:
+    kind = column_type(batch.fields[index].arrow_type)
+    if kind.kind in _MOMENTS:
         # Not through Python's classes, which have no place for the year 44 BC.
-        numbers = memoryview(column.values()).cast("i" if kind is Kind.DATE else "q")
+        numbers = memoryview(column.values()).cast("i" if kind.values == "i4" else "q")
         mask = column.null_mask()
         nulls = bytes(len(column)) if mask is None else memoryview(mask)
-        text = _moment(kind, is_zoned=is_zoned)
+        text = _moment(kind)
         return [None if null else text(number) for number, null in zip(numbers, nulls, strict=True)]
     return [
         None if value is None else _text(value, characters_max)
@@ -34,10 +41,13 @@ def column_cells(batch: Batch, index: int, characters_max: int) -> list[str | No
     ]
 
 
-def _moment(kind: Kind, *, is_zoned: bool) -> Callable[[int], str]:
-    if kind is Kind.TIMESTAMP:
-        return lambda us: timestamp_text(us, is_zoned=is_zoned)
-    return date_text if kind is Kind.DATE else time_text
+def _moment(kind: ColumnType) -> Callable[[int], str]:
+    if kind.kind is Kind.DATE:
+        return date_text
+    micros = _MICROS[kind.unit]
+    if kind.kind is Kind.TIMESTAMP:
+        return lambda count: timestamp_text(micros(count), is_zoned=kind.is_zoned)
+    return lambda count: time_text(micros(count))
 
 
 def _text(value: Any, characters_max: int) -> str:

@@ -7,10 +7,10 @@ float); nothing wraps around, is cut off, or loses its NULL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from colonnade._frames.kinds import Kind
-from colonnade._frames.numpy import dates, null_mask, objects, stored_values
+from colonnade._frames.numpy import dates, null_mask, objects, stored_values, times
 from colonnade._frames.values import python_values
 from colonnade.errors import DecodeError, SchemaError
 
@@ -181,6 +181,10 @@ def _dates(target: Target) -> Any:
 
 
 def _times(target: Target) -> Any:
+    return _moments(target, times(target.batch, target.index))
+
+
+def _stored_moments(target: Target) -> Any:
     return _moments(target, _as_stored(target))
 
 
@@ -220,6 +224,18 @@ def _text_bytes(target: Target) -> Any:
     values = python_values(target.batch, target.index)
     encoded = [None if value is None else value.encode() for value in values]
     return _fixed_width(target, encoded, b"", "bytes in UTF-8", target.dtype.itemsize)
+
+
+def _cells(target: Target) -> Any:
+    if stored_values(target.batch, target.index).dtype == target.dtype:
+        return _as_stored(target)
+    if target.batch.fields[target.index].type_name == "bytea":
+        return _bytes(target) if target.dtype.kind == "S" else _refuse_bytes(target)
+    return _text(target) if target.dtype.kind == "U" else _text_bytes(target)
+
+
+def _refuse_bytes(target: Target) -> NoReturn:
+    raise SchemaError(f'column "{target.name}" (bytea) cannot become {target.dtype}')
 
 
 def _bytes(target: Target) -> Any:
@@ -285,9 +301,12 @@ FILLS: dict[Kind, dict[str, Fill]] = {
         "O": _objects,
     },
     Kind.DATE: {"M": _dates, "O": _objects},
-    Kind.TIMESTAMP: {"M": _times, "O": _objects},
+    Kind.TIMESTAMP: {"M": _stored_moments, "O": _objects},
     Kind.TIME: {"m": _times, "O": _objects},
+    Kind.DURATION: {"m": _stored_moments, "O": _objects},
     Kind.TEXT: {"U": _text, "S": _text_bytes, "O": _objects},
+    Kind.DICTIONARY: {"U": _text, "S": _text_bytes, "O": _objects},
+    Kind.CELLS: {"U": _cells, "S": _cells, "O": _objects},
     Kind.BINARY: {"S": _bytes, "V": _raw_bytes, "O": _objects},
     Kind.UUID: {"V": _uuid_bytes, "U": _uuid_text, "S": _uuid_text, "O": _objects},
     Kind.OTHER: {"O": _objects},

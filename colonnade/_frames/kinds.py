@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -18,19 +19,31 @@ class Kind(enum.Enum):
     DATE = "date"
     TIME = "time of day"
     TIMESTAMP = "timestamp"
+    DURATION = "duration"
     DECIMAL = "decimal"
     TEXT = "text"
+    DICTIONARY = "text that repeats"
+    CELLS = "text or bytes of a fixed width"
     BINARY = "binary"
     UUID = "UUID"
     OTHER = "other"
 
 
 class ColumnType(NamedTuple):
-    """The kind, and how NumPy reads the column's values where they lie; None where it cannot."""
+    """The kind, how NumPy reads the column's values where they lie, and in which zone they are.
+
+    ``values`` is None where NumPy cannot read them. ``unit`` is that of a moment.
+    """
 
     kind: Kind
     values: str | None
-    is_zoned: bool = False
+    zone: str | None = None
+    unit: str = "us"
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether a moment is an instant."""
+        return self.zone is not None
 
 
 _FIXED = {
@@ -47,10 +60,14 @@ _FIXED = {
     "float64": ColumnType(Kind.FLOAT, "f8"),
     # Days in 32 bits: NumPy's days have 64, so this one is read and then widened.
     "date32": ColumnType(Kind.DATE, "i4"),
+    # So do seconds and milliseconds of a day.
+    "time32[s]": ColumnType(Kind.TIME, "i4", unit="s"),
+    "time32[ms]": ColumnType(Kind.TIME, "i4", unit="ms"),
     "time64[us]": ColumnType(Kind.TIME, "m8[us]"),
-    "timestamp[us]": ColumnType(Kind.TIMESTAMP, "M8[us]"),
+    "time64[ns]": ColumnType(Kind.TIME, "m8[ns]", unit="ns"),
     "fixed_size_binary[16]": ColumnType(Kind.UUID, "V16"),
 }
+_MOMENT = re.compile(r"(timestamp|duration)\[(\w+)(?:, (.+))?\]")
 _TEXT = {"utf8", "large_utf8", "utf8_view"}
 _BINARY = {"binary", "large_binary", "binary_view"}
 
@@ -64,8 +81,15 @@ def column_type(arrow_type: str) -> ColumnType:
         return ColumnType(Kind.TEXT, None)
     if arrow_type in _BINARY:
         return ColumnType(Kind.BINARY, None)
-    if arrow_type.startswith("timestamp[us, "):
-        return ColumnType(Kind.TIMESTAMP, "M8[us]", is_zoned=True)
+    if arrow_type.startswith("dictionary<"):
+        return ColumnType(Kind.DICTIONARY, None)
+    if arrow_type[0] in "US":
+        return ColumnType(Kind.CELLS, arrow_type)
+    if moment := _MOMENT.fullmatch(arrow_type):
+        word, unit, zone = moment.groups()
+        if word == "duration":
+            return ColumnType(Kind.DURATION, f"m8[{unit}]", unit=unit)
+        return ColumnType(Kind.TIMESTAMP, f"M8[{unit}]", zone, unit)
     if arrow_type.startswith(("decimal128(", "decimal256(")):
         return ColumnType(Kind.DECIMAL, None)
     return ColumnType(Kind.OTHER, None)

@@ -25,14 +25,16 @@ def column_array(batch: Batch, index: int, user: str) -> NDArray[Any]:
     kind = column_type(batch.fields[index].arrow_type).kind
     if kind is Kind.DATE:
         return dates(batch, index, "D")
-    if kind is Kind.TEXT:
+    if kind is Kind.TIME:
+        return times(batch, index, is_writable=False)
+    if kind in {Kind.TEXT, Kind.DICTIONARY}:
         return np.asarray(batch.column(index).string_array())
     if kind in {Kind.DECIMAL, Kind.BINARY, Kind.UUID, Kind.OTHER}:
         return objects(batch, index)
     values = stored_values(batch, index)
     # Booleans are bits in the column and were unpacked for this call.
     values.flags.writeable = kind is Kind.BOOL
-    if kind in {Kind.FLOAT, Kind.TIME, Kind.TIMESTAMP}:
+    if kind in {Kind.FLOAT, Kind.TIMESTAMP, Kind.DURATION}:
         return values
     mask = null_mask(batch, index)
     return values if mask is None else _masked(values, mask)
@@ -84,6 +86,25 @@ def dates(batch: Batch, index: int, unit: str) -> NDArray[np.datetime64]:
     if mask is not None:
         days[mask] = np.datetime64("NaT")
     return days.astype(f"M8[{unit}]", copy=False)
+
+
+def times(batch: Batch, index: int, *, is_writable: bool = True) -> NDArray[np.timedelta64]:
+    """A column of times of day as `timedelta64` of its unit, NULL as NaT.
+
+    Those of 32 bits are widened and the caller's; others lie where the column has them.
+    """
+    import numpy as np
+
+    values = stored_values(batch, index)
+    if values.dtype.kind == "m":
+        values.flags.writeable = is_writable
+        return values
+    unit = column_type(batch.fields[index].arrow_type).unit
+    widened = values.astype(np.int64).view(f"m8[{unit}]")
+    mask = null_mask(batch, index)
+    if mask is not None:
+        widened[mask] = np.timedelta64("NaT")
+    return widened
 
 
 def objects(batch: Batch, index: int) -> NDArray[np.object_]:

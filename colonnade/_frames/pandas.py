@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from colonnade._frames.arrow import arrow_table
 from colonnade._frames.kinds import Kind, column_type
 from colonnade._frames.libraries import needed_by
-from colonnade._frames.numpy import dates, null_mask, objects, stored_values
+from colonnade._frames.numpy import dates, null_mask, objects, stored_values, times
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from colonnade._core import Batch
 
@@ -68,18 +70,22 @@ class _Source:
         import pandas as pd
 
         batch = self._batch
-        kind, _, is_zoned = column_type(batch.fields[index].arrow_type)
+        kind, _, zone, unit = column_type(batch.fields[index].arrow_type)
         if kind in {Kind.BOOL, Kind.INT, Kind.FLOAT}:
             return self._number(index, kind, dtypes)
-        if kind is Kind.TIMESTAMP and is_zoned:
+        if kind is Kind.TIMESTAMP and zone is not None:
             instants = stored_values(batch, index).view("i8")
             # Only from integers is this dtype made without a copy.
-            return pd.array(instants, dtype="datetime64[us, UTC]", copy=False)
-        if kind in {Kind.TIME, Kind.TIMESTAMP}:
+            return pd.array(instants, dtype=f"datetime64[{unit}, {zone}]", copy=False)
+        if kind is Kind.TIME:
+            return times(batch, index)
+        if kind in {Kind.TIMESTAMP, Kind.DURATION}:
             return stored_values(batch, index)
+        if kind is Kind.DICTIONARY:
+            return self._categorical(index)
         if kind is Kind.DATE:
             return dates(batch, index, "s")
-        if kind is Kind.TEXT:
+        if kind is Kind.TEXT or (kind is Kind.CELLS and self._is_text(index)):
             return self._text(index, dtypes)
         if kind is Kind.DECIMAL and self.has_pyarrow:
             return pd.arrays.ArrowExtensionArray(self.table.column(index))
@@ -101,6 +107,21 @@ class _Source:
             Kind.FLOAT: pd.arrays.FloatingArray,
         }
         return masked[kind](values, mask)
+
+    def _is_text(self, index: int) -> bool:
+        return self._batch.fields[index].type_name != "bytea"
+
+    def _categorical(self, index: int) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        column = self._batch.column(index)
+        keys, texts = column.dictionary()
+        codes: NDArray[np.int32] = np.frombuffer(memoryview(keys), dtype=np.int32)
+        mask = null_mask(self._batch, index)
+        if mask is not None:
+            codes = np.where(mask, np.int32(-1), codes)
+        return pd.Categorical.from_codes(codes, categories=pd.Index(texts.to_pylist(), dtype="str"))
 
     def _text(self, index: int, dtypes: Dtypes) -> Any:
         import numpy as np

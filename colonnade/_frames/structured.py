@@ -48,8 +48,9 @@ def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -
 def _natural_fields(batch: Batch) -> list[tuple[str, str]]:
     fields = []
     for field in batch.fields:
-        kind, values, _ = column_type(field.arrow_type)
-        fields.append((field.name, _NATURAL.get(kind, values or "O")))
+        column = column_type(field.arrow_type)
+        natural = f"m8[{column.unit}]" if column.kind is Kind.TIME else column.values
+        fields.append((field.name, _NATURAL.get(column.kind, natural or "O")))
     return fields
 
 

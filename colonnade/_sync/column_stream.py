@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._sync.operation import StreamHold
@@ -33,12 +33,14 @@ class ColumnStream:
         query: str,
         begin: Callable[[_core.Statement], None],
         timeout: float | None,
+        row: Any = None,
     ) -> None:
         self._connection = connection
         self._hold = StreamHold()
         self._query = query
         self._begin = begin
         self._timeout = timeout
+        self._row = row
         self._is_started = False
         self._is_sent = False
         self._is_waiting = False
@@ -69,7 +71,7 @@ class ColumnStream:
         finally:
             self._is_waiting = False
         if isinstance(event, _core.Batch):
-            return Columns(event)
+            return Columns(event, self._row)
         self._finish()
         raise StopIteration
 

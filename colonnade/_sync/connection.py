@@ -9,6 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
+from colonnade._schema import asked_types, row_dtype
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
 from colonnade._sync.operation import Operation, StreamHold, checked_timeout
@@ -23,9 +24,10 @@ from colonnade.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import TracebackType
 
+    from colonnade._schema import Schema
     from colonnade._transport.blocking import BlockingTransport
     from colonnade.errors import PostgresLogMessage
 
@@ -96,22 +98,24 @@ class Connection(CopyMixin):
         self,
         query: str,
         *args: object,
-        schema: Mapping[str, str] | None = None,
+        schema: Schema | None = None,
         infinity: str = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """Run a query, and return its result as `Columns`, in Arrow's memory layout.
 
-        `schema` asks for other Arrow types than the usual ones, by column name: for example
-        `{"price": "float64"}` or `{"price": "decimal128(38, 4)"}` for a numeric. It is checked
-        before the first row; what is impossible raises SchemaError.
+        `schema` asks for other types than the usual ones, by column name: for example
+        `{"price": "float64"}` or `{"price": "decimal128(38, 4)"}` for a numeric, `{"name": "U20"}`
+        for text in cells of 20 characters, `{"seen": "datetime64[ms]"}`. Types are names, or types
+        of NumPy, pyarrow or Polars; a structured dtype or a `pyarrow.Schema` is a whole schema. It
+        is checked before the first row; what is impossible raises SchemaError.
 
         `infinity` says what becomes of values that Arrow's types have no place for, that is of
         infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
         names column and row), "null", or "saturate" (the outermost date or timestamp).
         """
         with self._operation(timeout):
-            overrides = None if schema is None else dict(schema)
+            overrides = asked_types(schema)
 
             def begin(statement: _core.Statement) -> None:
                 self._session.fetch_batches(statement, args, overrides, infinity, None)
@@ -121,14 +125,14 @@ class Connection(CopyMixin):
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(batch)
+        return Columns(batch, row_dtype(schema))
 
     def iter_columns(
         self,
         query: str,
         *args: object,
         batch_rows: int = 65_536,
-        schema: Mapping[str, str] | None = None,
+        schema: Schema | None = None,
         infinity: str = "raise",
         timeout: float | None = None,
     ) -> ColumnStream:
@@ -145,12 +149,12 @@ class Connection(CopyMixin):
         if batch_rows < 1:
             msg = f"batch_rows must be 1 or more, not {batch_rows}"
             raise ValueError(msg)
-        overrides = None if schema is None else dict(schema)
+        overrides = asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
 
-        return ColumnStream(self, query, begin, self._limit(timeout))
+        return ColumnStream(self, query, begin, self._limit(timeout), row_dtype(schema))
 
     # Commands
 

@@ -17,6 +17,7 @@ _PUBLIC_CLASSES = {
     "_connection_options",
     "_copy_options",
     "_core",
+    "_schema",
     "_transport",
     "codecs",
     "columns",
@@ -33,9 +34,11 @@ ROOMS: dict[str, set[str]] = {
     "_frames": {"_core", "errors"},
     "columns": {"_core", "_frames", "codecs", "errors"},
     "_transport": {"_core", "errors"},
-    # The same in both colours: the text of a COPY statement, and what says how to connect.
+    # The same in both colours: the text of a COPY statement, what says how to connect, and what
+    # columns are asked for.
     "_copy_options": {"errors"},
     "_connection_options": {"_core", "_transport", "errors"},
+    "_schema": {"errors"},
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,
     # Starts a server and knows no driver.

@@ -102,7 +102,9 @@ def raw(column: pa.ChunkedArray) -> list[Any]:
         column, kind = storage(column), kind.storage_type
     if pa.types.is_date32(kind):
         return as_list(column.cast(pa.int32()))
-    if pa.types.is_time64(kind) or pa.types.is_timestamp(kind):
+    if pa.types.is_time32(kind):
+        return as_list(column.cast(pa.int32()))
+    if pa.types.is_time64(kind) or pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return as_list(column.cast(pa.int64()))
     if pa.types.is_float32(kind):
         return [None if number is None else float4_bits(number) for number in as_list(column)]

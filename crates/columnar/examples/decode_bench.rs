@@ -53,9 +53,32 @@ fn cases() -> Vec<Case> {
         case("date", 1082, |n| Value::Date((n % 40_000) as i32)),
         case("time", 1083, |n| Value::Time((n % 86_400_000_000) as i64)),
         case("timestamptz", 1184, |n| Value::TimestampTz((n % 4_000_000_000_000_000) as i64)),
+        Case {
+            cast: "timestamp[ms]".parse().ok(),
+            ..case("timestamptz as timestamp[ms]", 1184, |n| {
+                Value::TimestampTz((n % 4_000_000_000_000) as i64 * 1_000)
+            })
+        },
         case("uuid", 2950, |n| Value::Uuid((u128::from(n) * 0x9E37_79B9_7F4A_7C15).to_be_bytes())),
         case("text 1-8", 25, |n| text(n, 1 + n % 8)),
         case("text 8-24", 25, |n| text(n, 8 + n % 16)),
+        Case {
+            cast: Some(Override::Characters(24)),
+            ..case("text 8-24 as U24", 25, |n| text(n, 8 + n % 16))
+        },
+        Case {
+            cast: Some(Override::Bytes(24)),
+            ..case("text 8-24 as S24", 25, |n| text(n, 8 + n % 16))
+        },
+        case("text of 1000 kinds", 25, |n| text(n % 1000 * 7919, 8 + n % 16)),
+        Case {
+            cast: Some(Override::Dictionary),
+            ..case("text of 16000 kinds as dictionary", 25, |n| text(n % 1000 * 7919, 8 + n % 16))
+        },
+        Case {
+            cast: Some(Override::Dictionary),
+            ..case("text of 5 kinds as dictionary", 25, |n| text(n % 5 * 7919, 8 + n % 5))
+        },
         case("text 100-200", 25, |n| text(n, 100 + n % 100)),
         case("text 8-24, cyrillic", 25, |n| {
             Value::Text("тест данных".chars().cycle().skip(n as usize % 11).take(8).collect())
@@ -80,6 +103,10 @@ fn cases() -> Vec<Case> {
         Case {
             cast: Some(Override::Float64),
             ..numeric("numeric as float64", |n| decimal(n % 10_000_000, 2))
+        },
+        Case {
+            cast: Some(Override::Int64),
+            ..numeric("numeric as int64", |n| decimal(n % 10_000_000, 0))
         },
         Case {
             cast: Some(Override::Utf8),
@@ -115,7 +142,7 @@ fn run(case: &Case, null_percent: u64) {
             while rows.scan(COLUMNS, 512, &mut spans).unwrap_or(0) > 0 {}
         }
     });
-    let overrides = case.cast.map(|cast| ("column".to_owned(), cast)).into_iter().collect();
+    let overrides = case.cast.clone().map(|cast| ("column".to_owned(), cast)).into_iter().collect();
     let options = DecodeOptions { overrides, ..DecodeOptions::default() };
     // A batch per run reuses warm memory: what decoding itself takes. One batch for all of them
     // grows into fresh memory, which the system clears page by page.

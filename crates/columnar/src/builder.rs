@@ -191,7 +191,7 @@ impl BatchBuilder {
 impl Column {
     fn new(field: &ResultColumn, options: &DecodeOptions) -> Result<Self, SchemaError> {
         let mut entries = options.overrides.iter().rev();
-        let cast = entries.find(|(name, _)| *name == field.name).map(|(_, cast)| *cast);
+        let cast = entries.find(|(name, _)| *name == field.name).map(|(_, cast)| cast.clone());
         let request = Request::new(field.type_modifier, options.infinity, cast);
         let type_name = field.pg_type.name.clone();
         match column_builder(&field.pg_type, &request) {
@@ -363,10 +363,10 @@ mod tests {
         );
         assert_eq!(
             error("a", "binary"),
-            "schema asks for column \"a\" of type int4 as binary; \
-             possible: int32, int64, float64, utf8, large_utf8, utf8_view"
+            "schema asks for column \"a\" of type int4 as binary; possible: int32, int64, uint32, \
+             uint64, float64, utf8, large_utf8, utf8_view"
         );
-        assert!(error("b", "decimal128(3, 2)").ends_with("utf8, large_utf8, utf8_view, binary"));
+        assert!(error("b", "decimal128(3, 2)").ends_with("U<characters>, S<bytes>, binary"));
     }
 
     /// A value of each type from one seed; the last arm holds no type of the table.

@@ -4,10 +4,14 @@
 use std::sync::Arc;
 
 use arrow_array::types::LargeUtf8Type;
-use arrow_array::{Array, ArrayRef, LargeStringArray, OffsetSizeTrait, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeBinaryArray, LargeStringArray, OffsetSizeTrait, RecordBatch,
+    StringArray,
+};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use crate::cells::{self, CellEncoding};
 use crate::trusted;
 
 /// How text lies in memory.
@@ -34,9 +38,11 @@ impl StringLayout {
     }
 }
 
-/// The batch with its text columns in `layout`. Nothing else changes, and a batch that is right
+/// The batch with its text columns in `layout`, and cells of one width as such columns. Nothing else
+/// changes, and a batch that is right
 /// already comes back as it is. A utf8_view column stays one: it was asked for by name.
 pub fn with_string_layout(batch: &RecordBatch, layout: StringLayout) -> RecordBatch {
+    let batch = &without_cells(batch);
     let schema = string_layout_schema(batch.schema_ref(), layout);
     if Arc::ptr_eq(&schema, batch.schema_ref()) {
         return batch.clone();
@@ -45,8 +51,31 @@ pub fn with_string_layout(batch: &RecordBatch, layout: StringLayout) -> RecordBa
     trusted::record_batch(schema, columns, batch.num_rows())
 }
 
-/// The schema of [`with_string_layout`]; the same one when nothing changes.
-pub fn string_layout_schema(schema: &SchemaRef, layout: StringLayout) -> SchemaRef {
+/// The batch with its cells of one width as plain text and bytes, which everyone reads. That is the
+/// one conversion that copies characters.
+fn without_cells(batch: &RecordBatch) -> RecordBatch {
+    let fields = batch.schema_ref().fields();
+    if fields.iter().all(|field| CellEncoding::of(field).is_none()) {
+        return batch.clone();
+    }
+    let plain = |(field, column): (&Arc<Field>, &ArrayRef)| {
+        let cells = column.as_any().downcast_ref::<FixedSizeBinaryArray>();
+        match (CellEncoding::of(field), cells) {
+            (Some(encoding), Some(cells)) => {
+                let column = cells::plain(cells, encoding);
+                let field = Field::new(field.name(), column.data_type().clone(), true);
+                (Arc::new(field), column)
+            }
+            _ => (Arc::clone(field), Arc::clone(column)),
+        }
+    };
+    let (fields, columns): (Vec<_>, Vec<_>) = fields.iter().zip(batch.columns()).map(plain).unzip();
+    let schema = Schema::new_with_metadata(fields, batch.schema_ref().metadata().clone());
+    trusted::record_batch(Arc::new(schema), columns, batch.num_rows())
+}
+
+/// The schema of [`with_string_layout`], of columns without cells; the same one when nothing changes.
+pub(crate) fn string_layout_schema(schema: &SchemaRef, layout: StringLayout) -> SchemaRef {
     let changes = |field: &Arc<Field>| layout.of(field.data_type()) != *field.data_type();
     if !schema.fields().iter().any(changes) {
         return Arc::clone(schema);

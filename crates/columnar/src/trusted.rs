@@ -33,9 +33,9 @@ pub(crate) fn byte_array_shared<T: ByteArrayType>(
     nulls: Option<NullBuffer>,
 ) -> ArrayRef {
     debug_assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() + 1 == offsets.len()));
-    // SAFETY: the callers are the builder of variable-length values, which pushes `data.len()`
-    // after every value and checks UTF-8 value by value, and the export, which derives offsets
-    // from an array that was made so.
+    // SAFETY: the callers are the builders of variable-length values and of dictionaries, which
+    // push `data.len()` after every value and check UTF-8 value by value, and the export, which
+    // derives offsets from an array that was made so, or writes characters one by one.
     unsafe {
         let offsets = OffsetBuffer::new_unchecked(offsets);
         Arc::new(GenericByteArray::<T>::new_unchecked(offsets, data, nulls))

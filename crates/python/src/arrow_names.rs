@@ -2,6 +2,7 @@
 //! of its format for strings, floats and dates.
 
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
+use colonnade_columnar::CellEncoding;
 
 /// The name of a type.
 pub(crate) fn arrow_type_name(data_type: &DataType) -> String {
@@ -74,4 +75,12 @@ fn map_name(entries: &Field, keys_sorted: bool) -> String {
     };
     let sorted = if keys_sorted { ", keys_sorted" } else { "" };
     format!("map<{key}, {value}{sorted}{}>", unusual(entries, "entries"))
+}
+
+/// The name that Arrow's Python libraries give a field's type; of cells, NumPy's.
+pub(crate) fn field_type_name(field: &Field) -> String {
+    match (CellEncoding::of(field), field.data_type()) {
+        (Some(encoding), DataType::FixedSizeBinary(width)) => encoding.dtype(*width),
+        (_, data_type) => arrow_type_name(data_type),
+    }
 }

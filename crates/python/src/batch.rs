@@ -10,12 +10,12 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, StructArray};
 use arrow_schema::Schema;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use colonnade_columnar::{ResultColumn, StringLayout, export};
+use colonnade_columnar::{CellEncoding, ResultColumn, StringLayout, export};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::arrow_names::arrow_type_name;
+use crate::arrow_names::field_type_name;
 use crate::column::Column;
 
 /// A column of a result: what PostgreSQL calls it, and what it became.
@@ -29,7 +29,8 @@ pub(crate) struct Field {
     type_name: String,
     /// The type modifier, -1 where there is none.
     type_modifier: i32,
-    /// The Arrow type, as Arrow's own libraries spell it.
+    /// The Arrow type, as Arrow's own libraries spell it; U12 and S12 for cells of one width,
+    /// which leave as utf8 or binary.
     arrow_type: String,
 }
 
@@ -88,13 +89,13 @@ impl Batch {
 
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let columns = self.batch.columns().iter();
-        let fields = self.fields.iter().zip(columns).map(|(field, column)| Field {
+        let described = self.batch.schema_ref().fields().iter();
+        let fields = self.fields.iter().zip(described).map(|(field, described)| Field {
             name: field.name.clone(),
             type_oid: field.pg_type.oid,
             type_name: field.pg_type.name.clone(),
             type_modifier: field.type_modifier,
-            arrow_type: arrow_type_name(column.data_type()),
+            arrow_type: field_type_name(described),
         });
         let fields = fields.map(|field| Py::new(py, field)).collect::<PyResult<Vec<_>>>()?;
         PyTuple::new(py, fields)
@@ -102,8 +103,10 @@ impl Batch {
 
     fn column(&self, index: usize) -> PyResult<Column> {
         let array = self.batch.columns().get(index);
+        let field = self.batch.schema_ref().fields().get(index);
         array
-            .map(|array| Column::new(Arc::clone(array)))
+            .zip(field)
+            .map(|(array, field)| Column::new(Arc::clone(array), CellEncoding::of(field)))
             .ok_or_else(|| PyIndexError::new_err("column index out of range"))
     }
 

@@ -2,9 +2,13 @@
 
 mod numpy_strings;
 
-use arrow_array::{Array, ArrayRef, cast::AsArray};
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, cast::AsArray};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::DataType;
+use colonnade_columnar::{CellEncoding, cells};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -15,11 +19,27 @@ use crate::values;
 
 /// A column of a batch.
 #[pyclass(frozen, module = "colonnade._core")]
-pub(crate) struct Column(ArrayRef);
+pub(crate) struct Column(ArrayRef, Option<CellEncoding>);
 
 impl Column {
-    pub(crate) fn new(array: ArrayRef) -> Self {
-        Self(array)
+    /// `cells` is what the array holds when it is one of cells.
+    pub(crate) fn new(array: ArrayRef, cells: Option<CellEncoding>) -> Self {
+        Self(array, cells)
+    }
+
+    /// The array, with cells as the text or bytes that they hold.
+    fn plain(&self) -> ArrayRef {
+        match (self.1, self.0.as_fixed_size_binary_opt()) {
+            (Some(encoding), Some(cells)) => cells::plain(cells, encoding),
+            _ => Arc::clone(&self.0),
+        }
+    }
+
+    fn type_name(&self) -> String {
+        match (self.1, self.0.data_type()) {
+            (Some(encoding), DataType::FixedSizeBinary(width)) => encoding.dtype(*width),
+            (_, data_type) => arrow_type_name(data_type),
+        }
     }
 }
 
@@ -31,7 +51,7 @@ impl Column {
 
     #[getter]
     fn arrow_type(&self) -> String {
-        arrow_type_name(self.0.data_type())
+        self.type_name()
     }
 
     #[getter]
@@ -71,22 +91,34 @@ impl Column {
         Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
     }
 
+    /// The keys of a dictionary column, 0 where NULL, and the texts that they are the places of.
+    fn dictionary(&self) -> PyResult<(Buffer, Self)> {
+        let Some(texts) = self.0.as_dictionary_opt::<Int32Type>() else {
+            return Err(PyTypeError::new_err("the column has no dictionary"));
+        };
+        let keys = texts.keys().values().inner().clone();
+        Ok((Buffer::new(keys), Self::new(Arc::clone(texts.values()), None)))
+    }
+
     /// The values of a text column as a NumPy array of `StringDType(na_object=None)`, made anew.
     fn string_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        numpy_strings::string_array(py, self.0.as_ref())
+        let texts = self.0.as_dictionary_opt::<Int32Type>();
+        match texts.and_then(|texts| texts.downcast_dict::<StringArray>()) {
+            Some(texts) => {
+                // Each row's own text: NumPy's strings do not share.
+                let rows: LargeStringArray = texts.into_iter().collect();
+                numpy_strings::string_array(py, &rows)
+            }
+            None => numpy_strings::string_array(py, self.plain().as_ref()),
+        }
     }
 
     /// The values as rows give them: int, float, str, bytes, datetime, Decimal, UUID, None.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        values::list_of_array(py, self.0.as_ref())
+        values::list_of_array(py, self.plain().as_ref())
     }
 
     fn __repr__(&self) -> String {
-        format!(
-            "<Column of {} {}, {} NULL>",
-            self.0.len(),
-            arrow_type_name(self.0.data_type()),
-            self.null_count()
-        )
+        format!("<Column of {} {}, {} NULL>", self.0.len(), self.type_name(), self.null_count())
     }
 }

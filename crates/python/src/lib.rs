@@ -13,6 +13,7 @@ mod catalog;
 mod column;
 mod conninfo;
 mod errors;
+mod moments;
 mod parameters;
 mod pg_type;
 mod record;

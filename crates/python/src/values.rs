@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int16Type, Int32Type,
-    Int64Type, Time64MicrosecondType, TimestampMicrosecondType, UInt32Type,
+    Int64Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
 use arrow_schema::DataType;
@@ -18,6 +18,7 @@ use pyo3::types::{
 };
 
 use crate::calendar::{DAY_US, civil_from_days, clock_from_us};
+use crate::moments;
 
 /// Why a field gives no Python object.
 pub(crate) enum ValueError {
@@ -162,6 +163,8 @@ pub(crate) fn list_of_array<'py>(
     for index in 0..array.len() {
         if array.is_null(index) {
             list.append(py.None())?;
+        } else if matches!(array.data_type(), DataType::Duration(_)) {
+            list.append(moments::duration(py, moments::micros(array, index)?)?)?;
         } else {
             let value = value_of(array, index)?;
             list.append(to_python(py, value)?)?;
@@ -177,17 +180,15 @@ fn value_of(array: &dyn Array, index: usize) -> PyResult<Value<'_>> {
         DataType::Int16 => Value::Int(i64::from(at::<Int16Type>(array).value(index))),
         DataType::Int32 => Value::Int(i64::from(at::<Int32Type>(array).value(index))),
         DataType::Int64 => Value::Int(at::<Int64Type>(array).value(index)),
+        DataType::UInt16 => Value::UInt(u64::from(at::<UInt16Type>(array).value(index))),
+        DataType::UInt64 => Value::UInt(at::<UInt64Type>(array).value(index)),
         DataType::UInt32 => Value::UInt(u64::from(at::<UInt32Type>(array).value(index))),
         DataType::Float32 => Value::Float32(at::<Float32Type>(array).value(index)),
         DataType::Float64 => Value::Float(at::<Float64Type>(array).value(index)),
         DataType::Date32 => Value::Date(at::<Date32Type>(array).value(index)),
-        DataType::Time64(_) => Value::Time(at::<Time64MicrosecondType>(array).value(index)),
-        DataType::Timestamp(_, None) => {
-            Value::Timestamp(at::<TimestampMicrosecondType>(array).value(index))
-        }
-        DataType::Timestamp(_, Some(_)) => {
-            Value::TimestampTz(at::<TimestampMicrosecondType>(array).value(index))
-        }
+        DataType::Time32(_) | DataType::Time64(_) => Value::Time(moments::micros(array, index)?),
+        DataType::Timestamp(_, None) => Value::Timestamp(moments::micros(array, index)?),
+        DataType::Timestamp(_, Some(_)) => Value::TimestampTz(moments::micros(array, index)?),
         DataType::Decimal128(..) => {
             Value::Numeric(Cow::Owned(at::<Decimal128Type>(array).value_as_string(index)))
         }
@@ -203,6 +204,13 @@ fn value_of(array: &dyn Array, index: usize) -> PyResult<Value<'_>> {
             let bytes = array.as_fixed_size_binary().value(index);
             Value::Uuid(bytes.try_into().unwrap_or_default())
         }
+        DataType::Dictionary(..) => match array.as_dictionary_opt::<Int32Type>() {
+            Some(texts) => {
+                let key = usize::try_from(texts.keys().value(index)).unwrap_or_default();
+                value_of(texts.values().as_ref(), key)?
+            }
+            None => return Err(PyTypeError::new_err("a dictionary has keys of 32 bits")),
+        },
         other => {
             return Err(PyTypeError::new_err(format!("no Python values of Arrow type {other}")));
         }

@@ -3,6 +3,7 @@
 //! A message says what was found, where, and, when an option would have helped, which one.
 
 mod encode;
+mod misfit;
 mod reason;
 mod shape;
 
@@ -11,6 +12,7 @@ use std::fmt;
 use colonnade_protocol::Error as ProtocolError;
 
 pub use encode::EncodeError;
+pub use misfit::Misfit;
 use reason::Remedy;
 pub use reason::{FixedBy, Reason};
 pub use shape::ShapeFault;
@@ -56,6 +58,9 @@ impl fmt::Display for Explanation<'_> {
                     write!(f, "{lead} schema={{{column:?}: {arrow_type:?}}}")?;
                 }
                 f.write_str(" to get it")
+            }
+            Remedy::Type(arrow_type) => {
+                write!(f, "; pass schema={{{column:?}: {arrow_type:?}}} to get it")
             }
             Remedy::Infinity => f.write_str(
                 "; pass infinity=\"null\" to make it NULL or infinity=\"saturate\" to get the \

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::misfit::Misfit;
 use super::shape::ShapeFault;
 use crate::nested_fault::NestedFault;
 use crate::value::Sign;
@@ -131,6 +132,14 @@ pub enum Reason {
     Shape(ShapeFault),
     /// A fault of a value that is made of values.
     Nested(NestedFault),
+    /// A value that is right, but not to be had in the type that a schema asks for.
+    Misfit(Misfit),
+}
+
+impl From<Misfit> for Reason {
+    fn from(misfit: Misfit) -> Self {
+        Self::Misfit(misfit)
+    }
 }
 
 /// What fixed precision and scale of a decimal column.
@@ -158,6 +167,8 @@ impl fmt::Display for FixedBy {
 pub(super) enum Remedy {
     None,
     Schema(&'static [&'static str]),
+    /// An entry of the schema that depends on the value.
+    Type(String),
     Infinity,
     NumericSpecial,
 }
@@ -190,6 +201,7 @@ impl Reason {
             Self::NumericFloatOverflow => Remedy::Schema(&["utf8"]),
             Self::OffsetOverflow => Remedy::Schema(&["large_utf8"]),
             Self::Shape(ShapeFault::GeometryKind(_)) => Remedy::Schema(&["binary"]),
+            Self::Misfit(misfit) => misfit.remedy(),
             _ => Remedy::None,
         }
     }
@@ -265,6 +277,7 @@ impl fmt::Display for Reason {
             }
             Self::Shape(fault) => fault.fmt(f),
             Self::Nested(fault) => fault.fmt(f),
+            Self::Misfit(misfit) => misfit.fmt(f),
             other => other.fmt_numeric(f),
         }
     }

@@ -1,11 +1,16 @@
-//! Arrow's extension types, canonical or the community's: what a field says of the meaning of its storage.
+//! Arrow's extension types, canonical or the community's, and cells: what a field says of the
+//! meaning of its storage.
 
 use arrow_schema::Metadata;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 
+use crate::cells::CellEncoding;
+
 /// The extension types that columns carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extension {
+    /// Cells of one width, which leave as plain text or bytes.
+    Cells(CellEncoding),
     /// `arrow.json`
     Json,
     /// `arrow.opaque`: bytes whose meaning is known to PostgreSQL alone.
@@ -20,6 +25,7 @@ pub(crate) enum Extension {
 pub(crate) fn metadata(extension: Option<Extension>, type_name: &str) -> Metadata {
     let (name, metadata) = match extension {
         None => return Metadata::default(),
+        Some(Extension::Cells(encoding)) => (encoding.name(), String::new()),
         Some(Extension::Json) => ("arrow.json", String::new()),
         Some(Extension::Uuid) => ("arrow.uuid", String::new()),
         // No reference system is named: PostGIS has one for each value.

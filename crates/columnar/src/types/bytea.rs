@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::varlen::{AsIs, Layout, VarlenBuilder};
-use super::{Built, Codec, Kind};
+use super::{Built, Codec, Kind, fixed_text};
 use crate::error::EncodeError;
 use crate::schema::Override;
 use crate::value::Value;
@@ -11,7 +11,7 @@ use crate::value::Value;
 pub(super) const BYTEA: Codec = Codec {
     arrow: "binary",
     kind: Kind::Bytes,
-    casts: &["binary"],
+    casts: &["binary", "S<bytes>"],
     value: |raw| Ok(Value::Bytes(Cow::Borrowed(raw))),
     encode: |value, out| match value {
         Value::Bytes(bytes) => {
@@ -22,6 +22,7 @@ pub(super) const BYTEA: Codec = Codec {
     },
     builder: |request| match request.cast {
         None | Some(Override::Binary) => Built::plain(VarlenBuilder::<AsIs>::new(Layout::Binary)),
+        Some(Override::Bytes(capacity)) => fixed_text::bytes::<AsIs>(capacity),
         Some(_) => None,
     },
 };

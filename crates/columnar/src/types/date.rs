@@ -3,9 +3,10 @@
 use arrow_array::types::Date32Type;
 
 use super::primitive::{PrimitiveBuilder, Shape, exact};
+use super::units::{DaySource, Moment, day_builder};
 use super::{Built, Codec, Kind};
 use crate::error::{EncodeError, Reason};
-use crate::schema::Infinity;
+use crate::schema::{Infinity, Override};
 use crate::value::{Sign, Value};
 
 /// Days from 1970-01-01 to PostgreSQL's epoch.
@@ -23,29 +24,37 @@ pub(crate) const RANGE: &str = "from 4714-11-24 BC to 5874897-12-31";
 pub(super) const DATE: Codec = Codec {
     arrow: "date32",
     kind: Kind::Date,
-    casts: &[],
+    casts: &["date32", "timestamp[unit]"],
     value: |raw| match decode(raw)? {
-        Day::Finite(days) => Ok(Value::Date(days)),
-        Day::Infinite(sign) => Ok(Value::DateInfinity(sign)),
+        Moment::Finite(days) => Ok(Value::Date(days)),
+        Moment::Infinite(sign) => Ok(Value::DateInfinity(sign)),
     },
     encode,
-    builder: |request| match request.cast {
-        None => Built::plain(PrimitiveBuilder::<Date>::new(request.infinity)),
+    builder: |request| match request.cast.clone() {
+        None | Some(Override::Date32) => {
+            Built::plain(PrimitiveBuilder::<Date>::new(request.infinity))
+        }
+        Some(Override::Timestamp { unit, zone: None }) => day_builder::<Wire>(request, unit),
         Some(_) => None,
     },
 };
 
-enum Day {
-    /// Days since 1970-01-01.
-    Finite(i32),
-    Infinite(Sign),
+/// For the units that a schema asks for.
+struct Wire;
+
+impl DaySource for Wire {
+    #[inline]
+    fn days(raw: &[u8]) -> Result<Moment<i32>, Reason> {
+        decode(raw)
+    }
 }
 
-fn decode(raw: &[u8]) -> Result<Day, Reason> {
+#[inline]
+fn decode(raw: &[u8]) -> Result<Moment<i32>, Reason> {
     match i32::from_be_bytes(exact(raw)?) {
-        i32::MAX => Ok(Day::Infinite(Sign::Positive)),
-        i32::MIN => Ok(Day::Infinite(Sign::Negative)),
-        days @ FIRST_DAY..=LAST_DAY => Ok(Day::Finite(days + EPOCH_DAYS)),
+        i32::MAX => Ok(Moment::Infinite(Sign::Positive)),
+        i32::MIN => Ok(Moment::Infinite(Sign::Negative)),
+        days @ FIRST_DAY..=LAST_DAY => Ok(Moment::Finite(days + EPOCH_DAYS)),
         days => Err(Reason::DateOutOfRange(days)),
     }
 }
@@ -85,11 +94,11 @@ impl Shape for Date {
 
     fn edge(raw: &[u8], infinity: Infinity) -> Result<Option<i32>, Reason> {
         match (decode(raw)?, infinity) {
-            (Day::Finite(days), _) => Ok(Some(days)),
-            (Day::Infinite(sign), Infinity::Raise) => Err(Reason::Infinite(sign)),
-            (Day::Infinite(_), Infinity::Null) => Ok(None),
-            (Day::Infinite(Sign::Positive), Infinity::Saturate) => Ok(Some(i32::MAX)),
-            (Day::Infinite(Sign::Negative), Infinity::Saturate) => Ok(Some(i32::MIN + 1)),
+            (Moment::Finite(days), _) => Ok(Some(days)),
+            (Moment::Infinite(sign), Infinity::Raise) => Err(Reason::Infinite(sign)),
+            (Moment::Infinite(_), Infinity::Null) => Ok(None),
+            (Moment::Infinite(Sign::Positive), Infinity::Saturate) => Ok(Some(i32::MAX)),
+            (Moment::Infinite(Sign::Negative), Infinity::Saturate) => Ok(Some(i32::MIN + 1)),
         }
     }
 }

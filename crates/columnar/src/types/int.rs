@@ -4,19 +4,20 @@
 use std::marker::PhantomData;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Float64Type, Int16Type, Int32Type, Int64Type, UInt32Type,
+    ArrowPrimitiveType, Float64Type, Int16Type, Int32Type, Int64Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 
 use super::primitive::{Native, PrimitiveBuilder, Shape, exact};
 use super::{Built, Codec, Kind, Request};
-use crate::error::{EncodeError, Reason};
+use crate::error::{EncodeError, Misfit, Reason};
 use crate::schema::{Infinity, Override};
 use crate::value::Value;
 
 pub(super) const INT2: Codec = Codec {
     arrow: "int16",
     kind: Kind::Int,
-    casts: &["int16", "int32", "int64", "float64"],
+    casts: &["int16", "int32", "int64", "uint16", "uint32", "uint64", "float64"],
     value: |raw| Ok(Value::Int(i16::from_be_bytes(exact(raw)?).into())),
     encode: |value, out| {
         let number = integer(value, "int2", i16::MIN.into(), i16::MAX.into())?;
@@ -27,6 +28,9 @@ pub(super) const INT2: Codec = Codec {
         None | Some(Override::Int16) => built::<i16, Int16Type>(request),
         Some(Override::Int32) => built::<i16, Int32Type>(request),
         Some(Override::Int64) => built::<i16, Int64Type>(request),
+        Some(Override::UInt16) => unsigned::<i16, UInt16Type>(request),
+        Some(Override::UInt32) => unsigned::<i16, UInt32Type>(request),
+        Some(Override::UInt64) => unsigned::<i16, UInt64Type>(request),
         Some(Override::Float64) => built::<i16, Float64Type>(request),
         _ => None,
     },
@@ -35,7 +39,7 @@ pub(super) const INT2: Codec = Codec {
 pub(super) const INT4: Codec = Codec {
     arrow: "int32",
     kind: Kind::Int,
-    casts: &["int32", "int64", "float64"],
+    casts: &["int32", "int64", "uint32", "uint64", "float64"],
     value: |raw| Ok(Value::Int(i32::from_be_bytes(exact(raw)?).into())),
     encode: |value, out| {
         let number = integer(value, "int4", i32::MIN.into(), i32::MAX.into())?;
@@ -45,6 +49,8 @@ pub(super) const INT4: Codec = Codec {
     builder: |request| match request.cast {
         None | Some(Override::Int32) => built::<i32, Int32Type>(request),
         Some(Override::Int64) => built::<i32, Int64Type>(request),
+        Some(Override::UInt32) => unsigned::<i32, UInt32Type>(request),
+        Some(Override::UInt64) => unsigned::<i32, UInt64Type>(request),
         Some(Override::Float64) => built::<i32, Float64Type>(request),
         _ => None,
     },
@@ -53,7 +59,7 @@ pub(super) const INT4: Codec = Codec {
 pub(super) const INT8: Codec = Codec {
     arrow: "int64",
     kind: Kind::Int,
-    casts: &["int64", "float64"],
+    casts: &["int64", "uint64", "float64"],
     value: |raw| Ok(Value::Int(i64::from_be_bytes(exact(raw)?))),
     encode: |value, out| {
         let number = integer(value, "int8", i64::MIN, i64::MAX)?;
@@ -62,6 +68,7 @@ pub(super) const INT8: Codec = Codec {
     },
     builder: |request| match request.cast {
         None | Some(Override::Int64) => built::<i64, Int64Type>(request),
+        Some(Override::UInt64) => unsigned::<i64, UInt64Type>(request),
         Some(Override::Float64) => {
             Built::plain(PrimitiveBuilder::<Int8AsFloat>::new(request.infinity))
         }
@@ -72,7 +79,7 @@ pub(super) const INT8: Codec = Codec {
 pub(super) const OID: Codec = Codec {
     arrow: "uint32",
     kind: Kind::UInt,
-    casts: &["uint32", "int64", "float64"],
+    casts: &["uint32", "uint64", "int64", "float64"],
     value: |raw| Ok(Value::UInt(u32::from_be_bytes(exact(raw)?).into())),
     encode: |value, out| {
         let number = integer(value, "oid", 0, u32::MAX.into())?;
@@ -81,6 +88,7 @@ pub(super) const OID: Codec = Codec {
     },
     builder: |request| match request.cast {
         None | Some(Override::UInt32) => built::<u32, UInt32Type>(request),
+        Some(Override::UInt64) => built::<u32, UInt64Type>(request),
         Some(Override::Int64) => built::<u32, Int64Type>(request),
         Some(Override::Float64) => built::<u32, Float64Type>(request),
         _ => None,
@@ -138,7 +146,43 @@ macro_rules! null_slot {
     )*};
 }
 
-null_slot!(i16: 0, i32: 0, i64: 0, u32: 0, f64: f64::NAN);
+null_slot!(i16: 0, i32: 0, i64: 0, u16: 0, u32: 0, u64: 0, f64: f64::NAN);
+
+/// An integer of at least the same width, but without a sign.
+struct Unsigned<W, A>(PhantomData<fn() -> (W, A)>);
+
+impl<W: Wire + Into<i64>, A: ArrowPrimitiveType> Shape for Unsigned<W, A>
+where
+    A::Native: TryFrom<W> + NullSlot + Named,
+{
+    type Arrow = A;
+    const NULL: A::Native = A::Native::NULL_SLOT;
+
+    #[inline]
+    fn decode(raw: &[u8]) -> Option<A::Native> {
+        W::from_wire(raw).ok()?.try_into().ok()
+    }
+
+    fn edge(raw: &[u8], _: Infinity) -> Result<Option<A::Native>, Reason> {
+        let value = W::from_wire(raw)?.into();
+        Err(Misfit::Negative { value, asked: A::Native::NAME, instead: "int64" }.into())
+    }
+}
+
+/// What an Arrow type of integers is called.
+trait Named {
+    const NAME: &'static str;
+}
+
+macro_rules! named {
+    ($($native:ty: $name:literal),*) => {$(
+        impl Named for $native {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+named!(u16: "uint16", u32: "uint32", u64: "uint64");
 
 /// `int8` as a float64, which holds it exactly or not at all.
 struct Int8AsFloat;
@@ -170,6 +214,13 @@ where
     A::Native: From<W> + NullSlot,
 {
     Built::plain(PrimitiveBuilder::<Widened<W, A>>::new(request.infinity))
+}
+
+fn unsigned<W: Wire + Into<i64>, A: ArrowPrimitiveType>(request: &Request) -> Option<Built>
+where
+    A::Native: TryFrom<W> + NullSlot + Named,
+{
+    Built::plain(PrimitiveBuilder::<Unsigned<W, A>>::new(request.infinity))
 }
 
 fn integer(

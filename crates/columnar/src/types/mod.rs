@@ -13,9 +13,11 @@ mod boolean;
 mod bytea;
 mod composite;
 pub(crate) mod date;
+mod dictionary_text;
 mod enumeration;
 mod ewkb;
 mod extensions;
+mod fixed_text;
 mod float;
 mod float_text;
 mod floats;
@@ -50,6 +52,7 @@ mod tree;
 mod tsquery;
 mod tsvector;
 mod uint64;
+mod units;
 mod uuid;
 mod varlen;
 mod vector;
@@ -381,7 +384,7 @@ pub(crate) fn column_builder(
         (Some(Override::Utf8 | Override::LargeUtf8 | Override::Utf8View), Some(built)) => {
             Ok((built, Format::Text))
         }
-        (Some(cast), _) => Err(*cast),
+        (Some(cast), _) => Err(cast.clone()),
         // No type gets here, a test asks each of them; bytes would be right for any.
         (None, _) => Ok((opaque::column(), Format::Binary)),
     }
@@ -389,6 +392,8 @@ pub(crate) fn column_builder(
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::{DataType, TimeUnit};
+
     use super::*;
 
     #[test]
@@ -402,40 +407,70 @@ mod tests {
 
     #[test]
     fn casts_are_what_the_builders_take() {
+        let text = DataType::Utf8;
+        let timestamp = |zone: Option<&str>| {
+            DataType::Timestamp(TimeUnit::Second, zone.map(|zone| zone.to_owned().into()))
+        };
+        // As a type's line spells it, as a schema does, and what comes of it.
         let all = [
-            "bool",
-            "int16",
-            "int32",
-            "int64",
-            "uint32",
-            "float32",
-            "float64",
-            "utf8",
-            "large_utf8",
-            "utf8_view",
-            "binary",
-            "duration[us]",
-            "decimal128(p, s)",
-            "decimal256(p, s)",
+            ("bool", "bool", DataType::Boolean),
+            ("int16", "int16", DataType::Int16),
+            ("int32", "int32", DataType::Int32),
+            ("int64", "int64", DataType::Int64),
+            ("uint16", "uint16", DataType::UInt16),
+            ("uint32", "uint32", DataType::UInt32),
+            ("uint64", "uint64", DataType::UInt64),
+            ("float32", "float32", DataType::Float32),
+            ("float64", "float64", DataType::Float64),
+            ("utf8", "utf8", text.clone()),
+            ("large_utf8", "large_utf8", DataType::LargeUtf8),
+            ("utf8_view", "utf8_view", DataType::Utf8View),
+            (
+                "dictionary<int32, utf8>",
+                "dictionary<int32, utf8>",
+                DataType::Dictionary(DataType::Int32.into(), text.into()),
+            ),
+            ("binary", "binary", DataType::Binary),
+            ("U<characters>", "U3", DataType::FixedSizeBinary(12)),
+            ("S<bytes>", "S3", DataType::FixedSizeBinary(3)),
+            ("fixed_size_binary[16]", "fixed_size_binary[16]", DataType::FixedSizeBinary(16)),
+            ("date32", "date32", DataType::Date32),
+            ("time32[s]", "time32[s]", DataType::Time32(TimeUnit::Second)),
+            ("time32[ms]", "time32[ms]", DataType::Time32(TimeUnit::Millisecond)),
+            ("time64[us]", "time64[us]", DataType::Time64(TimeUnit::Microsecond)),
+            ("time64[ns]", "time64[ns]", DataType::Time64(TimeUnit::Nanosecond)),
+            ("duration[s]", "duration[s]", DataType::Duration(TimeUnit::Second)),
+            ("duration[ms]", "duration[ms]", DataType::Duration(TimeUnit::Millisecond)),
+            ("duration[us]", "duration[us]", DataType::Duration(TimeUnit::Microsecond)),
+            ("duration[ns]", "duration[ns]", DataType::Duration(TimeUnit::Nanosecond)),
+            ("timestamp[unit]", "timestamp[s]", timestamp(None)),
+            ("timestamp[unit, zone]", "timestamp[s, Asia/Tokyo]", timestamp(Some("Asia/Tokyo"))),
+            ("decimal128(p, s)", "decimal128(20, 5)", DataType::Decimal128(20, 5)),
+            ("decimal256(p, s)", "decimal256(20, 5)", DataType::Decimal256(20, 5)),
         ];
         let opaque = std::iter::once((opaque::builder as BuilderFn, opaque::CASTS, "opaque"));
         let lines = TYPES.iter().map(|line| (line.builder, line.casts, line.name));
         for (builder, casts, name) in lines.chain(opaque) {
-            for cast in all {
-                let plain = Request::new(-1, Infinity::Raise, None);
-                assert!(builder(&plain).is_some(), "{name}");
-                let parsed = cast.replace("(p, s)", "(20, 5)").parse::<Override>().unwrap();
-                let request = Request::new(-1, Infinity::Raise, Some(parsed));
-                let taken = builder(&request);
-                assert_eq!(taken.is_some(), casts.contains(&cast), "{name} as {cast}");
+            let request = |cast| Request::new(-1, Infinity::Raise, cast);
+            assert!(builder(&request(None)).is_some(), "{name}");
+            for (listed, spelled, data_type) in &all {
+                let parsed = spelled.parse::<Override>().unwrap();
+                assert_eq!(parsed.to_string(), *spelled);
+                let taken = builder(&request(Some(parsed)));
+                assert_eq!(taken.is_some(), casts.contains(listed), "{name} as {spelled}");
                 if let Some(built) = taken {
-                    let given = built.builder.data_type().to_string().to_lowercase();
-                    let given = given.replace("(µs)", "[us]");
-                    let asked = parsed.to_string().replace('_', "");
-                    assert_eq!(given.replace('_', "").replace("boolean", "bool"), asked, "{name}");
+                    let data_type = match data_type {
+                        // A column that has a zone keeps it.
+                        DataType::Timestamp(_, None) if name == "timestamptz" => {
+                            timestamp(Some("UTC"))
+                        }
+                        other => other.clone(),
+                    };
+                    assert_eq!(built.builder.data_type(), data_type, "{name} as {spelled}");
                 }
             }
-            assert!(casts.iter().all(|cast| all.contains(cast)), "{name}: {casts:?}");
+            let known = |cast| all.iter().any(|(listed, _, _)| *listed == cast);
+            assert!(casts.iter().all(|cast| known(*cast)), "{name}: {casts:?}");
         }
     }
 

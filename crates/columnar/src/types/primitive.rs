@@ -49,12 +49,25 @@ pub(super) struct PrimitiveBuilder<S: Shape> {
     /// As long as `values`.
     validity: Validity,
     infinity: Infinity,
+    data_type: DataType,
     shape: PhantomData<S>,
 }
 
 impl<S: Shape> PrimitiveBuilder<S> {
     pub(super) fn new(infinity: Infinity) -> Self {
-        Self { values: Vec::new(), validity: Validity::default(), infinity, shape: PhantomData }
+        Self::of_type(infinity, S::data_type())
+    }
+
+    /// A builder of another Arrow type than [`Shape::data_type`], which differs only in what it says
+    /// of the values: a time zone.
+    pub(super) fn of_type(infinity: Infinity, data_type: DataType) -> Self {
+        Self {
+            values: Vec::new(),
+            validity: Validity::default(),
+            infinity,
+            data_type,
+            shape: PhantomData,
+        }
     }
 }
 
@@ -66,11 +79,11 @@ impl<S: Shape> ColumnBuilder for PrimitiveBuilder<S> {
     fn finish(&mut self) -> ArrayRef {
         let values = ScalarBuffer::from(take_buffer(&mut self.values));
         let array = PrimitiveArray::<S::Arrow>::new(values, self.validity.finish());
-        Arc::new(array.with_data_type(S::data_type()))
+        Arc::new(array.with_data_type(self.data_type.clone()))
     }
 
     fn data_type(&self) -> DataType {
-        S::data_type()
+        self.data_type.clone()
     }
 
     fn nbytes(&self) -> usize {

@@ -1,8 +1,10 @@
 //! `time`: 64-bit count of microseconds since midnight, up to and with 24:00:00.
 
 use arrow_array::types::{Int64Type, Time64MicrosecondType};
+use arrow_schema::TimeUnit;
 
 use super::primitive::{PrimitiveBuilder, Shape, exact};
+use super::units::{Moment, Source, duration_builder, time_builder};
 use super::{Built, Codec, Kind};
 use crate::error::{EncodeError, Reason};
 use crate::schema::{Infinity, Override};
@@ -22,7 +24,17 @@ pub(crate) fn wire_micros(micros: i64) -> Option<i64> {
 pub(super) const TIME: Codec = Codec {
     arrow: "time64[us]",
     kind: Kind::Time,
-    casts: &["int64"],
+    casts: &[
+        "time32[s]",
+        "time32[ms]",
+        "time64[us]",
+        "time64[ns]",
+        "duration[s]",
+        "duration[ms]",
+        "duration[us]",
+        "duration[ns]",
+        "int64",
+    ],
     value: |raw| micros(raw).map(Value::Time),
     encode: |value, out| match value {
         Value::Time(micros @ 0..=DAY_MICROS) => {
@@ -33,13 +45,29 @@ pub(super) const TIME: Codec = Codec {
         other => Err(EncodeError::WrongKind { expected: "a time", given: other.describe() }),
     },
     builder: |request| match request.cast {
-        None => Built::plain(PrimitiveBuilder::<Time>::new(request.infinity)),
+        None | Some(Override::Time(TimeUnit::Microsecond)) => {
+            Built::plain(PrimitiveBuilder::<Time>::new(request.infinity))
+        }
         Some(Override::Int64) => {
             Built::plain(PrimitiveBuilder::<TimeMicros>::new(request.infinity))
         }
+        Some(Override::Time(unit)) => time_builder::<Wire>(request, unit),
+        Some(Override::Duration(unit)) => duration_builder::<Wire>(request, unit),
         Some(_) => None,
     },
 };
+
+/// For the units that a schema asks for.
+struct Wire;
+
+impl Source for Wire {
+    const INSTEAD: &'static str = "time64[us]";
+
+    #[inline]
+    fn micros(raw: &[u8]) -> Result<Moment<i64>, Reason> {
+        micros(raw).map(Moment::Finite)
+    }
+}
 
 fn micros(raw: &[u8]) -> Result<i64, Reason> {
     match i64::from_be_bytes(exact(raw)?) {

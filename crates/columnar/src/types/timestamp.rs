@@ -10,6 +10,7 @@ use arrow_array::types::TimestampMicrosecondType;
 use arrow_schema::{DataType, TimeUnit};
 
 use super::primitive::{PrimitiveBuilder, Shape, exact};
+use super::units::{Moment, Source, timestamp_builder};
 use super::{Built, Codec, Kind};
 use crate::error::{EncodeError, Reason};
 use crate::schema::Infinity;
@@ -33,7 +34,7 @@ pub(crate) const RANGE: &str = "from 4714-11-24 BC to the end of 294276 AD";
 pub(super) const TIMESTAMP: Codec = Codec {
     arrow: "timestamp[us]",
     kind: Kind::Timestamp,
-    casts: &[],
+    casts: &["timestamp[unit]", "date32"],
     value: |raw| value(raw, Value::Timestamp),
     encode: |value, out| match value {
         Value::Timestamp(micros) => encode_finite(*micros, "timestamp", out),
@@ -45,14 +46,14 @@ pub(super) const TIMESTAMP: Codec = Codec {
     },
     builder: |request| match request.cast {
         None => Built::plain(PrimitiveBuilder::<Timestamp<Local>>::new(request.infinity)),
-        Some(_) => None,
+        Some(_) => timestamp_builder::<Wire>(request, Local::NAME),
     },
 };
 
 pub(super) const TIMESTAMPTZ: Codec = Codec {
     arrow: "timestamp[us, UTC]",
     kind: Kind::TimestampTz,
-    casts: &[],
+    casts: &["timestamp[unit]", "timestamp[unit, zone]", "date32"],
     value: |raw| value(raw, Value::TimestampTz),
     encode: |value, out| match value {
         Value::TimestampTz(micros) => encode_finite(*micros, "timestamptz", out),
@@ -64,29 +65,36 @@ pub(super) const TIMESTAMPTZ: Codec = Codec {
     },
     builder: |request| match request.cast {
         None => Built::plain(PrimitiveBuilder::<Timestamp<Utc>>::new(request.infinity)),
-        Some(_) => None,
+        Some(_) => timestamp_builder::<Wire>(request, Utc::NAME),
     },
 };
 
-enum Instant {
-    /// Microseconds since 1970-01-01.
-    Finite(i64),
-    Infinite(Sign),
+#[inline]
+fn decode(raw: &[u8]) -> Result<Moment<i64>, Reason> {
+    match i64::from_be_bytes(exact(raw)?) {
+        i64::MAX => Ok(Moment::Infinite(Sign::Positive)),
+        i64::MIN => Ok(Moment::Infinite(Sign::Negative)),
+        micros @ FIRST_MICROS..=LAST_MICROS => Ok(Moment::Finite(micros + EPOCH_MICROS)),
+        micros => Err(Reason::TimestampOutOfRange(micros)),
+    }
 }
 
-fn decode(raw: &[u8]) -> Result<Instant, Reason> {
-    match i64::from_be_bytes(exact(raw)?) {
-        i64::MAX => Ok(Instant::Infinite(Sign::Positive)),
-        i64::MIN => Ok(Instant::Infinite(Sign::Negative)),
-        micros @ FIRST_MICROS..=LAST_MICROS => Ok(Instant::Finite(micros + EPOCH_MICROS)),
-        micros => Err(Reason::TimestampOutOfRange(micros)),
+/// For the units that a schema asks for.
+struct Wire;
+
+impl Source for Wire {
+    const INSTEAD: &'static str = "timestamp[us]";
+
+    #[inline]
+    fn micros(raw: &[u8]) -> Result<Moment<i64>, Reason> {
+        decode(raw)
     }
 }
 
 fn value<'a>(raw: &[u8], finite: fn(i64) -> Value<'a>) -> Result<Value<'a>, Reason> {
     match decode(raw)? {
-        Instant::Finite(micros) => Ok(finite(micros)),
-        Instant::Infinite(sign) => Ok(Value::TimestampInfinity(sign)),
+        Moment::Finite(micros) => Ok(finite(micros)),
+        Moment::Infinite(sign) => Ok(Value::TimestampInfinity(sign)),
     }
 }
 
@@ -148,11 +156,11 @@ impl<Z: Zone> Shape for Timestamp<Z> {
 
     fn edge(raw: &[u8], infinity: Infinity) -> Result<Option<i64>, Reason> {
         match (decode(raw)?, infinity) {
-            (Instant::Finite(micros), _) => Ok(Some(micros)),
-            (Instant::Infinite(sign), Infinity::Raise) => Err(Reason::Infinite(sign)),
-            (Instant::Infinite(_), Infinity::Null) => Ok(None),
-            (Instant::Infinite(Sign::Positive), Infinity::Saturate) => Ok(Some(i64::MAX)),
-            (Instant::Infinite(Sign::Negative), Infinity::Saturate) => Ok(Some(i64::MIN + 1)),
+            (Moment::Finite(micros), _) => Ok(Some(micros)),
+            (Moment::Infinite(sign), Infinity::Raise) => Err(Reason::Infinite(sign)),
+            (Moment::Infinite(_), Infinity::Null) => Ok(None),
+            (Moment::Infinite(Sign::Positive), Infinity::Saturate) => Ok(Some(i64::MAX)),
+            (Moment::Infinite(Sign::Negative), Infinity::Saturate) => Ok(Some(i64::MIN + 1)),
         }
     }
 

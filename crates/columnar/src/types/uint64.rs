@@ -13,7 +13,7 @@ use crate::value::Value;
 pub(super) const XID8: Codec = Codec {
     arrow: "uint64",
     kind: Kind::UInt,
-    casts: &["float64"],
+    casts: &["uint64", "float64"],
     value: |raw| decode(raw).map(Value::UInt),
     encode: |value, out| {
         out.extend_from_slice(&integer(value, "xid8")?.to_be_bytes());
@@ -25,7 +25,7 @@ pub(super) const XID8: Codec = Codec {
 pub(super) const LSN: Codec = Codec {
     arrow: "uint64",
     kind: Kind::UInt,
-    casts: &["float64"],
+    casts: &["uint64", "float64"],
     value: |raw| decode(raw).map(Value::UInt),
     encode: |value, out| {
         let position = match value {
@@ -45,7 +45,9 @@ fn decode(raw: &[u8]) -> Result<u64, Reason> {
 
 fn number(request: &Request) -> Option<Built> {
     match request.cast {
-        None => Built::plain(PrimitiveBuilder::<Whole>::new(request.infinity)),
+        None | Some(Override::UInt64) => {
+            Built::plain(PrimitiveBuilder::<Whole>::new(request.infinity))
+        }
         Some(Override::Float64) => Built::plain(PrimitiveBuilder::<Float>::new(request.infinity)),
         Some(_) => None,
     }

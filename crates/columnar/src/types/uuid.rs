@@ -10,13 +10,14 @@ use super::primitive::exact;
 use super::{Built, Codec, Extension, Kind};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{EncodeError, Reason};
+use crate::schema::Override;
 use crate::validity::Validity;
 use crate::value::Value;
 
 pub(super) const UUID: Codec = Codec {
     arrow: "fixed_size_binary[16] (arrow.uuid)",
     kind: Kind::Uuid,
-    casts: &[],
+    casts: &["fixed_size_binary[16]"],
     value: |raw| exact(raw).map(Value::Uuid),
     encode: |value, out| match value {
         Value::Uuid(bytes) => {
@@ -26,7 +27,7 @@ pub(super) const UUID: Codec = Codec {
         other => Err(EncodeError::WrongKind { expected: "a UUID", given: other.describe() }),
     },
     builder: |request| match request.cast {
-        None => Some(Built {
+        None | Some(Override::Uuid) => Some(Built {
             builder: Box::new(UuidBuilder::default()),
             extension: Some(Extension::Uuid),
         }),

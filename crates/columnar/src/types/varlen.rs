@@ -12,7 +12,7 @@ use arrow_array::types::{BinaryType, LargeBinaryType, LargeUtf8Type, Utf8Type};
 use arrow_buffer::{Buffer, ScalarBuffer};
 use arrow_schema::DataType;
 
-use super::{Built, Extension, Request};
+use super::{Built, Extension, Request, dictionary_text, fixed_text};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::Reason;
 use crate::export;
@@ -118,7 +118,15 @@ pub(super) fn append_suffixes(
 }
 
 /// What text types can be cast to.
-pub(super) const TEXT_CASTS: &[&str] = &["utf8", "large_utf8", "utf8_view", "binary"];
+pub(super) const TEXT_CASTS: &[&str] = &[
+    "utf8",
+    "large_utf8",
+    "utf8_view",
+    "dictionary<int32, utf8>",
+    "U<characters>",
+    "S<bytes>",
+    "binary",
+];
 
 /// The builder of a text type, by its cast. The bytes of a text have no extension type.
 pub(super) fn text_builder<S: Shape>(
@@ -130,6 +138,9 @@ pub(super) fn text_builder<S: Shape>(
         Some(Override::LargeUtf8) => (Layout::LargeUtf8, extension),
         Some(Override::Utf8View) => (Layout::Utf8View, extension),
         Some(Override::Binary) => (Layout::Binary, None),
+        Some(Override::Dictionary) => return dictionary_text::built::<S>(),
+        Some(Override::Characters(capacity)) => return fixed_text::characters::<S>(capacity),
+        Some(Override::Bytes(capacity)) => return fixed_text::ascii::<S>(capacity),
         Some(_) => return None,
     };
     Some(Built { builder: Box::new(VarlenBuilder::<S>::new(layout)), extension })
@@ -317,7 +328,7 @@ impl<S: Shape> ColumnBuilder for VarlenBuilder<S> {
 }
 
 /// An offset of 32 or 64 bits.
-trait Offset: Copy {
+pub(super) trait Offset: Copy {
     /// `end` is known to fit, see [`VarlenBuilder::reach`].
     fn at(end: usize) -> Self;
     fn place(self) -> usize;
@@ -344,6 +355,18 @@ impl Offset for i64 {
     #[inline]
     fn place(self) -> usize {
         self as usize
+    }
+}
+
+impl Offset for usize {
+    #[inline]
+    fn at(end: usize) -> Self {
+        end
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self
     }
 }
 
@@ -379,7 +402,11 @@ fn append<S: Shape, O: Offset>(
 ///
 /// Bytes that are UTF-8 as a whole need not be so in parts: a character may be cut by the border
 /// between two values. Then the second one starts with a continuation byte.
-fn check_utf8<O: Offset>(data: &[u8], start: usize, ends: &[O]) -> Result<(), (usize, Reason)> {
+pub(super) fn check_utf8<O: Offset>(
+    data: &[u8],
+    start: usize,
+    ends: &[O],
+) -> Result<(), (usize, Reason)> {
     let own = data.get(start..).unwrap_or(&[]);
     if own.is_ascii() {
         return Ok(());

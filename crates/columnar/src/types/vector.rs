@@ -52,7 +52,7 @@ fn value<S: Shape<Arrow = Float32Type>>(raw: &[u8]) -> Result<Value<'_>, Reason>
 }
 
 fn builder<S: Shape<Arrow = Float32Type>>(request: &Request) -> Option<Built> {
-    match (request.cast, request.type_modifier) {
+    match (&request.cast, request.type_modifier) {
         (None, declared @ 1..=DIMENSIONS_MOST) => {
             Built::plain(FixedBuilder::<S>::new(declared as usize))
         }

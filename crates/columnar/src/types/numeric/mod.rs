@@ -10,10 +10,12 @@
 //! | `numeric(p, s)` with p beyond 76 | as `numeric`, but s is at least the declared scale |
 //! | cast to decimal128(p, s), decimal256(p, s) | that; an error where it does not fit |
 //! | cast to float64 | the nearest float64; NaN and infinities are themselves |
+//! | cast to int64 | that; an error where it is not whole or does not fit |
 //! | cast to utf8 | the text that the server prints; NaN and infinities too |
 
 mod decimal;
 mod float;
+mod integer;
 mod scaled;
 mod text;
 mod unscaled;
@@ -24,6 +26,7 @@ use std::borrow::Cow;
 use self::decimal::DecimalBuilder;
 pub(crate) use self::decimal::declared_scale;
 use self::float::NumericAsFloat;
+use self::integer::NumericAsInteger;
 use self::text::NumericAsText;
 pub(crate) use self::text::encode as push_text;
 pub(crate) use self::unscaled::push as push_unscaled;
@@ -37,7 +40,15 @@ use crate::value::Value;
 pub(super) const NUMERIC: Codec = Codec {
     arrow: "decimal128(p, s), decimal256(p, s)",
     kind: Kind::Numeric,
-    casts: &["float64", "utf8", "large_utf8", "utf8_view", "decimal128(p, s)", "decimal256(p, s)"],
+    casts: &[
+        "float64",
+        "int64",
+        "utf8",
+        "large_utf8",
+        "utf8_view",
+        "decimal128(p, s)",
+        "decimal256(p, s)",
+    ],
     value: |raw| {
         let mut text = Vec::new();
         text::write(raw, &mut text)?;
@@ -61,6 +72,9 @@ pub(super) const NUMERIC: Codec = Codec {
         }
         Some(Override::Float64) => {
             Built::plain(PrimitiveBuilder::<NumericAsFloat>::new(request.infinity))
+        }
+        Some(Override::Int64) => {
+            Built::plain(PrimitiveBuilder::<NumericAsInteger>::new(request.infinity))
         }
         Some(Override::Utf8) => Built::plain(VarlenBuilder::<NumericAsText>::new(Layout::Utf8)),
         Some(Override::LargeUtf8) => {

@@ -1,0 +1,237 @@
+"""What ``schema=`` asks for, in the spelling that the core knows.
+
+Types may be given in the words of NumPy, pyarrow and Polars. None of them is imported: their
+objects say themselves what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from colonnade.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    import pyarrow as pa
+
+    Schema = Mapping[str, object] | np.dtype[Any] | pa.Schema
+
+# Names that mean the same everywhere, and Python's own classes.
+_NAMES = {
+    "string": "utf8",
+    "str": "utf8",
+    "large_string": "large_utf8",
+    "string_view": "utf8_view",
+    "double": "float64",
+    "float": "float32",
+    "boolean": "bool",
+    "date32[day]": "date32",
+    "uuid": "fixed_size_binary[16]",
+    "category": "dictionary<int32, utf8>",
+    "dictionary": "dictionary<int32, utf8>",
+    "dictionary<utf8>": "dictionary<int32, utf8>",
+    "dictionary<values=string, indices=int32, ordered=0>": "dictionary<int32, utf8>",
+    "dictionary<values=utf8, indices=int32, ordered=0>": "dictionary<int32, utf8>",
+    "extension<arrow.uuid>": "fixed_size_binary[16]",
+    "extension<arrow.json>": "utf8",
+}
+_CLASSES = {bool: "bool", int: "int64", float: "float64", str: "utf8", bytes: "binary"}
+# NumPy's letters; of the kinds with a unit or a width, see `_dtype_name`.
+_NUMBERS = {
+    "?": "bool",
+    "b1": "bool",
+    "i1": "int8",
+    "i2": "int16",
+    "i4": "int32",
+    "i8": "int64",
+    "u1": "uint8",
+    "u2": "uint16",
+    "u4": "uint32",
+    "u8": "uint64",
+    "f2": "float16",
+    "f4": "float32",
+    "f8": "float64",
+    "V16": "fixed_size_binary[16]",
+}
+_MOMENT = re.compile(r"(M8|datetime64|m8|timedelta64)\[(\w+)\]")
+_CELLS = re.compile(r"[US]\d+")
+_UNITS = {"s", "ms", "us", "ns"}
+_POLARS = {
+    "Boolean": "bool",
+    "Int16": "int16",
+    "Int32": "int32",
+    "Int64": "int64",
+    "UInt16": "uint16",
+    "UInt32": "uint32",
+    "UInt64": "uint64",
+    "Float32": "float32",
+    "Float64": "float64",
+    "String": "utf8",
+    "Utf8": "utf8",
+    "Binary": "binary",
+    "Categorical": "dictionary<int32, utf8>",
+    "Date": "date32",
+    "Time": "time64[us]",
+    "Datetime": "timestamp[us]",
+    "Duration": "duration[us]",
+}
+_POLARS_MOMENT = re.compile(
+    r"(Datetime|Duration)\(time_unit='(\w\w)'(?:, time_zone=(?:None|'([^']*)'))?\)"
+)
+_POLARS_DECIMAL = re.compile(r"Decimal\(precision=(\d+), scale=(\d+)\)")
+
+
+def asked_types(schema: Schema | None) -> dict[str, str] | None:
+    """The types that are asked for, by column name; None where nothing is."""
+    if schema is None:
+        return None
+    if isinstance(schema, Mapping):
+        return {_column(name): _asked(name, wanted) for name, wanted in schema.items()}
+    if row_dtype(schema) is not None:
+        return dict(_structured(schema))
+    if _module(schema) == "pyarrow" and hasattr(schema, "names") and hasattr(schema, "types"):
+        return _arrow_schema(schema)
+    raise SchemaError(
+        f"schema is a {type(schema).__name__}",
+        hint='Give a mapping as {"price": "float64"}, a structured dtype or a pyarrow.Schema.',
+    )
+
+
+def row_dtype(schema: Any) -> Any:
+    """The schema, where it is a structured dtype of NumPy; else None."""
+    is_dtype = _module(schema) == "numpy" and hasattr(schema, "itemsize")
+    return schema if is_dtype and getattr(schema, "names", None) else None
+
+
+def _column(name: Any) -> str:
+    if not isinstance(name, str):
+        raise SchemaError(f"schema names a column by {name!r}, and names are str")
+    return name
+
+
+def _structured(row: Any) -> Iterable[tuple[str, str]]:
+    for name in row.names:
+        dtype = row[name]
+        # The array of rows is made later and in any byte order; an object is whatever comes.
+        if dtype.kind != "O":
+            yield name, _dtype_name(name, dtype.newbyteorder("="))
+
+
+def _arrow_schema(schema: Any) -> dict[str, str]:
+    asked: dict[str, str] = {}
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        text = str(kind)
+        # Bytes of a type that PostgreSQL alone knows stay what they are.
+        if text.startswith("extension<arrow.opaque"):
+            continue
+        wanted = _arrow_name(text)
+        if asked.setdefault(name, wanted) != wanted:
+            raise SchemaError(
+                f'schema has two columns "{name}" of two types: name them in the query with AS'
+            )
+    return asked
+
+
+def _asked(name: str, wanted: Any) -> str:
+    """One entry, in the core's spelling. What it does not know, it tells itself."""
+    if isinstance(wanted, str):
+        return _spelled(name, wanted)
+    if isinstance(wanted, type) and wanted in _CLASSES:
+        return _CLASSES[wanted]
+    library = _module(wanted)
+    if library == "numpy":
+        return _dtype_name(name, _as_dtype(name, wanted))
+    if library == "pyarrow":
+        return _arrow_name(str(wanted))
+    if library != "polars":
+        _refuse(name, wanted, "a name, or a type of NumPy, pyarrow or Polars, is asked for")
+    return _polars_name(name, wanted)
+
+
+def _module(wanted: Any) -> str:
+    """The library that a type, or an object that is one, comes from."""
+    kind = wanted if isinstance(wanted, type) else type(wanted)
+    return kind.__module__.partition(".")[0]
+
+
+def _as_dtype(name: str, wanted: Any) -> Any:
+    if not isinstance(wanted, type):
+        if hasattr(wanted, "kind") and hasattr(wanted, "itemsize"):
+            return wanted
+        _refuse(name, wanted, "it is no dtype")
+    import numpy as np
+
+    try:
+        return np.dtype(wanted)
+    except TypeError:
+        _refuse(name, wanted, "it is no dtype")
+
+
+def _spelled(name: str, text: str) -> str:
+    if text in {"O", "object"}:
+        _refuse(name, text, "leave the column out to have it as it comes")
+    # What nobody knows goes on to the core, whose error lists what there is.
+    return _NAMES.get(text) or _numpy_name(name, text) or _arrow_name(text)
+
+
+def _numpy_name(name: str, text: str) -> str | None:
+    """The Arrow type of a dtype as NumPy spells it, if it is one."""
+    if text.startswith(">"):
+        _refuse(name, text, "columns have the least byte of a number first")
+    plain = text.lstrip("<=|")
+    if _CELLS.fullmatch(plain):
+        return plain
+    if moment := _MOMENT.fullmatch(plain):
+        return _moment_name(name, text, moment[1], moment[2])
+    return _NUMBERS.get(plain)
+
+
+def _dtype_name(name: str, dtype: Any) -> str:
+    if dtype.kind == "T":
+        return "utf8"
+    if dtype.subdtype is not None or dtype.names is not None:
+        _refuse(name, dtype, "a column has one value per row")
+    if dtype.kind in "US" and dtype.itemsize == 0:
+        _refuse(name, dtype, 'the width is missing, as in "U20"')
+    if dtype.kind == "O":
+        _refuse(name, dtype, "leave the column out to have it as it comes")
+    known = _numpy_name(name, dtype.str)
+    if known is None:
+        _refuse(name, dtype, "no column becomes that")
+    return known
+
+
+def _moment_name(name: str, given: Any, kind: str, unit: str) -> str:
+    is_timestamp = kind in {"M8", "datetime64"}
+    if is_timestamp and unit == "D":
+        return "date32"
+    if unit not in _UNITS:
+        _refuse(name, given, "the units of columns are s, ms, us and ns, and D of dates")
+    return f"{'timestamp' if is_timestamp else 'duration'}[{unit}]"
+
+
+def _arrow_name(text: str) -> str:
+    """A type as pyarrow spells it."""
+    return _NAMES.get(text) or text.replace(", tz=", ", ")
+
+
+def _polars_name(name: str, wanted: Any) -> str:
+    text = wanted.__name__ if isinstance(wanted, type) else str(wanted)
+    if moment := _POLARS_MOMENT.fullmatch(text):
+        kind, unit, zone = moment.groups()
+        word = "timestamp" if kind == "Datetime" else "duration"
+        return f"{word}[{unit}, {zone}]" if zone else f"{word}[{unit}]"
+    if decimal := _POLARS_DECIMAL.fullmatch(text):
+        return f"decimal128({decimal[1]}, {decimal[2]})"
+    known = _POLARS.get("Categorical" if text.startswith("Categorical") else text)
+    if known is None:
+        _refuse(name, wanted, "no column becomes that; to_polars() may, and cast() afterwards")
+    return known
+
+
+def _refuse(name: str, wanted: Any, reason: str) -> NoReturn:
+    raise SchemaError(f'schema["{name}"]: {wanted!r} is not possible: {reason}')

@@ -1,0 +1,97 @@
+//! Cells of one width, which NumPy reads where they lie, as the text or bytes that they hold: no
+//! other library knows them.
+
+use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType, LargeUtf8Type, Utf8Type};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
+use arrow_buffer::{ArrowNativeType, Buffer};
+use arrow_schema::Field;
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+
+use crate::trusted;
+
+/// What a cell holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CellEncoding {
+    /// Text, four bytes for each character, least significant first.
+    Ucs4,
+    /// Text of ASCII.
+    Ascii,
+    /// Bytes that do not end in zeros.
+    Bytes,
+}
+
+impl CellEncoding {
+    const NAMES: [(&'static str, Self); 3] = [
+        ("colonnade.ucs4", Self::Ucs4),
+        ("colonnade.ascii", Self::Ascii),
+        ("colonnade.bytes", Self::Bytes),
+    ];
+
+    /// The extension name of the field of such a column.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
+    }
+
+    /// What the column of a field holds, when that is cells.
+    pub fn of(field: &Field) -> Option<Self> {
+        let name = field.metadata().get(EXTENSION_TYPE_NAME_KEY)?;
+        Self::NAMES.iter().find(|(known, _)| known == name).map(|(_, encoding)| *encoding)
+    }
+
+    /// NumPy's dtype of a cell of so many bytes, as a schema spells it.
+    pub fn dtype(self, width: i32) -> String {
+        match self {
+            Self::Ucs4 => format!("U{}", width / 4),
+            Self::Ascii | Self::Bytes => format!("S{width}"),
+        }
+    }
+}
+
+/// The cells as plain utf8 or binary, with 64-bit offsets where 32 do not reach.
+pub fn plain(cells: &FixedSizeBinaryArray, encoding: CellEncoding) -> ArrayRef {
+    let mut data = Vec::new();
+    let mut ends = vec![0];
+    for row in 0..cells.len() {
+        if cells.is_valid(row) {
+            push(cells.value(row), encoding, &mut data);
+        }
+        ends.push(data.len());
+    }
+    let is_small = i32::try_from(data.len()).is_ok();
+    match (encoding, is_small) {
+        (CellEncoding::Bytes, true) => array::<BinaryType>(&ends, data, cells),
+        (CellEncoding::Bytes, false) => array::<LargeBinaryType>(&ends, data, cells),
+        (_, true) => array::<Utf8Type>(&ends, data, cells),
+        (_, false) => array::<LargeUtf8Type>(&ends, data, cells),
+    }
+}
+
+fn array<T: ByteArrayType>(
+    ends: &[usize],
+    data: Vec<u8>,
+    cells: &FixedSizeBinaryArray,
+) -> ArrayRef {
+    let offset = |end: &usize| T::Offset::from_usize(*end).unwrap_or_default();
+    let offsets = ends.iter().map(offset).collect();
+    trusted::byte_array::<T>(offsets, Buffer::from_vec(data), cells.nulls().cloned())
+}
+
+/// Appends what a cell holds; text is UTF-8 whatever has been written into the cell's memory.
+fn push(cell: &[u8], encoding: CellEncoding, data: &mut Vec<u8>) {
+    let used = cell.len() - cell.iter().rev().take_while(|byte| **byte == 0).count();
+    match encoding {
+        CellEncoding::Bytes => data.extend_from_slice(cell.get(..used).unwrap_or(&[])),
+        CellEncoding::Ascii => {
+            let bytes = cell.iter().take(used);
+            data.extend(bytes.map(|byte| if byte.is_ascii() { *byte } else { b'?' }));
+        }
+        CellEncoding::Ucs4 => {
+            let (points, _) = cell.as_chunks::<4>();
+            for point in points.iter().take(used.div_ceil(4)) {
+                let point = char::from_u32(u32::from_le_bytes(*point));
+                let point = point.unwrap_or(char::REPLACEMENT_CHARACTER);
+                data.extend_from_slice(point.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+    }
+}

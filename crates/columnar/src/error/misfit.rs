@@ -1,0 +1,117 @@
+//! What can be wrong with a value in the type that a schema asks for.
+
+use std::fmt;
+
+use super::reason::Remedy;
+
+/// A value that PostgreSQL's type has and the asked one has not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// A moment with a fraction that the unit cannot tell.
+    TooFine {
+        /// The Arrow type that was asked for.
+        asked: &'static str,
+        /// One that takes the value.
+        instead: &'static str,
+    },
+    /// A moment that is further from 1970 than 64 bits of the unit reach.
+    OutOfReach {
+        /// The Arrow type that was asked for.
+        asked: &'static str,
+        /// One that takes the value.
+        instead: &'static str,
+    },
+    /// A negative integer, in a type without a sign.
+    Negative {
+        /// The value.
+        value: i64,
+        /// The Arrow type that was asked for.
+        asked: &'static str,
+        /// One that takes the value.
+        instead: &'static str,
+    },
+    /// A numeric with digits after the point, in a type of integers.
+    NotWhole,
+    /// A whole numeric that is outside of 64 bits.
+    NotInt64,
+    /// A text of more characters than its cell.
+    TooManyCharacters {
+        /// Characters of the value.
+        length: usize,
+        /// Characters of the cell.
+        capacity: usize,
+    },
+    /// A value of more bytes than its cell.
+    TooManyBytes {
+        /// Bytes of the value.
+        length: usize,
+        /// Bytes of the cell.
+        capacity: usize,
+    },
+    /// A text with a character beyond ASCII, in a cell of bytes.
+    NotAscii {
+        /// The first such character.
+        character: char,
+        /// Characters of the whole text.
+        length: usize,
+    },
+    /// Text with a NUL, which PostgreSQL cannot have and which would end its cell.
+    NulInText,
+    /// Bytes that end in zeros, which NumPy would drop.
+    ZeroAtEnd,
+    /// A batch with 2 GiB of different texts in one dictionary.
+    DictionaryOverflow,
+}
+
+impl Misfit {
+    pub(super) fn remedy(&self) -> Remedy {
+        match self {
+            Self::TooFine { instead, .. }
+            | Self::OutOfReach { instead, .. }
+            | Self::Negative { instead, .. } => Remedy::Type((*instead).to_owned()),
+            Self::NotWhole => Remedy::Schema(&["decimal128(precision, scale)", "float64"]),
+            Self::NotInt64 => Remedy::Schema(&["decimal128(38, 0)", "float64"]),
+            Self::TooManyCharacters { length, .. } => Remedy::Type(format!("U{length}")),
+            Self::TooManyBytes { length, .. } => Remedy::Type(format!("S{length}")),
+            Self::NotAscii { length, .. } => Remedy::Type(format!("U{length}")),
+            Self::ZeroAtEnd => Remedy::Schema(&["binary"]),
+            Self::NulInText | Self::DictionaryOverflow => Remedy::Schema(&["utf8"]),
+        }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooFine { asked, .. } => {
+                write!(f, "the value has a fraction that {asked} cannot tell")
+            }
+            Self::OutOfReach { asked, .. } => {
+                write!(f, "the value is further from 1970 than {asked} reaches")
+            }
+            Self::Negative { value, asked, .. } => {
+                write!(f, "{value} is negative, and {asked} has no sign")
+            }
+            Self::NotWhole => f.write_str("the value has digits after the point, int64 has none"),
+            Self::NotInt64 => f.write_str("the value is out of range for an int64"),
+            Self::TooManyCharacters { length, capacity } => {
+                write!(f, "the text has {length} characters, a cell of U{capacity} has {capacity}")
+            }
+            Self::TooManyBytes { length, capacity } => {
+                write!(f, "the value has {length} bytes, a cell of S{capacity} has {capacity}")
+            }
+            Self::NotAscii { character, .. } => write!(
+                f,
+                "the text has the character {character:?}, and cells of bytes take only ASCII"
+            ),
+            Self::NulInText => f.write_str("the text has a NUL, which would end its cell"),
+            Self::ZeroAtEnd => f.write_str(
+                "the value ends in zero bytes, which NumPy's S drops: they would be lost",
+            ),
+            Self::DictionaryOverflow => f.write_str(
+                "a batch has 2 GiB of different texts in the column, more than a dictionary holds",
+            ),
+        }
+    }
+}

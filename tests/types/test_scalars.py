@@ -145,6 +145,9 @@ def test_intervals(link: Connection) -> None:
     long = "SELECT '2562047788:00:54.775807'::interval AS v"
     with pytest.raises(DecodeError, match="nanoseconds; pass schema"):
         link.fetch_columns(long)
+    assert link.fetch_columns(long, schema={"v": "utf8"}).to_pydict() == {
+        "v": ["2562047788:00:54.775807"]
+    }
 
 
 def test_durations(link: Connection) -> None:
@@ -209,6 +212,13 @@ def test_numbers_without_sign(link: Connection) -> None:
     assert link.fetch(sql)[0]["x"] == 2**64 - 1
     with pytest.raises(DecodeError, match="has no exact float64; leave it out of schema"):
         link.fetch_columns(sql, schema={"x": "float64"})
+
+
+def test_the_end_of_a_day(link: Connection) -> None:
+    sql = "SELECT '24:00:00+02'::timetz AS v"
+    with pytest.raises(DecodeError, match="no 24:00:00; pass schema"):
+        link.fetch_columns(sql)
+    assert link.fetch_columns(sql, schema={"v": "utf8"}).to_pydict() == {"v": ["24:00:00+02"]}
 
 
 def test_void(link: Connection) -> None:

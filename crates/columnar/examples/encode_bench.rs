@@ -13,8 +13,8 @@ use arrow_array::{
     FixedSizeBinaryArray, Float64Array, Int16Array, Int32Array, Int64Array, PrimitiveArray,
     RecordBatch, StringArray, StringViewArray,
 };
+use colonnade_columnar::Types;
 use colonnade_columnar::encode::{EncodeOptions, RowEncoder, TargetColumn, array_parameter};
-use colonnade_columnar::type_of;
 
 const ROWS: usize = 100_000;
 const COLUMNS: usize = 4;
@@ -70,7 +70,7 @@ fn cases(null_percent: u64) -> Vec<(&'static str, u32, ArrayRef)> {
         n().map(|n| n.map(|n| (n % 4_000_000_000_000_000) as i64)).collect();
     let uuids = n().map(|n| n.map(|n| (u128::from(n) * 0x9E37_79B9).to_be_bytes()));
     let uuids = FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids, 16);
-    let categories = n().map(|n| n.map(|n| ["red", "green", "blue"][n as usize % 3]));
+    let categories = n().map(|n| n.map(|n| if n % 3 == 0 { "red" } else { "green" }));
     let mut cases: Vec<(_, _, ArrayRef)> = vec![
         ("bool", 16, Arc::new(n().map(|n| n.map(|n| n % 3 == 0)).collect::<BooleanArray>())),
         ("int2", 21, Arc::new(n().map(|n| n.map(|n| n as i16)).collect::<Int16Array>())),
@@ -101,7 +101,7 @@ fn run(name: &str, oid: u32, array: &ArrayRef, filter: &str) {
     if !name.contains(filter) {
         return;
     }
-    let Some(pg_type) = type_of(oid) else { return };
+    let Some(pg_type) = Types::default().find(oid) else { return };
     let names: Vec<String> = (0..COLUMNS).map(|index| format!("c{index}")).collect();
     let columns = names.iter().map(|name| (name, Arc::clone(array)));
     let Ok(batch) = RecordBatch::try_from_iter(columns) else { return };
@@ -111,7 +111,7 @@ fn run(name: &str, oid: u32, array: &ArrayRef, filter: &str) {
         .map(|(source, name)| TargetColumn {
             source,
             name: name.clone(),
-            pg_type,
+            pg_type: Arc::clone(&pg_type),
             type_modifier: -1,
         })
         .collect();
@@ -130,7 +130,7 @@ fn run(name: &str, oid: u32, array: &ArrayRef, filter: &str) {
     });
     let parameter = least(|| {
         out.clear();
-        let pushed = array_parameter(pg_type, array, &[ROWS], &options, &mut out);
+        let pushed = array_parameter(&pg_type, array, &[ROWS], &options, &mut out);
         assert!(pushed.is_ok(), "{pushed:?}");
     });
     let per_value = |time: Duration, values: usize| time.as_secs_f64() * 1e9 / values as f64;

@@ -1,12 +1,14 @@
 //! An Arrow array as one array of PostgreSQL's: the value of a parameter.
 
+use std::sync::Arc;
+
 use arrow_array::{Array, ArrayRef};
 
 use super::cells::nulls_of;
 use super::plan::column_encoder;
 use super::{CastError, CellError, EncodeOptions};
 use crate::error::EncodeError;
-use crate::types::PgType;
+use crate::types::{Type, encode_array_head};
 
 /// Elements that are encoded at a time.
 const BLOCK_ELEMENTS: usize = 4096;
@@ -47,7 +49,7 @@ impl std::error::Error for ArrayParameterError {}
 /// # Errors
 /// See [`ArrayParameterError`]; `out` is then as it was.
 pub fn array_parameter(
-    element: &'static PgType,
+    element: &Arc<Type>,
     array: &ArrayRef,
     dimensions: &[usize],
     options: &EncodeOptions,
@@ -69,7 +71,7 @@ pub fn array_parameter(
 }
 
 fn push(
-    element: &'static PgType,
+    element: &Arc<Type>,
     array: &ArrayRef,
     dimensions: &[usize],
     options: &EncodeOptions,
@@ -79,7 +81,8 @@ fn push(
         column_encoder(element, -1, array, options).map_err(ArrayParameterError::Cast)?;
     // An array without elements has no dimensions.
     let dimensions = if array.is_empty() { &[] } else { dimensions };
-    push_head(element.oid, dimensions, nulls_of(array).is_some(), out);
+    encode_array_head(element.oid, dimensions, nulls_of(array).is_some(), out)
+        .map_err(ArrayParameterError::Array)?;
     let mut sizes = Vec::new();
     let mut cursors = Vec::new();
     let mut first = 0;
@@ -92,7 +95,7 @@ fn push(
                 column: String::new(),
                 row: (first + place) as u64,
                 arrow_type: array.data_type().to_string(),
-                type_name: element.name.to_owned(),
+                type_name: element.name.clone(),
                 reason,
             }))
         })?;
@@ -107,16 +110,4 @@ fn push(
         first = rows.end;
     }
     Ok(())
-}
-
-/// Appends what comes before the elements. Lower bounds are 1.
-pub(super) fn push_head(element: u32, dimensions: &[usize], has_nulls: bool, out: &mut Vec<u8>) {
-    // At most 6 dimensions, and lengths below 2^27.
-    out.extend_from_slice(&(dimensions.len() as u32).to_be_bytes());
-    out.extend_from_slice(&u32::from(has_nulls).to_be_bytes());
-    out.extend_from_slice(&element.to_be_bytes());
-    for length in dimensions {
-        out.extend_from_slice(&(*length as u32).to_be_bytes());
-        out.extend_from_slice(&1_u32.to_be_bytes());
-    }
 }

@@ -23,6 +23,7 @@ mod float;
 mod indexed;
 mod integer;
 mod moment;
+mod nested;
 mod neutral;
 mod plan;
 mod rows;
@@ -62,5 +63,7 @@ pub trait ColumnEncoder: Send + Sync {
     /// Appends one cell, for values within values.
     fn push_cell(&self, row: usize, out: &mut Vec<u8>) -> Result<(), EncodeError>;
 }
+#[cfg(test)]
+mod nested_tests;
 #[cfg(test)]
 mod tests;

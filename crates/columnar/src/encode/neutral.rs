@@ -1,6 +1,8 @@
 //! To every type without an encoder of its own: each value becomes a neutral one, and the type says
 //! what its bytes are.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, IntervalUnit};
 
@@ -8,12 +10,12 @@ use super::ColumnEncoder;
 use super::cells::{MadeCells, PushValue, nulls_of};
 use crate::arrow_value::value_of;
 use crate::error::EncodeError;
-use crate::types::PgType;
+use crate::types::Type;
 use crate::value::Value;
 
 struct Neutral {
     array: ArrayRef,
-    target: &'static PgType,
+    target: Arc<Type>,
 }
 
 impl PushValue for Neutral {
@@ -21,21 +23,21 @@ impl PushValue for Neutral {
         let Some(value) = value_of(&self.array, row) else {
             return Err(EncodeError::Inexact {
                 given: format!("the value of {}", self.array.data_type()),
-                type_name: self.target.name.to_owned(),
+                type_name: self.target.name.clone(),
             });
         };
-        (self.target.encode)(&value, out)
+        self.target.encode(&value, out)
     }
 }
 
 /// An encoder, where the type takes values of the kind that the array has.
-pub(super) fn encoder(target: &'static PgType, array: &ArrayRef) -> Option<Box<dyn ColumnEncoder>> {
+pub(super) fn encoder(target: &Arc<Type>, array: &ArrayRef) -> Option<Box<dyn ColumnEncoder>> {
     let sample = sample(array.data_type())?;
-    if let Err(EncodeError::WrongKind { .. }) = (target.encode)(&sample, &mut Vec::new()) {
+    if let Err(EncodeError::WrongKind { .. }) = target.encode(&sample, &mut Vec::new()) {
         return None;
     }
     let nulls = nulls_of(array);
-    Some(MadeCells::boxed(Neutral { array: array.clone(), target }, nulls))
+    Some(MadeCells::boxed(Neutral { array: array.clone(), target: target.clone() }, nulls))
 }
 
 /// A value of the kind that [`value_of`] gives for an Arrow type. Floats are not among them: where

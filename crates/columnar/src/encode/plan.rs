@@ -1,14 +1,17 @@
 //! Which encoder writes an Arrow type to a PostgreSQL type.
 
+use std::sync::Arc;
+
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use colonnade_protocol::Format;
 
 use super::cells::AllNull;
 use super::indexed::{IndexedEncoder, indexes};
 use super::integer::Target;
 use super::{CastError, ColumnEncoder, EncodeOptions};
-use super::{bytes, decimal, float, integer, moment, neutral};
-use crate::types::PgType;
+use super::{bytes, decimal, float, integer, moment, nested, neutral};
+use crate::types::{PgType, Shape, Type};
 
 /// `jsonb` begins with its version on the wire.
 const JSONB_VERSION: u8 = 1;
@@ -19,11 +22,20 @@ const JSONB_VERSION: u8 = 1;
 /// # Errors
 /// No cast from the one to the other is made.
 pub fn column_encoder(
-    target: &'static PgType,
+    target: &Arc<Type>,
     type_modifier: i32,
     array: &ArrayRef,
     options: &EncodeOptions,
 ) -> Result<Box<dyn ColumnEncoder>, CastError> {
+    match &target.shape {
+        // What a user's codec makes of values is for Python's objects.
+        Shape::Custom { under, .. } => return column_encoder(under, type_modifier, array, options),
+        Shape::Domain { base, type_modifier: own } => {
+            let type_modifier = if *own >= 0 { *own } else { type_modifier };
+            return column_encoder(base, type_modifier, array, options);
+        }
+        _ => {}
+    }
     if *array.data_type() == DataType::Null {
         return Ok(Box::new(AllNull));
     }
@@ -31,24 +43,43 @@ pub fn column_encoder(
         let values = column_encoder(target, type_modifier, &indexes.values, options)?;
         return Ok(IndexedEncoder::boxed(indexes, values));
     }
-    scalar(target, type_modifier, array, options).ok_or_else(|| CastError {
+    if target.parameter_format() == Format::Text {
+        let advice = "values of the type are sent as text only, and this form is binary; \
+                      send text instead";
+        return Err(refused(target, array, advice.to_owned()));
+    }
+    let encoder = match &target.shape {
+        Shape::Scalar(line) => scalar(line, target, type_modifier, array, options),
+        Shape::Array(element) => nested::list(target, element, type_modifier, array, options)?,
+        Shape::Composite(attributes) => nested::composite(target, attributes, array, options)?,
+        Shape::Range(subtype) => nested::range(subtype, array, options)?,
+        Shape::Multirange(subtype) => nested::multirange(subtype, array, options)?,
+        // The server knows the labels.
+        Shape::Enum(_) => bytes::text(array, None),
+        Shape::Opaque => bytes::binary(array),
+        _ => None,
+    };
+    encoder.ok_or_else(|| refused(target, array, advice(target, array.data_type())))
+}
+
+/// The error of a cast that is not made.
+pub(super) fn refused(target: &Type, array: &dyn Array, advice: String) -> CastError {
+    CastError {
         column: String::new(),
         arrow_type: array.data_type().to_string(),
-        type_name: target.name.to_owned(),
-        advice: advice(target, array.data_type()),
-    })
+        type_name: target.name.clone(),
+        advice,
+    }
 }
 
 fn scalar(
-    target: &'static PgType,
+    line: &'static PgType,
+    target: &Arc<Type>,
     type_modifier: i32,
     array: &ArrayRef,
     options: &EncodeOptions,
 ) -> Option<Box<dyn ColumnEncoder>> {
-    if target.send.is_empty() {
-        return None;
-    }
-    match target.name {
+    match line.name {
         "bool" => integer::boolean(array),
         "int2" => integer::encoder::<i16, 2>(of::<i16>("int2"), array, options),
         "int4" => integer::encoder::<i32, 4>(of::<i32>("int4"), array, options),
@@ -62,9 +93,8 @@ fn scalar(
         "float4" => float::encoder::<f32, 4>(array, options),
         "float8" => float::encoder::<f64, 8>(array, options),
         "numeric" => decimal::encoder(array, type_modifier),
-        "text" | "varchar" | "bpchar" | "name" | "json" | "xml" | "unknown" | "citext" => {
-            bytes::text(array, None)
-        }
+        "text" | "varchar" | "bpchar" | "name" | "json" | "xml" | "unknown" | "citext"
+        | "cstring" | "refcursor" => bytes::text(array, None),
         "jsonb" => bytes::text(array, Some(JSONB_VERSION)),
         "bytea" => bytes::binary(array),
         "uuid" => bytes::uuid(array).or_else(|| neutral::encoder(target, array)),
@@ -99,9 +129,8 @@ macro_rules! bounds {
 bounds!(i16, i32, u32);
 
 /// What to do about a cast that is not made.
-fn advice(target: &PgType, arrow_type: &DataType) -> String {
-    match (target.name, arrow_type) {
-        _ if target.send.is_empty() => "the type has no binary form; copy text instead".to_owned(),
+fn advice(target: &Type, arrow_type: &DataType) -> String {
+    match (target.name.as_str(), arrow_type) {
         ("timestamptz", DataType::Timestamp(..) | DataType::Date32 | DataType::Date64) => {
             "without a time zone it names no moment; give the column its time zone before"
                 .to_owned()
@@ -121,11 +150,20 @@ fn advice(target: &PgType, arrow_type: &DataType) -> String {
              the table float8"
                 .to_owned()
         }
-        (name, _) => {
-            let arrow = target.arrow;
-            format!(
-                "cast the column before, {name} comes from {arrow}; or give the table another type"
-            )
-        }
+        (name, _) => match &target.shape {
+            Shape::Scalar(line) => format!(
+                "cast the column before, {name} comes from {}; or give the table another type",
+                line.arrow
+            ),
+            Shape::Array(_) => "it comes from lists of what its elements come from".to_owned(),
+            Shape::Composite(_) => "it comes from structs with fields of its names".to_owned(),
+            Shape::Range(_) => format!("it comes from structs with the fields {}", nested::BOUNDS),
+            Shape::Multirange(_) => {
+                format!("it comes from lists of structs with the fields {}", nested::BOUNDS)
+            }
+            Shape::Enum(_) => "it comes from strings".to_owned(),
+            Shape::Opaque => "of a type that is not known only the bytes can be sent".to_owned(),
+            _ => "PostgreSQL takes no such values as input".to_owned(),
+        },
     }
 }

@@ -1,13 +1,14 @@
 //! The rows of a COPY in the binary form, from a record batch.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
 use super::plan::column_encoder;
 use super::{CastError, CellError, ColumnEncoder, EncodeOptions};
 use crate::error::EncodeError;
-use crate::types::PgType;
+use crate::types::Type;
 
 /// Signature, flags, and the length of an extension that there is none of.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -34,7 +35,7 @@ pub struct TargetColumn {
     /// Its name in the table.
     pub name: String,
     /// Its type.
-    pub pg_type: &'static PgType,
+    pub pg_type: Arc<Type>,
     /// What the type was declared with, -1 for nothing.
     pub type_modifier: i32,
 }
@@ -80,15 +81,15 @@ impl RowEncoder {
                 return Err(CastError {
                     column: target.name.clone(),
                     arrow_type: "nothing".to_owned(),
-                    type_name: target.pg_type.name.to_owned(),
+                    type_name: target.pg_type.name.clone(),
                     advice: format!("the source has no column {}", target.source),
                 });
             };
-            let encoder = column_encoder(target.pg_type, target.type_modifier, array, options)
+            let encoder = column_encoder(&target.pg_type, target.type_modifier, array, options)
                 .map_err(|error| error.in_column(&target.name))?;
             Ok(Column {
                 name: target.name.clone(),
-                type_name: target.pg_type.name.to_owned(),
+                type_name: target.pg_type.name.clone(),
                 arrow_type: array.data_type().to_string(),
                 encoder,
             })

@@ -68,6 +68,7 @@ use crate::value::Value;
 pub use self::array::encode_head as encode_array_head;
 pub(crate) use self::arrow_extension::{Extension, metadata as extension_metadata};
 pub use self::extensions::EXTENSION_TYPES;
+pub(crate) use self::range::flags as range_flags;
 pub(crate) use self::tree::built_in;
 pub use self::tree::{Attribute, CodecFormat, Shape, Type};
 

@@ -23,11 +23,21 @@ use crate::trusted;
 use crate::validity::{Bits, Validity};
 use crate::value::{Range, Value};
 
-const EMPTY: u8 = 0x01;
-const LOWER_INCLUSIVE: u8 = 0x02;
-const UPPER_INCLUSIVE: u8 = 0x04;
-const LOWER_INFINITE: u8 = 0x08;
-const UPPER_INFINITE: u8 = 0x10;
+use self::flags::{EMPTY, LOWER_INCLUSIVE, LOWER_INFINITE, UPPER_INCLUSIVE, UPPER_INFINITE};
+
+/// What the first byte of a range says.
+pub(crate) mod flags {
+    /// It holds nothing.
+    pub(crate) const EMPTY: u8 = 0x01;
+    /// The lower bound is in it.
+    pub(crate) const LOWER_INCLUSIVE: u8 = 0x02;
+    /// The upper bound is in it.
+    pub(crate) const UPPER_INCLUSIVE: u8 = 0x04;
+    /// There is no lower bound.
+    pub(crate) const LOWER_INFINITE: u8 = 0x08;
+    /// There is no upper bound.
+    pub(crate) const UPPER_INFINITE: u8 = 0x10;
+}
 
 pub(super) fn builder(subtype: &Type, request: &Request) -> Built {
     Built::of(RangeBuilder::new(subtype, request))

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, FixedSizeBinaryArray};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 
+use super::notation::shown;
 use super::primitive::exact;
 use super::{Built, Codec, Extension, Kind};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
@@ -24,6 +25,14 @@ pub(super) const UUID: Codec = Codec {
             out.extend_from_slice(bytes);
             Ok(())
         }
+        Value::Text(text) => {
+            out.extend_from_slice(&parse(text).ok_or_else(|| EncodeError::Notation {
+                type_name: "uuid",
+                form: "\"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\"",
+                given: shown(text),
+            })?);
+            Ok(())
+        }
         other => Err(EncodeError::WrongKind { expected: "a UUID", given: other.describe() }),
     },
     builder: |request| match request.cast {
@@ -34,6 +43,20 @@ pub(super) const UUID: Codec = Codec {
         Some(_) => None,
     },
 };
+
+/// A UUID as the server writes it, in digits of either case.
+fn parse(text: &str) -> Option<[u8; 16]> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [first, second, third, fourth, fifth] = parts.try_into().ok()?;
+    let mut number = 0;
+    for (part, digits) in [(first, 8), (second, 4), (third, 4), (fourth, 4), (fifth, 12)] {
+        if part.len() != digits || !part.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        number = number << (4 * digits) | u128::from_str_radix(part, 16).ok()?;
+    }
+    Some(number.to_be_bytes())
+}
 
 #[derive(Default)]
 struct UuidBuilder {
@@ -113,6 +136,11 @@ mod tests {
         assert!(array.is_null(1));
         assert_eq!(array.values()[16..], [0; 16]);
         assert!(encode(2950, &Value::Bytes(b"0123456789abcdef".into())).is_err());
+        let text = "a0eebc99-9C0B-4ef8-bb6d-6bb9bd380a11";
+        assert_eq!(encode(2950, &Value::Text(text.into())).unwrap(), bytes);
+        for wrong in ["", &text[1..], &text.replace('-', ""), &text.replace('a', "g")] {
+            assert!(encode(2950, &Value::Text(wrong.into())).is_err());
+        }
     }
 
     #[test]

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, final
 
 __all__ = [
+    "ArrowSource",
     "Batch",
     "Buffer",
     "Catalog",
     "Column",
     "Completion",
     "ConnInfo",
+    "CopyEncoder",
     "CopyIn",
     "Field",
     "Notice",
@@ -78,6 +80,34 @@ class Batch:
     def export_stream(self, strings: str, requested_schema: object | None = None) -> object: ...
     def export_schema(self, strings: str) -> object: ...
     def export_array(self, strings: str) -> tuple[object, object]: ...
+
+@final
+class ArrowSource:
+    @staticmethod
+    def from_stream(capsule: Any) -> ArrowSource: ...
+    @staticmethod
+    def from_batch(schema_capsule: Any, array_capsule: Any) -> ArrowSource: ...
+    @staticmethod
+    def from_arrays(names: list[str], arrays: list[tuple[Any, Any]]) -> ArrowSource: ...
+    @staticmethod
+    def from_native(batches: list[Batch]) -> ArrowSource: ...
+    @property
+    def schema(self) -> list[tuple[str, str]]: ...
+
+@final
+class CopyEncoder:
+    def __init__(
+        self,
+        source: ArrowSource,
+        targets: list[tuple[int, str, int, int]],
+        *,
+        catalog: Catalog | None = None,
+        nan_as_null: bool = False,
+        nat_as_null: bool = False,
+    ) -> None: ...
+    def next_chunk(self, limit_bytes: int) -> bytes | None: ...
+    @property
+    def rows_done(self) -> int: ...
 
 @final
 class ConnInfo:

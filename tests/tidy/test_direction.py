@@ -63,6 +63,7 @@ CRATES: dict[str, set[str]] = {
 UNSAFE_FILES = {
     "columnar/src/trusted.rs",
     "python/src/allocator.rs",
+    "python/src/arrow_import.rs",
     "python/src/batch/requested.rs",
     "python/src/buffer.rs",
     "python/src/column/numpy_strings.rs",

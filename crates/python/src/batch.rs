@@ -53,6 +53,11 @@ impl Batch {
         Self { batch, fields }
     }
 
+    /// The batch itself.
+    pub(crate) fn record_batch(&self) -> RecordBatch {
+        self.batch.clone()
+    }
+
     fn with_layout(&self, strings: &str) -> PyResult<RecordBatch> {
         let layout = match strings {
             "small" => StringLayout::Small,

@@ -5,6 +5,7 @@
 //! decided below; what the public API looks like is decided above, in Python.
 
 mod allocator;
+mod arrow_import;
 mod arrow_names;
 mod batch;
 mod buffer;
@@ -12,6 +13,7 @@ mod calendar;
 mod catalog;
 mod column;
 mod conninfo;
+mod copy_rows;
 mod errors;
 mod moments;
 mod parameters;
@@ -37,6 +39,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<buffer::ReceiveWindow>()?;
     module.add_class::<catalog::Catalog>()?;
     module.add_class::<column::Column>()?;
+    module.add_class::<copy_rows::ArrowSource>()?;
+    module.add_class::<copy_rows::CopyEncoder>()?;
+
     module.add_class::<conninfo::ConnInfo>()?;
     module.add_class::<pg_type::PgType>()?;
     module.add_class::<record::Record>()?;

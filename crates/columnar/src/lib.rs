@@ -24,6 +24,8 @@ mod catalog;
 pub mod cells;
 mod column;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod nested_fault;
 mod params;
 mod schema;

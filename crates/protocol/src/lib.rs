@@ -25,6 +25,8 @@ pub mod frame;
 pub mod frontend;
 pub mod trace;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod reader;
 mod tag;
 

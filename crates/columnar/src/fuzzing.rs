@@ -1,0 +1,161 @@
+//! What a fuzzer calls: bytes that no server would send, and what must hold of them all the same.
+
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::Array;
+use colonnade_protocol::{Frame, Span, next_frame};
+
+use crate::builder::{BatchBuilder, DecodeOptions, ResultColumn};
+use crate::catalog::Types;
+use crate::column::Fields;
+use crate::error::{Reason, ShapeFault};
+use crate::nested_fault::NestedFault;
+use crate::schema::Infinity;
+use crate::types::{
+    Attribute, EXTENSION_TYPES, RANGES, Request, Shape, TYPES, Type, column_builder, type_of,
+};
+
+/// Rows of a batch: more than a block has.
+const BATCH_ROWS: usize = 1_000;
+
+/// Every line of the tables, and what can be built of it.
+static CANDIDATES: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
+    let made =
+        |shape| Arc::new(Type { oid: 0, name: "fuzzed".to_owned(), schema: String::new(), shape });
+    let scalar = |line| made(Shape::Scalar(line));
+    let mut types: Vec<_> = TYPES.iter().chain(EXTENSION_TYPES).map(scalar).collect();
+    for subtype in RANGES.iter().filter_map(|line| type_of(line.subtype)) {
+        let subtype = scalar(subtype);
+        types.push(made(Shape::Multirange(Arc::clone(&subtype))));
+        types.push(made(Shape::Range(subtype)));
+    }
+    let labels = ["a".to_owned(), "b".to_owned()];
+    types.push(made(Shape::Enum(labels.into())));
+    types.push(made(Shape::Record(Types::default())));
+    types.push(made(Shape::Opaque));
+    let attribute = |pg_type: &Arc<Type>| {
+        let (name, pg_type) = ("field".to_owned(), Arc::clone(pg_type));
+        Attribute { name, pg_type, type_modifier: -1 }
+    };
+    let composites: Vec<_> = types
+        .chunks(3)
+        .map(|parts| made(Shape::Composite(parts.iter().map(attribute).collect())))
+        .collect();
+    types.extend(composites);
+    let arrays: Vec<_> = types.iter().cloned().map(|element| made(Shape::Array(element))).collect();
+    types.extend(arrays);
+    types
+});
+
+fn candidate(choice: [u8; 2]) -> Arc<Type> {
+    let index = usize::from(u16::from_be_bytes(choice)) % CANDIDATES.len();
+    CANDIDATES.get(index).map_or_else(|| Arc::new(Type::opaque(0)), Arc::clone)
+}
+
+/// One value, as a row and as a column: neither panics, both agree whether it is one, and what is
+/// a value can be sent again or says why not. The first two bytes choose the type.
+pub fn value(data: &[u8]) {
+    let Some((choice, raw)) = data.split_first_chunk() else { return };
+    let pg_type = candidate(*choice);
+    let request = Request::new(-1, Infinity::Null, None);
+    let Ok((mut built, _)) = column_builder(&pg_type, &request) else { return };
+    let spans = [Span::NULL, Span::new(0, raw.len())];
+    let appended = built.builder.append(Fields::new(raw, &spans));
+    let value = pg_type.value(raw);
+    match (&value, &appended) {
+        (Ok(_), Ok(())) => {
+            let announced = built.builder.data_type();
+            let array = built.builder.finish();
+            assert_eq!((array.len(), array.data_type()), (2, &announced), "{pg_type:?}");
+            let checked = array.to_data().validate_full();
+            assert!(checked.is_ok(), "{pg_type:?}: {checked:?}");
+        }
+        (Ok(_), Err((_, reason))) => assert!(is_of_arrow(reason), "{pg_type:?}: {reason:?}"),
+        (Err(reason), _) => {
+            let row = appended.as_ref().err().map(|(row, _)| *row);
+            assert_eq!(row, Some(1), "{pg_type:?}: {reason:?}, but not in a column");
+        }
+    }
+    if let Ok(value) = value {
+        let _ = pg_type.encode(&value, &mut Vec::new());
+    }
+}
+
+/// Whether the value was right, but a column has no place for it.
+fn is_of_arrow(reason: &Reason) -> bool {
+    match reason {
+        Reason::EndOfDay
+        | Reason::EndOfDayWithZone
+        | Reason::IntervalNanoseconds(_)
+        | Reason::NumericTooWide { .. }
+        | Reason::Shape(ShapeFault::Dimensions { .. })
+        | Reason::Nested(NestedFault::MixedDimensions { .. } | NestedFault::MixedRecords) => true,
+        Reason::Nested(NestedFault::Within(_, reason)) => is_of_arrow(reason),
+        _ => false,
+    }
+}
+
+/// A whole batch of arbitrary frames. The first byte says how many columns, and two bytes choose
+/// the type of each.
+pub fn batch(data: &[u8]) {
+    let Some((count, mut rest)) = data.split_first() else { return };
+    let mut columns = Vec::new();
+    for _ in 0..*count % 5 {
+        let Some((choice, behind)) = rest.split_first_chunk() else { return };
+        let pg_type = candidate(*choice);
+        columns.push(ResultColumn { name: "column".to_owned(), pg_type, type_modifier: -1 });
+        rest = behind;
+    }
+    let Ok(mut builder) = BatchBuilder::new(&columns, &DecodeOptions::default()) else { return };
+    while let Ok(Some((frame, consumed))) = next_frame(rest) {
+        if let Frame::DataRows(mut rows) = frame
+            && builder.append(&mut rows, BATCH_ROWS).is_err()
+        {
+            break;
+        }
+        rest = rest.get(consumed..).unwrap_or_default();
+    }
+    let rows = builder.rows();
+    let Ok(batch) = builder.finish() else { return };
+    assert_eq!(batch.num_rows(), rows);
+    for column in batch.columns() {
+        assert_eq!(column.len(), rows);
+        let checked = column.to_data().validate_full();
+        assert!(checked.is_ok(), "{columns:?}: {checked:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::testing::messages;
+
+    /// Bytes that mean something more often than arbitrary ones.
+    fn bytes(len: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            prop::collection::vec(any::<u8>(), len.clone()),
+            prop::collection::vec(prop_oneof![Just(0), 0..5_u8, Just(0xff)], len),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn value(choice: [u8; 2], raw in bytes(0..60)) {
+            super::value(&[&choice[..], &raw].concat());
+        }
+
+        #[test]
+        fn batch(
+            choices in prop::collection::vec(any::<[u8; 2]>(), 0..5),
+            raw in bytes(0..200),
+            cells in prop::collection::vec(prop::option::of(bytes(0..30)), 0..5),
+        ) {
+            let rows = messages([&cells[..choices.len().min(cells.len())]]);
+            let count = [choices.len() as u8];
+            super::batch(&[&count, choices.as_flattened(), &rows, &raw].concat());
+        }
+    }
+}

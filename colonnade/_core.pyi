@@ -99,7 +99,7 @@ class CopyEncoder:
     def __init__(
         self,
         source: ArrowSource,
-        targets: list[tuple[int, str, int, int]],
+        targets: list[tuple[int, str, PgType | int, int]],
         *,
         catalog: Catalog | None = None,
         nan_as_null: bool = False,

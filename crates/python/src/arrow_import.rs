@@ -1,9 +1,9 @@
 //! Arrow data of other libraries, by the capsules of the Arrow PyCapsule interface.
 //!
-//! A capsule of an array or of a stream gives its content away: what is taken out leaves a released
-//! structure behind, which the capsule's destructor does not release again. What comes in is checked
-//! in full before anything reads it, offsets, views and UTF-8 included: its producer is code in this
-//! process, but its bytes may come from a file.
+//! A capsule of an array or of a stream gives its content away: what is taken out leaves a
+//! released structure behind, which the capsule's destructor does not release again. What comes in
+//! is checked in full before anything reads it, offsets, views and UTF-8 included: its producer is
+//! code in this process, but its bytes may come from a file.
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};

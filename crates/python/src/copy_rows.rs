@@ -17,6 +17,7 @@ use crate::arrow_names::arrow_type_name;
 use crate::batch::Batch;
 use crate::catalog::Catalog;
 use crate::errors;
+use crate::pg_type::PgType;
 
 /// What rows come from. It gives them to one encoder.
 #[pyclass(frozen, module = "colonnade._core")]
@@ -219,8 +220,9 @@ impl State {
 
 #[pymethods]
 impl CopyEncoder {
-    /// `targets` names, for each column of the COPY, its place in the source, its name, its type's
-    /// OID and what the type was declared with. `catalog` knows the types that are not built in.
+    /// `targets` names, for each column of the COPY, its place in the source, its name, its type
+    /// and what that was declared with. A type is a `PgType` or its OID; `catalog` knows the OIDs
+    /// that are not built in.
     #[new]
     #[pyo3(signature = (
         source, targets, *, catalog = None, nan_as_null = false, nat_as_null = false
@@ -228,17 +230,23 @@ impl CopyEncoder {
     fn new(
         py: Python<'_>,
         source: &ArrowSource,
-        targets: Vec<(usize, String, u32, i32)>,
+        targets: Vec<(usize, String, Bound<'_, PyAny>, i32)>,
         catalog: Option<&Catalog>,
         nan_as_null: bool,
         nat_as_null: bool,
     ) -> PyResult<Self> {
         let types = catalog.map_or_else(Types::default, |catalog| Types::new(catalog.0.clone()));
-        let target = |(source, name, oid, type_modifier)| {
-            let pg_type = types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
-            TargetColumn { source, name, pg_type, type_modifier }
+        let target = |(source, name, handle, type_modifier): (_, _, Bound<'_, PyAny>, _)| {
+            let pg_type = match handle.cast::<PgType>() {
+                Ok(pg_type) => Arc::clone(&pg_type.get().0),
+                Err(_) => {
+                    let oid = handle.extract()?;
+                    types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)))
+                }
+            };
+            Ok(TargetColumn { source, name, pg_type, type_modifier })
         };
-        let targets: Vec<_> = targets.into_iter().map(target).collect();
+        let targets = targets.into_iter().map(target).collect::<PyResult<Vec<_>>>()?;
         let options = EncodeOptions { nan_as_null, nat_as_null };
         let empty = RecordBatch::new_empty(Arc::clone(&source.schema));
         RowEncoder::new(&targets, &empty, &options, 0)

@@ -1,5 +1,5 @@
-//! To `float4` and `float8`: from floats that are no wider, and from integers, each of which has its
-//! float or is an error.
+//! To `float4` and `float8`: from floats that are no wider, and from integers, each of which has
+//! its float or is an error.
 
 use std::fmt::Display;
 use std::marker::PhantomData;

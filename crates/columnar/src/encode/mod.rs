@@ -1,11 +1,11 @@
 //! The way back: Arrow arrays to the cells of PostgreSQL's binary wire, for COPY and for arrays as
 //! parameters.
 //!
-//! A cell is the length of a value in four bytes, -1 for NULL, and the value's bytes. Rows of a COPY
-//! are a count of columns and a cell for each, and their columns lie far apart in memory. So a block
-//! of rows is written in two passes, each a column at a time: the first adds up how long each row
-//! will be and checks the values, the second writes every cell where it belongs. A call per column
-//! and block is all that is dynamic; the loops know their types.
+//! A cell is the length of a value in four bytes, -1 for NULL, and the value's bytes. Rows of a
+//! COPY are a count of columns and a cell for each, and their columns lie far apart in memory. So
+//! a block of rows is written in two passes, each a column at a time: the first adds up how long
+//! each row will be and checks the values, the second writes every cell where it belongs. A call
+//! per column and block is all that is dynamic; the loops know their types.
 //!
 //! A cast is made when it cannot lose anything. Where that depends on the value (`int64` to `int4`,
 //! a float with a whole value to an integer, nanoseconds that are whole microseconds, a decimal
@@ -18,6 +18,7 @@ mod bytes;
 mod cells;
 mod decimal;
 mod error;
+mod figures;
 mod fixed;
 mod float;
 mod indexed;

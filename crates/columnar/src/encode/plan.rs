@@ -10,14 +10,14 @@ use super::cells::AllNull;
 use super::indexed::{IndexedEncoder, indexes};
 use super::integer::Target;
 use super::{CastError, ColumnEncoder, EncodeOptions};
-use super::{bytes, decimal, float, integer, moment, nested, neutral};
+use super::{bytes, decimal, figures, float, integer, moment, nested, neutral};
 use crate::types::{PgType, Shape, Type};
 
 /// `jsonb` begins with its version on the wire.
 const JSONB_VERSION: u8 = 1;
 
-/// The encoder of an array's values to a type. `type_modifier` is what the column was declared with,
-/// -1 for nothing.
+/// The encoder of an array's values to a type. `type_modifier` is what the column was declared
+/// with, -1 for nothing.
 ///
 /// # Errors
 /// No cast from the one to the other is made.
@@ -103,7 +103,7 @@ fn scalar(
         "timestamp" => moment::timestamp(false, array, options),
         "timestamptz" => moment::timestamp(true, array, options),
         "interval" => moment::interval(array, options).or_else(|| neutral::encoder(target, array)),
-        _ => neutral::encoder(target, array),
+        _ => figures::encoder(line.kind, target, array).or_else(|| neutral::encoder(target, array)),
     }
 }
 

@@ -120,8 +120,8 @@ impl RowEncoder {
         self.next_row
     }
 
-    /// Appends rows until they take `limit_bytes` bytes, one row at least, and answers whether there
-    /// are more.
+    /// Appends rows until they take `limit_bytes` bytes, one row at least, and answers whether
+    /// there are more.
     ///
     /// # Errors
     /// A value has no place in its type: the one in the first row that has one, and there in the

@@ -212,18 +212,29 @@ fn values_without_a_place() {
         ),
     ];
     let expected = [
-        "column \"c\", row 1, from Int64 to int4: 1099511627776 is out of range for int4, which goes from -2147483648 to 2147483647",
-        "column \"c\", row 0, from UInt64 to int8: 18446744073709551615 is out of range for int8, which goes from -9223372036854775808 to 9223372036854775807",
+        "column \"c\", row 1, from Int64 to int4: 1099511627776 is out of range for int4, \
+         which goes from -2147483648 to 2147483647",
+        "column \"c\", row 0, from UInt64 to int8: 18446744073709551615 is out of range for \
+         int8, which goes from -9223372036854775808 to 9223372036854775807",
         "column \"c\", row 1, from Float64 to int4: 1.5 has no exact int4, and nothing is rounded",
-        "column \"c\", row 0, from Float64 to int8: 9223372036854775808 is out of range for int8, which goes from -9223372036854775808 to 9223372036854775807",
-        "column \"c\", row 0, from Int64 to float8: 9007199254740993 has no exact float8, and nothing is rounded",
-        "column \"c\", row 0, from Timestamp(ns) to timestamp: a count of 1001 nanoseconds has no exact timestamp, and nothing is rounded",
-        "column \"c\", row 0, from Timestamp(s) to timestamp: the value is out of range for timestamp, which goes from 4714-11-24 BC to the end of 294276 AD",
-        "column \"c\", row 0, from Date32 to date: the value is out of range for date, which goes from 4714-11-24 BC to 5874897-12-31",
-        "column \"c\", row 1, from Utf8 to text: the string has a NUL after 1 bytes, which PostgreSQL's text cannot hold; use bytea for binary data",
-        "column \"c\", row 0, from Decimal128(9, 2) to int2: -123.45 has no exact int2, and nothing is rounded",
-        "column \"c\", row 1, from Decimal128(9, 3) to numeric: 0.001 has no exact numeric with 2 digits after the point, and nothing is rounded",
-        "column \"c\", row 0, from Decimal256(60, 3) to numeric: 0.001 has no exact numeric with 2 digits after the point, and nothing is rounded",
+        "column \"c\", row 0, from Float64 to int8: 9223372036854775808 is out of range for \
+         int8, which goes from -9223372036854775808 to 9223372036854775807",
+        "column \"c\", row 0, from Int64 to float8: 9007199254740993 has no exact float8, and \
+         nothing is rounded",
+        "column \"c\", row 0, from Timestamp(ns) to timestamp: a count of 1001 nanoseconds \
+         has no exact timestamp, and nothing is rounded",
+        "column \"c\", row 0, from Timestamp(s) to timestamp: the value is out of range for \
+         timestamp, which goes from 4714-11-24 BC to the end of 294276 AD",
+        "column \"c\", row 0, from Date32 to date: the value is out of range for date, which \
+         goes from 4714-11-24 BC to 5874897-12-31",
+        "column \"c\", row 1, from Utf8 to text: the string has a NUL after 1 bytes, which \
+         PostgreSQL's text cannot hold; use bytea for binary data",
+        "column \"c\", row 0, from Decimal128(9, 2) to int2: -123.45 has no exact int2, and \
+         nothing is rounded",
+        "column \"c\", row 1, from Decimal128(9, 3) to numeric: 0.001 has no exact numeric \
+         with 2 digits after the point, and nothing is rounded",
+        "column \"c\", row 0, from Decimal256(60, 3) to numeric: 0.001 has no exact numeric \
+         with 2 digits after the point, and nothing is rounded",
     ];
     for (shown, expected) in shown.iter().zip(expected) {
         assert_eq!(shown, expected);

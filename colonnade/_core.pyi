@@ -175,6 +175,8 @@ class PgType:
     @property
     def schema(self) -> str: ...
     @property
+    def sql(self) -> str: ...
+    @property
     def kind(self) -> str: ...
 
 @final
@@ -258,6 +260,14 @@ class Session:
         self,
         statement: Statement,
         arguments: tuple[object, ...],
+        schema: dict[str, str] | None,
+        infinity: str,
+        batch_rows: int | None,
+    ) -> None: ...
+    def copy_batches(
+        self,
+        sql: str,
+        statement: Statement,
         schema: dict[str, str] | None,
         infinity: str,
         batch_rows: int | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade import _core
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
+from colonnade._async.copy_out_columns import CopyOutColumnsMixin
 from colonnade._async.operation import Operation, StreamHold, checked_timeout
 from colonnade._schema import asked_types, row_dtype
 from colonnade._transport.asyncio import deadline
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CopyMixin):
+class Connection(CopyMixin, CopyOutColumnsMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.connect`. Use it as an async context manager, or `close` it. One operation

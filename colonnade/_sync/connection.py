@@ -12,6 +12,7 @@ from colonnade import _core
 from colonnade._schema import asked_types, row_dtype
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
+from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.operation import Operation, StreamHold, checked_timeout
 from colonnade._transport.blocking import deadline
 from colonnade.columns import Columns
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CopyMixin):
+class Connection(CopyMixin, CopyOutColumnsMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation

@@ -139,10 +139,11 @@ impl Spans {
     }
 }
 
-/// A cursor over whole `DataRow` frames. Cheap to clone; scanning moves it forward.
+/// A cursor over whole `DataRow` frames, or over the `CopyData` frames of a COPY in the binary format,
+/// whose bodies are the same. Cheap to clone; scanning moves it forward.
 #[derive(Clone, Debug)]
 pub struct DataRows<'a> {
-    /// The run: whole frames, each with the tag `D` and a length of at least 4; below 4 GiB.
+    /// The run: whole frames, all with the same tag and a length of at least 4; below 4 GiB.
     bytes: &'a [u8],
     /// Where the first frame that is not scanned yet starts.
     position: usize,
@@ -153,7 +154,7 @@ pub struct DataRows<'a> {
 }
 
 impl<'a> DataRows<'a> {
-    /// `bytes` must hold exactly `rows` whole frames, each tagged `D`.
+    /// `bytes` must hold exactly `rows` whole frames.
     pub(crate) const fn new(bytes: &'a [u8], rows: usize) -> Self {
         Self { bytes, position: 0, left: rows, scanned: 0 }
     }
@@ -174,6 +175,21 @@ impl<'a> DataRows<'a> {
     #[inline]
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// The body of the next frame, which is passed over; `None` when there are none left.
+    pub fn next_body(&mut self) -> Option<&'a [u8]> {
+        if self.left == 0 {
+            return None;
+        }
+        let rest = self.bytes.get(self.position..)?;
+        let &[_, a, b, c, d] = rest.first_chunk::<HEADER_LEN>()?;
+        let end = 1 + u32::from_be_bytes([a, b, c, d]) as usize;
+        let body = rest.get(HEADER_LEN..end)?;
+        self.position += end;
+        self.left -= 1;
+        self.scanned += 1;
+        Some(body)
     }
 
     /// Scans up to `max_rows` rows off the front into `spans` and answers how many it scanned; 0

@@ -11,6 +11,9 @@ use crate::tag;
 /// Bytes of the tag and the length field.
 pub(crate) const HEADER_LEN: usize = 5;
 
+/// The least length of a `CopyData` frame that is more than the end of binary data.
+const COPY_ROW_LENGTH_MIN: usize = 7;
+
 /// Bytes of one run at most: what a 32-bit span can address, and far above any receive buffer.
 const RUN_LEN_MAX: usize = u32::MAX as usize;
 
@@ -19,6 +22,10 @@ const RUN_LEN_MAX: usize = u32::MAX as usize;
 pub enum Frame<'a> {
     /// As many whole `DataRow` frames as follow one another; at least one.
     DataRows(DataRows<'a>),
+    /// As many whole `CopyData` frames as follow one another; at least one. In the binary format the
+    /// body of each is a row, but for the first, which begins with a header. A frame of two bytes
+    /// is not among them: it may be the end of the data, and comes as a message.
+    CopyData(DataRows<'a>),
     /// One whole frame of any other kind, for [`Message::parse`](crate::Message::parse).
     Message {
         /// The byte that says which message this is; always one that servers use.
@@ -44,11 +51,18 @@ pub enum Frame<'a> {
 /// ```
 pub fn next_frame(bytes: &[u8]) -> Result<Option<(Frame<'_>, usize)>, Error> {
     let Some(&tag) = bytes.first() else { return Ok(None) };
-    if tag == tag::DATA_ROW {
-        let (consumed, rows) = row_run(bytes);
-        if let Some(run) = bytes.get(..consumed).filter(|run| !run.is_empty()) {
-            return Ok(Some((Frame::DataRows(DataRows::new(run, rows)), consumed)));
-        }
+    let run = match tag {
+        tag::DATA_ROW => row_run::<{ tag::DATA_ROW }>(bytes, 4),
+        tag::COPY_DATA => row_run::<{ tag::COPY_DATA }>(bytes, COPY_ROW_LENGTH_MIN),
+        _ => (0, 0),
+    };
+    if let (consumed @ 1.., rows) = run
+        && let Some(run) = bytes.get(..consumed)
+    {
+        let rows = DataRows::new(run, rows);
+        let frame =
+            if tag == tag::DATA_ROW { Frame::DataRows(rows) } else { Frame::CopyData(rows) };
+        return Ok(Some((frame, consumed)));
     }
     // A run of no rows falls through to here: its first frame is either incomplete or at fault.
     let Some(total) = claimed_len(bytes)? else { return Ok(None) };
@@ -75,16 +89,17 @@ pub fn claimed_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
     Ok(Some(claimed + 1))
 }
 
-/// Length in bytes and number of the whole, plausible `DataRow` frames at the front.
+/// Length in bytes and number of the whole, plausible frames at the front that have the tag `TAG` and
+/// a length of `least` or more.
 ///
 /// Stops without an error at anything else, which the caller looks at when nothing precedes it.
-fn row_run(bytes: &[u8]) -> (usize, usize) {
+fn row_run<const TAG: u8>(bytes: &[u8], least: usize) -> (usize, usize) {
     let run_max = bytes.len().min(RUN_LEN_MAX);
     let mut rest = bytes.get(..run_max).unwrap_or(bytes);
     let mut rows = 0;
-    while let Some(&[tag::DATA_ROW, a, b, c, d]) = rest.first_chunk::<HEADER_LEN>() {
+    while let Some(&[tag, a, b, c, d]) = rest.first_chunk::<HEADER_LEN>() {
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
-        if !(4..=tag::LONG_LENGTH_MAX).contains(&length) {
+        if tag != TAG || !(least..=tag::LONG_LENGTH_MAX).contains(&length) {
             break;
         }
         let Some(next) = rest.get(length + 1..) else { break };

@@ -40,6 +40,12 @@ impl Transcript {
                     }
                     consumed
                 }
+                Some((Frame::CopyData(mut run), consumed)) => {
+                    while let Some(body) = run.next_body() {
+                        self.lines.push(format!("{:?}", Message::CopyData(body)));
+                    }
+                    consumed
+                }
                 Some((Frame::Message { tag, body }, consumed)) => {
                     let message = Message::parse(tag, body)?;
                     if let Message::RowDescription(fields) = &message {

@@ -29,6 +29,12 @@ impl PgType {
         &self.0.schema
     }
 
+    /// Its name as SQL has it, quoted and with its schema.
+    #[getter]
+    fn sql(&self) -> String {
+        sql_name(&self.0)
+    }
+
     /// "scalar", "array", "composite", "record", "enum", "range", "multirange", "domain" or
     /// "unknown".
     #[getter]
@@ -49,5 +55,14 @@ impl PgType {
 
     fn __repr__(&self) -> String {
         format!("<PgType {}>", self.0.name)
+    }
+}
+
+fn sql_name(pg_type: &Type) -> String {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    match &pg_type.shape {
+        // `int2vector` and `oidvector` are arrays with names of their own.
+        Shape::Array(element) if pg_type.name.ends_with("[]") => format!("{}[]", sql_name(element)),
+        _ => format!("{}.{}", quoted(&pg_type.schema), quoted(&pg_type.name)),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use colonnade_columnar::{BatchBuilder, DecodeOptions, ResultColumn};
+use colonnade_protocol::Format;
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend;
@@ -280,6 +281,46 @@ impl Session {
             None => ColumnSink::whole(builder),
         };
         self.query(py, statement, arguments, 0, RowSink::Columns(Box::new(sink)))
+    }
+
+    /// Begins a COPY of a statement's columns in the binary format, which gives Batches as
+    /// `fetch_batches` does. `sql` is the COPY of what the statement selects.
+    fn copy_batches(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        statement: &Statement,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+        batch_rows: Option<usize>,
+    ) -> PyResult<()> {
+        let options: DecodeOptions = parameters::decode_options(py, schema.as_ref(), infinity)?;
+        let columns = &statement.statement.columns;
+        let builder =
+            BatchBuilder::new(columns, &options).map_err(|error| errors::of_schema(py, &error))?;
+        let formats = builder.formats();
+        let mut described = columns.iter().zip(formats);
+        if let Some((column, _)) = described.find(|(_, format)| *format == Format::Text) {
+            let (name, type_name) = (&column.name, &column.pg_type.name);
+            return Err(errors::of_class(
+                py,
+                "SchemaError",
+                &format!(
+                    "column {name:?} of type {type_name} comes as text, and a COPY in the binary \
+                     format has none: cast it to text in the query"
+                ),
+            ));
+        }
+        let sink = match batch_rows {
+            Some(batch_rows) => ColumnSink::batched(builder, batch_rows),
+            None => ColumnSink::whole(builder),
+        };
+        let mut inner = self.lock(py)?;
+        inner.columns = Arc::clone(columns);
+        inner
+            .core
+            .copy_columns(sql, RowSink::Columns(Box::new(sink)))
+            .map_err(|error| errors::of_session(py, error))
     }
 
     /// Begins a query of which only the command tag is wanted.

@@ -11,8 +11,8 @@ use colonnade_protocol::frame::{self, Frame};
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use crate::exchange::{
-    Context, CopyIn, CopyOut, Exchange, Introspect, Prepare, Query, Script, StartupExchange, Step,
-    unexpected,
+    Context, CopyColumns, CopyIn, CopyOut, Exchange, Introspect, Prepare, Query, Script,
+    StartupExchange, Step, unexpected,
 };
 use crate::receive_buffer::ReceiveBuffer;
 use crate::statement::StatementCache;
@@ -324,6 +324,16 @@ impl<S: Sink> Session<S> {
         self.talk.begin(exchange)
     }
 
+    /// Begins a COPY ... TO STDOUT in the binary format; its rows go to the sink.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn copy_columns(&mut self, sql: &str, sink: S) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        let exchange = CopyColumns::start(sql, sink, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
     /// Sends COPY data. False where the server takes none any more: it has refused the copy, and
     /// the exchange ends in that error.
     ///
@@ -412,6 +422,9 @@ impl<S: Sink> Talk<S> {
             Frame::DataRows(rows) => {
                 self.with_exchange("DataRow", |exchange, context| exchange.rows(rows, context))
             }
+            Frame::CopyData(run) => {
+                self.with_exchange("CopyData", |exchange, context| exchange.copy_data(run, context))
+            }
             Frame::Message { tag, body } => self.take_message(Message::parse(tag, body)?),
         }
     }
@@ -456,7 +469,7 @@ impl<S: Sink> Talk<S> {
         if front.failure.is_some() {
             return Ok(());
         }
-        if front.abandoned && name == "DataRow" {
+        if front.abandoned && matches!(name, "DataRow" | "CopyData") {
             return Ok(());
         }
         let mut context = Context { out, events, link };

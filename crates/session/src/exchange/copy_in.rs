@@ -46,6 +46,14 @@ impl<S: Sink> Exchange<S> for CopyIn {
         Ok(())
     }
 
+    fn copy_data(
+        &mut self,
+        _run: DataRows<'_>,
+        _context: &mut Context<'_, S>,
+    ) -> Result<(), Error> {
+        if self.accepted { Err(unexpected("CopyData")) } else { Ok(()) }
+    }
+
     fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if !self.accepted {
             return Err(Error::NotACopy);

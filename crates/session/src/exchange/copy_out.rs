@@ -25,12 +25,7 @@ impl<S: Sink> Exchange<S> for CopyOut {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
             Message::CopyOutResponse(_) if !self.accepted => self.accepted = true,
-            Message::CopyData(bytes) if self.accepted => match context.events.back_mut() {
-                Some(Event::CopyData(chunk)) if chunk.len() < CHUNK_BYTES => {
-                    chunk.extend_from_slice(bytes);
-                }
-                _ => context.events.push_back(Event::CopyData(bytes.to_vec())),
-            },
+            Message::CopyData(bytes) if self.accepted => hand_over(bytes, context),
             Message::CopyDone if self.accepted => {}
             Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
             Message::CopyInResponse(_) => {
@@ -47,10 +42,31 @@ impl<S: Sink> Exchange<S> for CopyOut {
         Ok(())
     }
 
+    fn copy_data(
+        &mut self,
+        mut run: DataRows<'_>,
+        context: &mut Context<'_, S>,
+    ) -> Result<(), Error> {
+        if !self.accepted {
+            return Err(unexpected("CopyData"));
+        }
+        while let Some(body) = run.next_body() {
+            hand_over(body, context);
+        }
+        Ok(())
+    }
+
     fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if !self.accepted {
             return Err(Error::NotACopy);
         }
         Ok(Step::Done(Completion { tag: self.tag, ..Completion::default() }))
+    }
+}
+
+fn hand_over<S: Sink>(bytes: &[u8], context: &mut Context<'_, S>) {
+    match context.events.back_mut() {
+        Some(Event::CopyData(chunk)) if chunk.len() < CHUNK_BYTES => chunk.extend_from_slice(bytes),
+        _ => context.events.push_back(Event::CopyData(bytes.to_vec())),
     }
 }

@@ -4,6 +4,7 @@
 //! does to errors and to what may come at any time (notices, notifications, parameters). An
 //! exchange gets the other messages, and only while nothing has failed.
 
+mod copy_columns;
 mod copy_in;
 mod copy_out;
 mod introspect;
@@ -20,6 +21,7 @@ use colonnade_protocol::backend::Message;
 use crate::session::Link;
 use crate::{Completion, Error, Event, Sink};
 
+pub(crate) use copy_columns::CopyColumns;
 pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
 pub(crate) use introspect::Introspect;
@@ -50,6 +52,15 @@ pub(crate) trait Exchange<S: Sink>: Send {
     /// A run of rows.
     fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
         Err(unexpected("DataRow"))
+    }
+
+    /// A run of CopyData messages.
+    fn copy_data(
+        &mut self,
+        _run: DataRows<'_>,
+        _context: &mut Context<'_, S>,
+    ) -> Result<(), Error> {
+        Err(unexpected("CopyData"))
     }
 
     /// The server is ready again and nothing failed.

@@ -1,0 +1,69 @@
+"""The words of an SQL text: what is code, and what is quoted or a comment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# What begins something that is not code, and the parameters within code. A quote with E before it
+# knows backslashes; a dollar quote begins where no name goes on.
+_BEGINNINGS = re.compile(
+    r"""
+    (?P<escape>(?<![\w$])[eE]') | (?P<quote>') | (?P<name>")
+    | (?P<line>--) | (?P<block>/\*)
+    | (?<![\w$])(?P<dollar>\$(?:[^\W\d]\w*)?\$)
+    | (?<![\w$])\$(?P<parameter>\d+)
+    """,
+    re.VERBOSE,
+)
+_ENDS = {
+    # A doubled quote stands for itself, and so does what follows a backslash where one counts.
+    "escape": re.compile(r"(?:[^'\\]|''|\\.)*(?:'|\Z)", re.DOTALL),
+    "quote": re.compile(r"(?:[^']|'')*(?:'|\Z)"),
+    "name": re.compile(r'(?:[^"]|"")*(?:"|\Z)'),
+    "line": re.compile(r"[^\n\r]*"),
+}
+_BLOCK_MARKS = re.compile(r"/\*|\*/")
+
+
+def replace_parameters(sql: str, replace: Callable[[int], str]) -> str:
+    """The text with each parameter `$n` replaced; quoted texts and comments stay as they are."""
+    return "".join(_replaced(sql, replace))
+
+
+def _replaced(sql: str, replace: Callable[[int], str]) -> Iterator[str]:
+    position = 0
+    while (found := _BEGINNINGS.search(sql, position)) is not None:
+        yield sql[position : found.start()]
+        if found["parameter"] is not None:
+            yield replace(int(found["parameter"]))
+            position = found.end()
+        else:
+            position = _end(sql, found)
+            yield sql[found.start() : position]
+    yield sql[position:]
+
+
+def _end(sql: str, found: re.Match[str]) -> int:
+    """Behind the last character of what the match begins; the end of the text where it is open."""
+    kind = found.lastgroup or ""
+    if kind == "dollar":
+        end = sql.find(found["dollar"], found.end())
+        return len(sql) if end < 0 else end + len(found["dollar"])
+    if kind == "block":
+        return _block_end(sql, found.end())
+    match = _ENDS[kind].match(sql, found.end())
+    return len(sql) if match is None else match.end()
+
+
+def _block_end(sql: str, position: int) -> int:
+    """Comments of this kind stand within one another."""
+    depth = 1
+    for mark in _BLOCK_MARKS.finditer(sql, position):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return len(sql)

@@ -1,0 +1,150 @@
+# Generated from colonnade/_async/copy_out_columns.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""COPY out of a table or query into columns, in the server's binary format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from colonnade import _core
+from colonnade._copy_options import copy_statement, quote_identifier, table_target
+from colonnade._sql_text import replace_parameters
+from colonnade.columns import Columns
+from colonnade.errors import InterfaceError, InternalClientError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from colonnade._sync.operation import Operation
+    from colonnade._transport.blocking import BlockingTransport
+
+
+class CopyOutColumnsMixin:
+    """The methods of a connection that copy out in columns."""
+
+    _session: _core.Session
+    _transport: BlockingTransport
+
+    def _operation(self, timeout: float | None) -> Operation:
+        raise NotImplementedError
+
+    def _completion(self) -> _core.Completion:
+        raise NotImplementedError
+
+    def copy_columns_from_query(
+        self,
+        query: str,
+        *args: object,
+        schema: Mapping[str, str] | None = None,
+        infinity: str = "raise",
+        timeout: float | None = None,
+    ) -> Columns:
+        """Copy a query's rows out, and return them as `Columns`.
+
+        The result is that of `fetch_columns`, by another road: `COPY (query) TO STDOUT` in the
+        binary format. `args` are the values of `$1`, `$2`, ...; COPY takes no parameters, so that
+        the server is asked for each one's literal first. A type that has no binary form (`money`,
+        `aclitem`, `regclass`) must be cast to text in the query.
+
+        `schema` and `infinity` are as in `fetch_columns`.
+        """
+        with self._operation(timeout):
+            statement = self._prepared(query)
+            if args or statement.parameters:
+                query = self._with_literals(query, statement, args)
+                # The literals have the parameters' types: the columns are the same.
+            copy = copy_statement(f"({query}\n)", "TO STDOUT", {"format": "binary"})
+            return self._copied(copy, statement, schema, infinity)
+
+    def copy_columns_from_table(
+        self,
+        table_name: str,
+        *,
+        columns: Sequence[str] | None = None,
+        schema_name: str | None = None,
+        schema: Mapping[str, str] | None = None,
+        infinity: str = "raise",
+        timeout: float | None = None,
+    ) -> Columns:
+        """Copy a table's rows out, and return them as `Columns`.
+
+        `columns` are the table's columns that are wanted, in this order; all of them where it is
+        None, but for generated ones, which COPY leaves out. A view is no table: use
+        `copy_columns_from_query`. `schema` and `infinity` are as in `fetch_columns`.
+        """
+        table = table_target(table_name, None, schema_name)
+        with self._operation(timeout):
+            if columns is None:
+                columns = self._copied_columns(table)
+            statement = self._prepared(f"SELECT {_column_list(columns)} FROM {table}")
+            target = table_target(table_name, columns, schema_name) if columns else table
+            copy = copy_statement(target, "TO STDOUT", {"format": "binary"})
+            return self._copied(copy, statement, schema, infinity)
+
+    def _copied(
+        self,
+        copy: str,
+        statement: _core.Statement,
+        schema: Mapping[str, str] | None,
+        infinity: str,
+    ) -> Columns:
+        overrides = None if schema is None else dict(schema)
+        self._session.copy_batches(copy, statement, overrides, infinity, None)
+        batch = self._transport.next_event()
+        self._completion()
+        if not isinstance(batch, _core.Batch):
+            msg = f"expected a batch, got {batch!r}"
+            raise InternalClientError(msg)
+        return Columns(batch)
+
+    def _copied_columns(self, table: str) -> list[str]:
+        """The columns that a COPY of the whole table has."""
+        statement = self._prepared(
+            "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute "
+            "WHERE attrelid = $1::pg_catalog.text::pg_catalog.regclass AND attnum > 0 "
+            "AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"
+        )
+        self._session.fetch_rows(statement, (table,), 0)
+        return [row[0] for row in (self._completion()).rows or []]
+
+    def _prepared(self, query: str) -> _core.Statement:
+        statement = self._session.cached_statement(query)
+        if statement is None:
+            self._session.prepare(query)
+            statement = (self._completion()).statement
+        if statement is None:
+            msg = "a prepare exchange ended without a statement"
+            raise InternalClientError(msg)
+        return statement
+
+    def _with_literals(
+        self, query: str, statement: _core.Statement, args: tuple[object, ...]
+    ) -> str:
+        """The query with its parameters written out, each as the server quotes it."""
+        types = [pg_type.sql for pg_type in statement.parameter_types]
+        quoted = ", ".join(
+            f"pg_catalog.quote_nullable(${number}::{name})" for number, name in enumerate(types, 1)
+        )
+        literals: Sequence[str] = ()
+        if types or args:
+            asked = self._prepared(f"SELECT {quoted}")
+            self._session.fetch_rows(asked, args, 1)
+            rows = (self._completion()).rows or []
+            literals = [
+                f"{literal}::{name}" for literal, name in zip(rows[0].values(), types, strict=True)
+            ]
+        return replace_parameters(query, _literal_of(literals))
+
+
+def _literal_of(literals: Sequence[str]) -> Callable[[int], str]:
+    def literal(number: int) -> str:
+        if not 1 <= number <= len(literals):
+            msg = f"the query has a parameter ${number}, and {len(literals)} are known"
+            raise InterfaceError(msg)
+        return literals[number - 1]
+
+    return literal
+
+
+def _column_list(columns: Sequence[str]) -> str:
+    return ", ".join(map(quote_identifier, columns))

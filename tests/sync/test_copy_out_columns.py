@@ -12,7 +12,8 @@ import colonnade
 
 QUERY = """
     SELECT n, n::text AS text, nullif(n % 3, 0)::float8 AS float,
-           (n / 7.0)::numeric(12, 4) AS exact, ARRAY[n, NULL, n + 1] AS list, '2024-02-29'::date + n AS day
+           (n / 7.0)::numeric(12, 4) AS exact, ARRAY[n, NULL, n + 1] AS list,
+           '2024-02-29'::date + n AS day
     FROM generate_series(1, 5000) AS n
 """
 

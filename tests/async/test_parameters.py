@@ -107,7 +107,7 @@ async def test_the_ends_of_time(connection: colonnade.Connection) -> None:
         ("bytea", bytearray(b"\1"), "\\x01"),
         ("bytea", memoryview(b"\1\2")[::1], "\\x0102"),
         ("inet", "127.0.0.1", "127.0.0.1/32"),
-        ("int4[]", "{1,NULL}", "{1,NULL}"),
+        ("int4[]", [1, None], "{1,NULL}"),
         ("macaddr", "08:00:2b:01:02:03", "08:00:2b:01:02:03"),
     ],
 )

@@ -64,6 +64,7 @@ UNSAFE_FILES = {
     "columnar/src/trusted.rs",
     "python/src/allocator.rs",
     "python/src/arrow_import.rs",
+    "python/src/arrow_series.rs",
     "python/src/batch/requested.rs",
     "python/src/buffer.rs",
     "python/src/column/numpy_strings.rs",

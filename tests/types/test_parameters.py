@@ -159,28 +159,19 @@ REFUSED: tuple[tuple[str, object, str], ...] = (
     ("time", MOMENT, "expected a datetime.time, got datetime.datetime"),
     ("time", time(1, tzinfo=UTC), "a time without time zone takes no tzinfo"),
     ("timestamp", MOMENT.replace(tzinfo=UTC), "takes a naive datetime: drop the tzinfo, or cast"),
-    (
-        "timestamp",
-        np.datetime64("2000-01-01"),
-        "expected a datetime.datetime, got numpy.datetime64",
-    ),
     ("timestamptz", "now", "expected a datetime.datetime, got str"),
     ("numeric", "one", "expected a decimal.Decimal, got str"),
     ("numeric", Fraction(1, 2), "expected a decimal.Decimal, got fractions.Fraction"),
     ("numeric", Decimal("1e131072"), "the number has more digits than numeric: 131072 before"),
     ("numeric", Decimal("1e-16384"), "the number has more digits than numeric: 131072 before"),
-    (
-        "int4range",
-        1,
-        "oid 3904 is passed as str in its text form or as bytes in its binary form, not as",
-    ),
-    ("int4[]", [1], "int4[] is passed as str in its text form or as bytes in its binary form"),
+    ("int4range", 1, "expected a Range, or a tuple (lower, upper), got int"),
+    ("int4[]", "{1}", "expected a list, or another sized iterable, got str"),
 )
 
 
 @pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=repr)
 def test_refused(link: Connection, sql_type: str, value: object, reason: str) -> None:
-    type_name = {"int4range": "oid 3904"}.get(sql_type, sql_type.strip('"'))
+    type_name = sql_type.strip('"')
     for fetch in (link.fetch, link.fetch_columns, link.execute):
         with pytest.raises(EncodeError) as refused:
             fetch(f"SELECT 1, $1::{sql_type}", value)

@@ -1,17 +1,18 @@
 //! A row: a sequence of values that can be asked by name.
 //!
-//! A record holds only atomic values, so it takes no part in cyclic garbage collection: a million
-//! of them do not make the collector's passes any longer.
+//! A record of atomic values takes no part in cyclic garbage collection: a million of them do not
+//! make the collector's passes any longer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use colonnade_columnar::ResultColumn;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::ffi;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PySlice, PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
 /// The names all records of a result share.
 pub(crate) struct RecordNames {
@@ -21,10 +22,10 @@ pub(crate) struct RecordNames {
 }
 
 impl RecordNames {
-    pub(crate) fn new(py: Python<'_>, fields: &[ResultColumn]) -> Self {
+    pub(crate) fn new<'a>(py: Python<'_>, names: impl Iterator<Item = &'a str> + Clone) -> Self {
         Self {
-            names: fields.iter().map(|f| PyString::new(py, &f.name).unbind()).collect(),
-            positions: fields.iter().enumerate().map(|(i, f)| (f.name.clone(), i)).collect(),
+            names: names.clone().map(|name| PyString::new(py, name).unbind()).collect(),
+            positions: names.enumerate().map(|(i, name)| (name.to_owned(), i)).collect(),
         }
     }
 }
@@ -37,16 +38,19 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Makes a record of atomic values.
+    /// Makes a record. Atomic values are those that can be part of no cycle.
     pub(crate) fn make(
         py: Python<'_>,
         names: Arc<RecordNames>,
         values: Vec<Py<PyAny>>,
+        is_atomic: bool,
     ) -> PyResult<Bound<'_, Self>> {
         let record = Bound::new(py, Self { names, values: values.into_boxed_slice() })?;
-        // SAFETY: the object is alive and of a type that supports garbage collection, as every
-        // class of PyO3's does; its deallocator allows for objects that are not tracked.
-        unsafe { ffi::PyObject_GC_UnTrack(record.as_ptr().cast()) };
+        if is_atomic {
+            // SAFETY: the object is alive and of a type that supports garbage collection, as every
+            // class of PyO3's does; its deallocator allows for objects that are not tracked.
+            unsafe { ffi::PyObject_GC_UnTrack(record.as_ptr().cast()) };
+        }
         Ok(record)
     }
 
@@ -72,6 +76,12 @@ fn not_an_index(py: Python<'_>, key: &Bound<'_, PyAny>, error: &PyErr) -> PyErr 
 
 #[pymethods]
 impl Record {
+    // A record never changes, so there is nothing to clear: a cycle is broken in the list or
+    // object of which the value is made.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.values.iter().try_for_each(|value| visit.call(value))
+    }
+
     fn __len__(&self) -> usize {
         self.values.len()
     }

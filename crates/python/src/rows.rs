@@ -8,9 +8,10 @@ use colonnade_session::SinkError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use crate::codecs::Codecs;
 use crate::errors;
 use crate::record::{Record, RecordNames};
-use crate::values::{self, ValueError};
+use crate::values::{Maker, ValueError};
 
 /// Rows scanned at a time: their spans stay in the processor's cache.
 const BLOCK_ROWS: usize = 128;
@@ -19,6 +20,11 @@ const BLOCK_ROWS: usize = 128;
 pub(crate) struct RecordSink {
     names: Arc<RecordNames>,
     columns: Arc<[ResultColumn]>,
+    /// What makes the objects of each column.
+    makers: Vec<Maker>,
+    /// Whether the objects of a row can be part of no cycle.
+    is_atomic: bool,
+    codecs: Arc<Codecs>,
     spans: Spans,
     /// Rows made so far; numbers the row in an error.
     row_count: u64,
@@ -26,9 +32,14 @@ pub(crate) struct RecordSink {
 }
 
 impl RecordSink {
-    pub(crate) fn new(py: Python<'_>, columns: Arc<[ResultColumn]>) -> Self {
+    pub(crate) fn new(py: Python<'_>, columns: Arc<[ResultColumn]>, codecs: Arc<Codecs>) -> Self {
+        let names = columns.iter().map(|column| column.name.as_str());
+        let makers: Vec<_> = columns.iter().map(|column| Maker::new(py, &column.pg_type)).collect();
         Self {
-            names: Arc::new(RecordNames::new(py, &columns)),
+            names: Arc::new(RecordNames::new(py, names)),
+            is_atomic: makers.iter().all(Maker::is_atomic),
+            makers,
+            codecs,
             columns,
             spans: Spans::new(),
             row_count: 0,
@@ -72,19 +83,20 @@ impl RecordSink {
         row: usize,
     ) -> Result<(), SinkError> {
         let mut row_values = Vec::with_capacity(columns.len());
-        for (index, (spans, column)) in columns.iter().zip(self.columns.iter()).enumerate() {
+        let described = self.columns.iter().zip(&self.makers);
+        for (index, (spans, (column, maker))) in columns.iter().zip(described).enumerate() {
             let value = match spans.get(row).and_then(|span| span.slice(bytes)) {
                 None => py.None(),
                 Some(raw) => column
                     .pg_type
                     .value(raw)
                     .map_err(ValueError::Decode)
-                    .and_then(|value| values::to_python(py, value))
+                    .and_then(|value| maker.make(py, &self.codecs, value))
                     .map_err(|error| self.refuse(py, index, error))?,
             };
             row_values.push(value);
         }
-        Record::make(py, Arc::clone(&self.names), row_values)
+        Record::make(py, Arc::clone(&self.names), row_values, self.is_atomic)
             .and_then(|record| self.records.bind(py).append(record))
             .map_err(|error| SinkError::Foreign(Box::new(error)))?;
         self.row_count += 1;

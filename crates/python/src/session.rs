@@ -15,6 +15,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use crate::batch::Batch;
 use crate::buffer::ReceiveWindow;
 use crate::catalog::Catalog;
+use crate::codecs::Codecs;
 use crate::conninfo::ConnInfo;
 use crate::rows::RecordSink;
 use crate::sink::RowSink;
@@ -30,6 +31,8 @@ struct Inner {
     core: Core,
     /// The columns of the query under way.
     columns: Arc<[ResultColumn]>,
+    /// What users have set in place of types' own conversions.
+    codecs: Arc<Codecs>,
 }
 
 /// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
@@ -61,7 +64,9 @@ impl Session {
         row_limit: i32,
         sink: RowSink,
     ) -> PyResult<()> {
-        let encoded = parameters::encode(py, &statement.statement.parameters, arguments)?;
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let types = &statement.statement.parameters;
+        let encoded = parameters::encode(py, types, &codecs, arguments)?;
         let mut inner = self.lock(py)?;
         inner.columns = Arc::clone(&statement.statement.columns);
         inner
@@ -78,7 +83,7 @@ impl Session {
     fn new(statement_cache_size: usize, catalog: Option<&Catalog>) -> Self {
         let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
         let core = Core::new(statement_cache_size, catalog);
-        Self(Mutex::new(Inner { core, columns: Arc::from([]) }))
+        Self(Mutex::new(Inner { core, columns: Arc::from([]), codecs: Arc::default() }))
     }
 
     /// Where the next read of the socket goes (buffer protocol).
@@ -259,7 +264,9 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
     ) -> PyResult<()> {
-        let sink = RowSink::Records(RecordSink::new(py, Arc::clone(&statement.statement.columns)));
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let columns = Arc::clone(&statement.statement.columns);
+        let sink = RowSink::Records(RecordSink::new(py, columns, codecs));
         self.query(py, statement, arguments, row_limit, sink)
     }
 

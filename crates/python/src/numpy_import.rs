@@ -1,0 +1,194 @@
+//! NumPy's arrays as Arrow arrays. NumPy is never imported here: an array of its own shows that it
+//! is there already.
+
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowPrimitiveType, ArrowTimestampType, DurationMicrosecondType, DurationMillisecondType,
+    DurationNanosecondType, DurationSecondType, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{ArrayRef, BinaryArray, BooleanArray, Date32Array, PrimitiveArray, StringArray};
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+/// Whether an object is an array of NumPy's.
+pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = object.get_type();
+    // A subclass, such as a masked array, may mean something else by its values.
+    Ok(class.name()? == "ndarray" && class.module()? == "numpy")
+}
+
+/// The array below a Series or an Index of pandas; anything else as it is. Where pandas has a type
+/// of its own, its objects are taken, with None for what is missing.
+pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let class = object.get_type();
+    let module = class.module()?;
+    if module.to_str()?.split('.').next() != Some("pandas") || !object.hasattr("to_numpy")? {
+        return Ok(object.clone());
+    }
+    let dtype = object.getattr("dtype")?;
+    if dtype.get_type().module()?.to_str()?.starts_with("numpy") {
+        return object.call_method0("to_numpy");
+    }
+    object.call_method1("to_numpy", ("object", false, object.py().None()))
+}
+
+/// The Arrow array of a NumPy array and its shape; None where only its objects can be taken.
+/// `is_utc` says what its moments are meant as.
+pub(crate) fn array(
+    object: &Bound<'_, PyAny>,
+    is_utc: bool,
+) -> PyResult<Option<(ArrayRef, Vec<usize>)>> {
+    let shape: Vec<usize> = object.getattr("shape")?.extract()?;
+    if shape.is_empty() {
+        return Err(PyTypeError::new_err("an array without dimensions is no list"));
+    }
+    let dtype = object.getattr("dtype")?;
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    if matches!(kind.as_str(), "O" | "T") {
+        return Ok(None);
+    }
+    let native = dtype.call_method1("newbyteorder", ("=",))?;
+    // In one piece, in the byte order of the machine, in one dimension.
+    let plain = || object.call_method1("astype", (&native, "C"))?.call_method1("reshape", (-1,));
+    let width: usize = dtype.getattr("itemsize")?.extract()?;
+    let array = match (kind.as_str(), width) {
+        ("b", _) => {
+            let bytes = values::<u8>(&plain()?.call_method1("view", ("u1",))?)?;
+            Arc::new(BooleanArray::from_iter(bytes.into_iter().map(|byte| Some(byte != 0))))
+        }
+        ("i", 1) => primitive::<Int8Type>(&plain()?)?,
+        ("i", 2) => primitive::<Int16Type>(&plain()?)?,
+        ("i", 4) => primitive::<Int32Type>(&as_type(&plain()?, "i4")?)?,
+        ("i", _) => primitive::<Int64Type>(&as_type(&plain()?, "i8")?)?,
+        ("u", 1) => primitive::<UInt8Type>(&plain()?)?,
+        ("u", 2) => primitive::<UInt16Type>(&plain()?)?,
+        ("u", 4) => primitive::<UInt32Type>(&as_type(&plain()?, "u4")?)?,
+        ("u", _) => primitive::<UInt64Type>(&as_type(&plain()?, "u8")?)?,
+        ("f", 2 | 4) => primitive::<Float32Type>(&as_type(&plain()?, "f4")?)?,
+        ("f", 8) => primitive::<Float64Type>(&plain()?)?,
+        ("M", _) => match moments(&plain()?, is_utc)? {
+            Some(array) => array,
+            None => return Ok(None),
+        },
+        ("m", _) => match durations(&plain()?)? {
+            Some(array) => array,
+            None => return Ok(None),
+        },
+        ("S", _) => fixed_bytes(&plain()?, width)?,
+        ("U", _) => fixed_text(&plain()?, width / 4)?,
+        _ => {
+            return Err(PyTypeError::new_err(format!(
+                "an array of dtype {} is no list of PostgreSQL's values",
+                dtype.str()?
+            )));
+        }
+    };
+    Ok(Some((array, shape)))
+}
+
+fn as_type<'py>(array: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    array.call_method1("astype", (dtype,))
+}
+
+fn values<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
+    PyBuffer::<T>::get(array)?.to_vec(array.py())
+}
+
+fn primitive<T>(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef>
+where
+    T: ArrowPrimitiveType,
+    T::Native: Element,
+{
+    Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values::<T::Native>(array)?)))
+}
+
+fn unit_of(array: &Bound<'_, PyAny>) -> PyResult<(String, i64)> {
+    let numpy = PyModule::import(array.py(), "numpy")?;
+    numpy.call_method1("datetime_data", (array.getattr("dtype")?,))?.extract()
+}
+
+/// Counts of microseconds and their neighbours; days as dates. NaT stays the least integer.
+fn moments(array: &Bound<'_, PyAny>, is_utc: bool) -> PyResult<Option<ArrayRef>> {
+    let (unit, step) = unit_of(array)?;
+    let counts =
+        |dtype: &str| values::<i64>(&as_type(array, dtype)?.call_method1("view", ("i8",))?);
+    Ok(Some(match (unit.as_str(), step) {
+        ("D", 1) if !is_utc => days(counts("M8[D]")?)?,
+        ("Y" | "M" | "W" | "D" | "h" | "m" | "s", _) => {
+            moment::<TimestampSecondType>(counts("M8[s]")?, is_utc)
+        }
+        ("ms", _) => moment::<TimestampMillisecondType>(counts("M8[ms]")?, is_utc),
+        ("us", _) => moment::<TimestampMicrosecondType>(counts("M8[us]")?, is_utc),
+        ("ns", _) => moment::<TimestampNanosecondType>(counts("M8[ns]")?, is_utc),
+        // Of a finer or of no unit: each moment says for itself what it is.
+        _ => return Ok(None),
+    }))
+}
+
+fn moment<T: ArrowTimestampType>(counts: Vec<i64>, is_utc: bool) -> ArrayRef {
+    let array = PrimitiveArray::<T>::from_iter_values(counts);
+    Arc::new(array.with_timezone_opt(is_utc.then_some("UTC")))
+}
+
+fn days(counts: Vec<i64>) -> PyResult<ArrayRef> {
+    let day = |count: i64| match count {
+        i64::MIN => Ok(None),
+        count => i32::try_from(count).map(Some),
+    };
+    let days = counts.into_iter().map(day).collect::<Result<Vec<_>, _>>();
+    let days = days.map_err(|_| PyValueError::new_err("a day is outside of 32 bits"))?;
+    Ok(Arc::new(Date32Array::from(days)))
+}
+
+fn durations(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
+    let (unit, _) = unit_of(array)?;
+    let counts =
+        |dtype: &str| values::<i64>(&as_type(array, dtype)?.call_method1("view", ("i8",))?);
+    Ok(Some(match unit.as_str() {
+        "h" | "m" | "s" => primitive_of::<DurationSecondType>(counts("m8[s]")?),
+        "ms" => primitive_of::<DurationMillisecondType>(counts("m8[ms]")?),
+        "us" => primitive_of::<DurationMicrosecondType>(counts("m8[us]")?),
+        "ns" => primitive_of::<DurationNanosecondType>(counts("m8[ns]")?),
+        // Days and months are parts of an interval of their own, which no count of seconds has.
+        _ => return Ok(None),
+    }))
+}
+
+fn primitive_of<T: ArrowPrimitiveType<Native = i64>>(counts: Vec<i64>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::from_iter_values(counts))
+}
+
+/// NumPy fills what a string of bytes does not take with NUL, and drops it when it reads.
+fn fixed_bytes(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
+    let length = array.len()?;
+    if width == 0 {
+        return Ok(Arc::new(BinaryArray::from_iter_values(vec![b""; length])));
+    }
+    let bytes = values::<u8>(&array.call_method1("view", ("u1",))?)?;
+    let strings = bytes.chunks(width).map(|string| {
+        let end = string.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        string.get(..end).unwrap_or_default()
+    });
+    Ok(Arc::new(BinaryArray::from_iter_values(strings)))
+}
+
+/// As [`fixed_bytes`], of code points of four bytes.
+fn fixed_text(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
+    let length = array.len()?;
+    if width == 0 {
+        return Ok(Arc::new(StringArray::from_iter_values(vec![""; length])));
+    }
+    let points = values::<u32>(&array.call_method1("view", ("u4",))?)?;
+    let strings = points.chunks(width).map(|string| {
+        let end = string.iter().rposition(|point| *point != 0).map_or(0, |last| last + 1);
+        let points = string.get(..end).unwrap_or_default();
+        points.iter().map(|point| char::from_u32(*point)).collect::<Option<String>>()
+    });
+    let strings = strings.collect::<Option<Vec<_>>>();
+    let strings = strings.ok_or_else(|| PyValueError::new_err("a string has no UTF-8 form"))?;
+    Ok(Arc::new(StringArray::from_iter_values(strings)))
+}

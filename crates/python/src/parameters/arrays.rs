@@ -1,0 +1,78 @@
+//! Arrays of Arrow's and NumPy's as array parameters: their values go from buffer to buffer, and no
+//! Python object is made of one.
+
+use arrow_array::ArrayRef;
+use colonnade_columnar::encode::{ArrayParameterError, EncodeOptions, array_parameter};
+use colonnade_columnar::{Kind, PgType, Shape, Type};
+use colonnade_protocol::Format;
+use colonnade_protocol::frontend::EncodedParams;
+use pyo3::prelude::*;
+
+use super::refusal::{Refusal, Step, indices};
+use super::scalars::is_foreign;
+use crate::{arrow_series, numpy_import};
+
+/// NaT is NumPy's NULL; NaN is a number.
+const OPTIONS: EncodeOptions = EncodeOptions { nan_as_null: false, nat_as_null: true };
+
+/// Pushes an argument that lies in buffers; false where it does not, or where only its Python
+/// objects can be what the type takes.
+pub(super) fn push(
+    encoded: &mut EncodedParams,
+    pg_type: &Type,
+    argument: &Bound<'_, PyAny>,
+) -> Result<bool, Refusal> {
+    let Shape::Array(element) = &pg_type.bare().shape else { return Ok(false) };
+    let Shape::Scalar(line) = element.bare().shape else { return Ok(false) };
+    let argument = numpy_import::without_index(argument)?;
+    if numpy_import::is_array(&argument)? {
+        let is_utc = line.kind == Kind::TimestampTz;
+        return match numpy_import::array(&argument, is_utc)? {
+            Some((array, shape)) => push_array(encoded, line, &array, &shape, true),
+            None => Ok(false),
+        };
+    }
+    match arrow_series::array(&argument)? {
+        Some(array) => {
+            let length = array.len();
+            push_array(encoded, line, &array, &[length], false)
+        }
+        None => Ok(false),
+    }
+}
+
+/// The objects of a Series or an Index, for an array parameter; anything else as it is.
+pub(super) fn objects<'py>(
+    pg_type: &Type,
+    argument: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match pg_type.bare().shape {
+        Shape::Array(_) if is_foreign(argument) => match argument.getattr_opt("to_pylist")? {
+            Some(to_pylist) => to_pylist.call0(),
+            None => numpy_import::without_index(argument),
+        },
+        _ => Ok(argument.clone()),
+    }
+}
+
+fn push_array(
+    encoded: &mut EncodedParams,
+    line: &'static PgType,
+    array: &ArrayRef,
+    dimensions: &[usize],
+    has_objects: bool,
+) -> Result<bool, Refusal> {
+    let pushed =
+        encoded.push(Format::Binary, |out| array_parameter(line, array, dimensions, &OPTIONS, out));
+    match pushed {
+        Ok(()) => Ok(true),
+        // The elements one by one may be what the type takes, as floats are for numeric.
+        Err(ArrayParameterError::Cast(_)) if has_objects => Ok(false),
+        Err(ArrayParameterError::Element(error)) => {
+            let index = usize::try_from(error.row).unwrap_or(usize::MAX);
+            let refusal = Refusal::because(error.reason.to_string());
+            Err(refusal.within(Step::Element(indices(index, dimensions))))
+        }
+        Err(error) => Err(Refusal::because(error.to_string())),
+    }
+}

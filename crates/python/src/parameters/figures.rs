@@ -1,0 +1,127 @@
+//! Bit strings, network addresses and figures.
+
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use colonnade_columnar::{Bits, Network, Value};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+use super::scalars::float;
+use super::{expected, scalars};
+use crate::values::classes;
+
+pub(super) fn bits<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let py = argument.py();
+    let class = classes::BIT_STRING.get(py)?;
+    let made = if argument.is_instance_of::<PyString>() {
+        class.call1((argument,))?
+    } else {
+        argument.clone()
+    };
+    // Other libraries have bit strings of the same form.
+    let (len, bytes) = match made.getattr_opt("bytes")? {
+        Some(bytes) => (made.len()?, bytes),
+        None => match scalars::bytes(&made) {
+            Ok(bytes) => (bytes.len() * 8, PyBytes::new(py, &bytes).into_any()),
+            Err(_) => return expected("a BitString, or a str of 0 and 1", argument),
+        },
+    };
+    Ok(Value::Bits(Bits { len, bytes: Cow::Owned(bytes.extract::<Vec<u8>>()?) }))
+}
+
+pub(super) fn network<'a>(argument: &Bound<'_, PyAny>, is_cidr: bool) -> PyResult<Value<'a>> {
+    const EXPECTED: &str = "an address of ipaddress, or a str";
+    let made = if argument.is_instance_of::<PyString>() {
+        let parse = if is_cidr { "ip_network" } else { "ip_interface" };
+        PyModule::import(argument.py(), "ipaddress")?.getattr(parse)?.call1((argument,))?
+    } else {
+        argument.clone()
+    };
+    if made.str()?.to_str()?.contains('%') || argument.str()?.to_str()?.contains('%') {
+        return Err(PyValueError::new_err("PostgreSQL's addresses have no scope"));
+    }
+    // An interface has the address itself, a network its first one, an address is one.
+    let (address, prefix) = if let Some(network) = made.getattr_opt("network")? {
+        let prefix: u8 = network.getattr("prefixlen")?.extract()?;
+        if is_cidr && made.getattr("ip")?.ne(network.getattr("network_address")?)? {
+            return Err(PyValueError::new_err(format!("{} has host bits set", made.str()?)));
+        }
+        (made.getattr("ip")?, Some(prefix))
+    } else if let Some(first) = made.getattr_opt("network_address")? {
+        (first, Some(made.getattr("prefixlen")?.extract()?))
+    } else {
+        (made, None)
+    };
+    let Some(packed) = address.getattr_opt("packed")? else { return expected(EXPECTED, argument) };
+    let address = if let Ok(bytes) = packed.extract::<[u8; 4]>() {
+        IpAddr::V4(Ipv4Addr::from(bytes))
+    } else if let Ok(bytes) = packed.extract::<[u8; 16]>() {
+        IpAddr::V6(Ipv6Addr::from(bytes))
+    } else {
+        return expected(EXPECTED, argument);
+    };
+    let prefix = prefix.unwrap_or(if address.is_ipv4() { 32 } else { 128 });
+    Ok(Value::Network(Network { address, prefix, is_cidr }))
+}
+
+/// The items of a sequence of a certain length.
+fn parts<'py, const N: usize>(
+    argument: &Bound<'py, PyAny>,
+    what: &str,
+) -> PyResult<[Bound<'py, PyAny>; N]> {
+    let items = if let Ok(tuple) = argument.cast::<PyTuple>() {
+        tuple.iter().collect::<Vec<_>>()
+    } else if argument.is_instance_of::<PyList>() || argument.hasattr("__array_interface__")? {
+        argument.try_iter()?.collect::<PyResult<Vec<_>>>()?
+    } else {
+        return expected(what, argument);
+    };
+    items.try_into().map_err(|items: Vec<_>| {
+        PyValueError::new_err(format!("expected {what}, got a sequence of {}", items.len()))
+    })
+}
+
+pub(super) fn point(argument: &Bound<'_, PyAny>) -> PyResult<[f64; 2]> {
+    let [x, y] = parts(argument, "a point (x, y)")?;
+    Ok([float(&x)?, float(&y)?])
+}
+
+pub(super) fn line<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let [a, b, c] = parts(argument, "a line (A, B, C)")?;
+    Ok(Value::Line([float(&a)?, float(&b)?, float(&c)?]))
+}
+
+/// Two ends, or two corners.
+pub(super) fn two_points(argument: &Bound<'_, PyAny>) -> PyResult<[f64; 4]> {
+    let [first, second] = parts(argument, "two points ((x, y), (x, y))")?;
+    let ([x1, y1], [x2, y2]) = (point(&first)?, point(&second)?);
+    Ok([x1, y1, x2, y2])
+}
+
+pub(super) fn circle<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let [center, radius] = parts(argument, "a circle ((x, y), radius)")?;
+    let [x, y] = point(&center)?;
+    Ok(Value::Circle([x, y, float(&radius)?]))
+}
+
+/// A path; of plain sequences a list is open and a tuple is closed, as in asyncpg.
+pub(super) fn path<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let is_closed = match argument.getattr_opt("is_closed")? {
+        Some(flag) => flag.extract()?,
+        None => argument.is_instance_of::<PyTuple>(),
+    };
+    Ok(Value::Path { is_closed, points: points(argument)? })
+}
+
+pub(super) fn points(argument: &Bound<'_, PyAny>) -> PyResult<Vec<[f64; 2]>> {
+    if argument.is_instance_of::<PyString>() || argument.len().is_err() {
+        return expected("a sequence of points (x, y)", argument);
+    }
+    let points = argument.try_iter()?.map(|item| point(&item?)).collect::<PyResult<Vec<_>>>()?;
+    if points.is_empty() {
+        return Err(PyTypeError::new_err("expected at least one point"));
+    }
+    Ok(points)
+}

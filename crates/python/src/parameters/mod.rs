@@ -1,0 +1,133 @@
+//! Python values as parameters, guided by the types that the server expects.
+
+mod arrays;
+mod figures;
+mod moments;
+mod nested;
+mod numpy;
+mod options;
+mod refusal;
+mod scalars;
+mod sequences;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_parameter};
+use colonnade_protocol::Format;
+use colonnade_protocol::frontend::EncodedParams;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+
+pub(crate) use self::options::decode_options;
+use self::refusal::{Refusal, expected};
+use crate::codecs::Codecs;
+use crate::errors;
+
+/// Encodes the arguments of a query; the error names the argument and its type.
+pub(crate) fn encode(
+    py: Python<'_>,
+    types: &[Arc<Type>],
+    codecs: &Codecs,
+    arguments: &Bound<'_, PyTuple>,
+) -> PyResult<EncodedParams> {
+    if arguments.len() != types.len() {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        return Err(errors::interface(
+            py,
+            &format!(
+                "the server expects {} argument{} for this query, {} {} passed",
+                types.len(),
+                plural(types.len()),
+                arguments.len(),
+                if arguments.len() == 1 { "was" } else { "were" },
+            ),
+        ));
+    }
+    let mut encoded = EncodedParams::new();
+    for (index, (argument, pg_type)) in arguments.iter().zip(types).enumerate() {
+        push(&mut encoded, pg_type, codecs, &argument)
+            .map_err(|refusal| refusal.into_error(py, index, &pg_type.name, &argument))?;
+    }
+    Ok(encoded)
+}
+
+fn push(
+    encoded: &mut EncodedParams,
+    pg_type: &Type,
+    codecs: &Codecs,
+    argument: &Bound<'_, PyAny>,
+) -> Result<(), Refusal> {
+    if is_null(argument)? {
+        encoded.push_null(Format::Binary);
+        return Ok(());
+    }
+    // Buffers are of no plain class of Python's.
+    if scalars::is_foreign(argument) && arrays::push(encoded, pg_type, argument)? {
+        return Ok(());
+    }
+    let argument = &arrays::objects(pg_type, argument)?;
+    let value = to_value(pg_type, codecs, argument)?;
+    push_parameter(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
+}
+
+/// None, and what pandas and NumPy have in its place. A float's NaN is a number.
+fn is_null(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(argument.is_none() || (scalars::is_foreign(argument) && numpy::is_missing(argument)?))
+}
+
+/// The value of an argument that is not NULL.
+fn to_value<'a>(
+    pg_type: &Type,
+    codecs: &Codecs,
+    argument: &'a Bound<'_, PyAny>,
+) -> Result<Value<'a>, Refusal> {
+    match &pg_type.shape {
+        Shape::Scalar(line) => Ok(scalars::to_value(line, argument)?),
+        Shape::Enum(_) => Ok(Value::Text(scalars::label(argument)?)),
+        Shape::Domain { base, .. } => to_value(base, codecs, argument),
+        Shape::Array(element) => nested::list(element, codecs, argument).map(Value::List),
+        Shape::Composite(attributes) => nested::composite(attributes, codecs, argument),
+        Shape::Range(subtype) => nested::range(subtype, codecs, argument),
+        Shape::Multirange(subtype) => nested::multirange(subtype, codecs, argument),
+        Shape::Record(_) => Err(Refusal::because(
+            "PostgreSQL takes no anonymous records as input: cast the parameter to a composite type",
+        )),
+        Shape::Opaque => Ok(unknown(&pg_type.name, argument)?),
+        Shape::Custom { codec, format, under } => {
+            let made = codecs.encode(*codec, argument)?;
+            match format {
+                CodecFormat::Text => match made.cast::<PyString>() {
+                    Ok(text) => Ok(custom(*codec, text.to_str()?.as_bytes())),
+                    Err(_) => Ok(expected("a str from the codec's encoder", &made)?),
+                },
+                CodecFormat::Binary => match scalars::bytes(&made) {
+                    Ok(bytes) => Ok(custom(*codec, &bytes)),
+                    Err(_) => Ok(expected("bytes from the codec's encoder", &made)?),
+                },
+                CodecFormat::Tuple => {
+                    let value = nested::from_parts(under, codecs, &made)?;
+                    Ok(value.into_owned())
+                }
+            }
+        }
+    }
+}
+
+fn custom(codec: usize, raw: &[u8]) -> Value<'static> {
+    Value::Custom { codec, raw: Cow::Owned(raw.to_vec()) }
+}
+
+/// A type that nobody knows takes its text form as `str`, its binary form as `bytes`.
+fn unknown<'a>(name: &str, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    if let Ok(text) = argument.cast::<PyString>() {
+        return Ok(Value::Text(Cow::Borrowed(text.to_str()?)));
+    }
+    if let Ok(bytes) = argument.cast::<PyBytes>() {
+        return Ok(Value::Bytes(Cow::Borrowed(bytes.as_bytes())));
+    }
+    let kind = argument.get_type().name()?;
+    Err(pyo3::exceptions::PyTypeError::new_err(format!(
+        "{name} is passed as str in its text form or as bytes in its binary form, not as {kind}"
+    )))
+}

@@ -1,0 +1,175 @@
+//! Dates, times and intervals.
+
+use colonnade_columnar::{Sign, Value};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyTime, PyTimeAccess, PyTzInfo,
+    PyTzInfoAccess,
+};
+
+use super::{expected, numpy};
+use crate::calendar::{Civil, DAY_US, days_from_civil};
+
+fn civil(date: &impl PyDateAccess) -> Civil {
+    Civil { year: i64::from(date.get_year()), month: date.get_month(), day: date.get_day() }
+}
+
+fn clock_us(time: &impl PyTimeAccess) -> i64 {
+    let seconds = i64::from(time.get_hour()) * 3_600
+        + i64::from(time.get_minute()) * 60
+        + i64::from(time.get_second());
+    seconds * 1_000_000 + i64::from(time.get_microsecond())
+}
+
+fn moment_us(moment: &Bound<'_, PyDateTime>) -> i64 {
+    days_from_civil(civil(moment)) * DAY_US + clock_us(moment)
+}
+
+/// pandas' moments and durations are `datetime`'s with digits that PostgreSQL has no place for.
+fn check_nanoseconds(argument: &Bound<'_, PyAny>, attribute: &str) -> PyResult<()> {
+    let is_exact =
+        argument.is_exact_instance_of::<PyDateTime>() || argument.is_exact_instance_of::<PyDelta>();
+    if is_exact {
+        return Ok(());
+    }
+    match argument.getattr_opt(attribute)? {
+        Some(digits) if digits.extract::<i64>().unwrap_or(0) != 0 => {
+            Err(PyValueError::new_err("it has nanoseconds, and PostgreSQL microseconds: round it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first and the last day that Python can name stand for the infinities, as in asyncpg.
+pub(super) fn date<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let Ok(date) = argument.cast::<PyDate>() else {
+        return match numpy::datetime64(argument)? {
+            Some(moment) => Ok(Value::Date(moment.days()?)),
+            None => expected("a datetime.date", argument),
+        };
+    };
+    Ok(match civil(date) {
+        Civil { year: 9999, month: 12, day: 31 } => Value::DateInfinity(Sign::Positive),
+        Civil { year: 1, month: 1, day: 1 } => Value::DateInfinity(Sign::Negative),
+        // A year of four digits is within 32 bits of days.
+        day => Value::Date(days_from_civil(day) as i32),
+    })
+}
+
+pub(super) fn time<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    match argument.cast::<PyTime>() {
+        Ok(time) if time.get_tzinfo().is_none() => Ok(Value::Time(clock_us(time))),
+        Ok(_) => Err(PyValueError::new_err("a time without time zone takes no tzinfo")),
+        Err(_) => expected("a datetime.time", argument),
+    }
+}
+
+pub(super) fn time_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let Ok(time) = argument.cast::<PyTime>() else {
+        return expected("a datetime.time", argument);
+    };
+    let offset = time.call_method0("utcoffset")?;
+    let Ok(offset) = offset.cast::<PyDelta>() else {
+        return Err(PyValueError::new_err(
+            "a time with time zone takes a tzinfo with a fixed offset, such as datetime.UTC",
+        ));
+    };
+    if offset.get_microseconds() != 0 {
+        return Err(PyValueError::new_err("the offset of a time zone is whole seconds"));
+    }
+    // Python keeps offsets below a day.
+    let offset_s = offset.get_days() * 86_400 + offset.get_seconds();
+    Ok(Value::TimeTz { micros: clock_us(time), offset_s })
+}
+
+/// The first and the last moment that Python can name stand for the infinities, as in asyncpg.
+fn infinity(moment: &Bound<'_, PyDateTime>) -> Option<Sign> {
+    match (civil(moment), clock_us(moment)) {
+        (Civil { year: 9999, month: 12, day: 31 }, us) if us == DAY_US - 1 => Some(Sign::Positive),
+        (Civil { year: 1, month: 1, day: 1 }, 0) => Some(Sign::Negative),
+        _ => None,
+    }
+}
+
+pub(super) fn timestamp<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    if let Ok(moment) = argument.cast::<PyDateTime>() {
+        if moment.get_tzinfo().is_some() {
+            return Err(PyValueError::new_err(
+                "a timestamp without time zone takes a naive datetime: drop the tzinfo, or cast \
+                 the parameter to timestamptz",
+            ));
+        }
+        check_nanoseconds(argument, "nanosecond")?;
+        return Ok(match infinity(moment) {
+            Some(sign) => Value::TimestampInfinity(sign),
+            None => Value::Timestamp(moment_us(moment)),
+        });
+    }
+    if let Ok(date) = argument.cast::<PyDate>() {
+        return Ok(Value::Timestamp(days_from_civil(civil(date)) * DAY_US));
+    }
+    match numpy::datetime64(argument)? {
+        Some(moment) => Ok(Value::Timestamp(moment.micros()?)),
+        None => expected("a datetime.datetime", argument),
+    }
+}
+
+pub(super) fn timestamp_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let py = argument.py();
+    let Ok(moment) = argument.cast::<PyDateTime>() else {
+        if let Ok(date) = argument.cast::<PyDate>() {
+            return Ok(Value::TimestampTz(days_from_civil(civil(date)) * DAY_US));
+        }
+        // NumPy has no time zones; as in the columns that it reads, its moments are UTC.
+        return match numpy::datetime64(argument)? {
+            Some(moment) => Ok(Value::TimestampTz(moment.micros()?)),
+            None => expected("a datetime.datetime", argument),
+        };
+    };
+    check_nanoseconds(argument, "nanosecond")?;
+    if moment.get_tzinfo().is_none()
+        && let Some(sign) = infinity(moment)
+    {
+        return Ok(Value::TimestampInfinity(sign));
+    }
+    // Naive is local time, as `astimezone` and asyncpg take it. pandas has no local time.
+    let plain = if argument.is_exact_instance_of::<PyDateTime>() {
+        moment.clone()
+    } else {
+        plain_datetime(moment)?
+    };
+    let utc = plain.call_method1("astimezone", (PyTzInfo::utc(py)?,))?;
+    Ok(Value::TimestampTz(moment_us(utc.cast::<PyDateTime>()?)))
+}
+
+/// The same moment in `datetime`'s own class.
+fn plain_datetime<'py>(moment: &Bound<'py, PyDateTime>) -> PyResult<Bound<'py, PyDateTime>> {
+    PyDateTime::new_with_fold(
+        moment.py(),
+        moment.get_year(),
+        moment.get_month(),
+        moment.get_day(),
+        moment.get_hour(),
+        moment.get_minute(),
+        moment.get_second(),
+        moment.get_microsecond(),
+        moment.get_tzinfo().as_ref(),
+        moment.get_fold(),
+    )
+}
+
+pub(super) fn interval<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let Ok(delta) = argument.cast::<PyDelta>() else {
+        return match numpy::timedelta64(argument)? {
+            Some(duration) => duration.interval(),
+            None => expected("a datetime.timedelta", argument),
+        };
+    };
+    check_nanoseconds(argument, "nanoseconds")?;
+    Ok(Value::Interval {
+        months: 0,
+        days: delta.get_days(),
+        micros: i64::from(delta.get_seconds()) * 1_000_000 + i64::from(delta.get_microseconds()),
+    })
+}

@@ -1,0 +1,376 @@
+//! Values that are made of values of other types: arrays, composites, ranges.
+
+use colonnade_columnar::{Attribute, Kind, List, Range, Shape, Sign, Type, Value};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyByteArray, PyBytes, PyDict, PyFrozenSet, PyList, PyMemoryView, PySet, PyString, PyTuple,
+};
+
+use super::refusal::{Refusal, Step, brackets, expected};
+use super::{is_null, to_value};
+use crate::calendar::DAY_US;
+use crate::codecs::Codecs;
+use crate::record::Record;
+use crate::values::{EPOCH_DAYS, classes};
+
+/// The most dimensions of an array of PostgreSQL's.
+const DIMENSIONS_MOST: usize = 6;
+
+/// A value within another, which does not borrow from its Python object.
+fn part(
+    pg_type: &Type,
+    codecs: &Codecs,
+    object: &Bound<'_, PyAny>,
+) -> Result<Value<'static>, Refusal> {
+    if is_null(object)? {
+        return Ok(Value::Null);
+    }
+    to_value(pg_type, codecs, object).map(Value::into_owned)
+}
+
+/// How a type's own values look, where that decides what a sequence within an array is.
+#[derive(Clone, Copy)]
+enum Elements {
+    /// No value is a sequence: every list or tuple is a dimension, and so is any other container.
+    Plain,
+    /// Strings of bytes or bits, and mappings: lists and tuples are dimensions.
+    Containers,
+    /// A tuple is a value: lists are dimensions, as in asyncpg.
+    Tuples,
+    /// A list is a value, too: lists of lists are dimensions.
+    Lists,
+}
+
+impl Elements {
+    fn of(element: &Type) -> Self {
+        match &element.bare().shape {
+            Shape::Array(_) | Shape::Multirange(_) => Self::Lists,
+            Shape::Scalar(line) => match line.kind {
+                Kind::Floats => Self::Lists,
+                Kind::Bytes | Kind::Bits | Kind::Map | Kind::Network => Self::Containers,
+                Kind::Point
+                | Kind::Line
+                | Kind::LineSegment
+                | Kind::Box
+                | Kind::Circle
+                | Kind::Path
+                | Kind::Polygon
+                | Kind::Tid
+                | Kind::Snapshot => Self::Tuples,
+                _ => Self::Plain,
+            },
+            Shape::Enum(_) => Self::Plain,
+            _ => Self::Tuples,
+        }
+    }
+
+    /// Whether an object within an array is a dimension of it, and not one of its elements.
+    fn is_dimension(self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(list) = object.cast::<PyList>() {
+            return Ok(match self {
+                Self::Lists => list.get_item(0).is_ok_and(|first| first.is_instance_of::<PyList>()),
+                _ => true,
+            });
+        }
+        match self {
+            Self::Plain => is_container(object),
+            Self::Containers => Ok(object.is_instance_of::<PyTuple>()),
+            Self::Tuples | Self::Lists => Ok(false),
+        }
+    }
+}
+
+/// Whether an object is iterable and knows its size, and is neither text, bytes nor a mapping.
+fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return Ok(true);
+    }
+    if object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyByteArray>()
+        || object.is_instance_of::<PyMemoryView>()
+        || object.is_instance_of::<PyDict>()
+    {
+        return Ok(false);
+    }
+    if object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>() {
+        return Ok(true);
+    }
+    let is_sized = object.len().is_ok() && object.hasattr("__iter__")?;
+    Ok(is_sized && !classes::MAPPING.is_instance(object)?)
+}
+
+/// An array of any type, nested as its dimensions are.
+pub(super) fn list(
+    element: &Type,
+    codecs: &Codecs,
+    argument: &Bound<'_, PyAny>,
+) -> Result<List<'static>, Refusal> {
+    if !is_container(argument)? {
+        return Ok(expected("a list, or another sized iterable", argument)?);
+    }
+    let elements = Elements::of(element);
+    let dimensions = dimensions_of(elements, argument)?;
+    let mut reader =
+        ListReader { element, codecs, elements, dimensions: &dimensions, values: Vec::new() };
+    reader.read(argument, &mut Vec::new())?;
+    let values = reader.values;
+    // An array without elements has no dimensions, as PostgreSQL has it.
+    let dimensions = if values.is_empty() { Vec::new() } else { dimensions };
+    Ok(List { dimensions, elements: values })
+}
+
+/// The lengths of an array, by its first element in each dimension.
+fn dimensions_of(elements: Elements, argument: &Bound<'_, PyAny>) -> Result<Vec<usize>, Refusal> {
+    let mut dimensions = vec![argument.len()?];
+    let mut level = argument.clone();
+    while let Some(first) = level.try_iter()?.next() {
+        let first = first?;
+        if !elements.is_dimension(&first)? {
+            break;
+        }
+        if dimensions.len() == DIMENSIONS_MOST {
+            return Err(Refusal::because("an array has 6 dimensions at most"));
+        }
+        dimensions.push(first.len()?);
+        level = first;
+    }
+    Ok(dimensions)
+}
+
+struct ListReader<'t> {
+    element: &'t Type,
+    codecs: &'t Codecs,
+    elements: Elements,
+    dimensions: &'t [usize],
+    values: Vec<Value<'static>>,
+}
+
+impl ListReader<'_> {
+    /// Reads the dimension that `indices` lead to.
+    fn read(&mut self, level: &Bound<'_, PyAny>, indices: &mut Vec<usize>) -> Result<(), Refusal> {
+        let depth = indices.len() + 1;
+        let length = self.dimensions.get(indices.len()).copied().unwrap_or_default();
+        let given = level.len()?;
+        if given != length {
+            return Err(inhomogeneous(
+                indices,
+                &format!("has the length {given} where its neighbours have {length}"),
+            ));
+        }
+        for (index, item) in level.try_iter()?.enumerate() {
+            let item = item?;
+            indices.push(index);
+            let is_dimension = self.elements.is_dimension(&item)?;
+            if depth < self.dimensions.len() {
+                if !is_dimension {
+                    return Err(inhomogeneous(indices, "is none where its neighbours are lists"));
+                }
+                self.read(&item, indices)?;
+            } else if is_dimension {
+                return Err(inhomogeneous(indices, "is a list where its neighbours are none"));
+            } else {
+                let value = part(self.element, self.codecs, &item)
+                    .map_err(|refusal| refusal.within(Step::Element(indices.clone())))?;
+                self.values.push(value);
+            }
+            indices.pop();
+        }
+        Ok(())
+    }
+}
+
+fn inhomogeneous(indices: &[usize], how: &str) -> Refusal {
+    Refusal::because(format!("the array is inhomogeneous: element {} {how}", brackets(indices)))
+}
+
+/// A composite, from its fields in their order or by name.
+pub(super) fn composite<'a>(
+    attributes: &[Attribute],
+    codecs: &Codecs,
+    argument: &'a Bound<'_, PyAny>,
+) -> Result<Value<'a>, Refusal> {
+    let field = |attribute: &Attribute, object: &Bound<'_, PyAny>| {
+        part(&attribute.pg_type, codecs, object)
+            .map_err(|refusal| refusal.within(Step::Field(attribute.name.clone())))
+    };
+    if argument.is_instance_of::<PyTuple>()
+        || argument.is_instance_of::<PyList>()
+        || argument.is_instance_of::<Record>()
+    {
+        let given = argument.len()?;
+        if given != attributes.len() {
+            return Err(Refusal::because(format!(
+                "the composite has {} fields, and {given} were given",
+                attributes.len()
+            )));
+        }
+        let values = attributes
+            .iter()
+            .zip(argument.try_iter()?)
+            .map(|(attribute, object)| field(attribute, &object?))
+            .collect::<Result<Vec<_>, _>>()?;
+        return Ok(Value::Composite(values));
+    }
+    if classes::MAPPING.is_instance(argument)? {
+        for key in argument.call_method0("keys")?.try_iter()? {
+            let key = key?;
+            let is_field = |name: &str| attributes.iter().any(|attribute| attribute.name == name);
+            if !key.extract::<String>().is_ok_and(|name| is_field(&name)) {
+                let names: Vec<_> = attributes.iter().map(|a| a.name.as_str()).collect();
+                return Err(Refusal::because(format!(
+                    "the composite has no field {}; its fields: {}",
+                    key.repr()?,
+                    names.join(", ")
+                )));
+            }
+        }
+        let values = attributes
+            .iter()
+            .map(|attribute| {
+                let object = argument.call_method1("get", (attribute.name.as_str(),))?;
+                field(attribute, &object)
+            })
+            .collect::<Result<Vec<_>, Refusal>>()?;
+        return Ok(Value::Composite(values));
+    }
+    text_or(argument, "a tuple, a mapping or a Record")
+}
+
+/// The text form, which types have that come as text; the encoder refuses it for the others.
+fn text_or<'a>(argument: &'a Bound<'_, PyAny>, what: &str) -> Result<Value<'a>, Refusal> {
+    match argument.cast::<PyString>() {
+        Ok(text) => Ok(Value::Text(text.to_str()?.into())),
+        Err(_) => Ok(expected(what, argument)?),
+    }
+}
+
+/// A range: an object with bounds, or, as in asyncpg, a tuple of at most two, both of them in it.
+pub(super) fn range<'a>(
+    subtype: &Type,
+    codecs: &Codecs,
+    argument: &'a Bound<'_, PyAny>,
+) -> Result<Value<'a>, Refusal> {
+    match bounds(subtype, codecs, argument)? {
+        Some(range) => Ok(Value::Range(Box::new(range))),
+        None => text_or(argument, "a Range, or a tuple (lower, upper)"),
+    }
+}
+
+fn bounds(
+    subtype: &Type,
+    codecs: &Codecs,
+    argument: &Bound<'_, PyAny>,
+) -> Result<Option<Range<'static>>, Refusal> {
+    let bound = |object: &Bound<'_, PyAny>, name| {
+        part(subtype, codecs, object).map_err(|refusal| refusal.within(Step::Bound(name)))
+    };
+    // Duck-typed: the ranges of other libraries have the same attributes.
+    if let Some(is_empty) = argument.getattr_opt("isempty")? {
+        if is_empty.is_truthy()? {
+            return Ok(Some(Range::Empty));
+        }
+        let flag = |name: &str| argument.getattr(name)?.extract::<bool>();
+        return Ok(Some(Range::Bounds {
+            lower: bound(&argument.getattr("lower")?, "lower")?,
+            upper: bound(&argument.getattr("upper")?, "upper")?,
+            lower_inclusive: flag("lower_inc")?,
+            upper_inclusive: flag("upper_inc")?,
+        }));
+    }
+    if !argument.is_instance_of::<PyTuple>() && !argument.is_instance_of::<PyList>() {
+        return Ok(None);
+    }
+    let given = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let none = argument.py().None().into_bound(argument.py());
+    let (lower, upper) = match given.as_slice() {
+        [] => return Ok(Some(Range::Empty)),
+        [lower] => (lower, &none),
+        [lower, upper] => (lower, upper),
+        more => {
+            return Err(Refusal::because(format!(
+                "a range has 2 bounds at most, and {} were given",
+                more.len()
+            )));
+        }
+    };
+    let (lower, upper) = (bound(lower, "lower")?, bound(upper, "upper")?);
+    Ok(Some(Range::Bounds {
+        lower_inclusive: lower != Value::Null,
+        upper_inclusive: upper != Value::Null,
+        lower,
+        upper,
+    }))
+}
+
+/// A multirange: a list of ranges.
+pub(super) fn multirange<'a>(
+    subtype: &Type,
+    codecs: &Codecs,
+    argument: &'a Bound<'_, PyAny>,
+) -> Result<Value<'a>, Refusal> {
+    const EXPECTED: &str = "a list of Range";
+    if !is_container(argument)? {
+        return text_or(argument, EXPECTED);
+    }
+    let mut ranges = Vec::with_capacity(argument.len()?);
+    for (index, object) in argument.try_iter()?.enumerate() {
+        let object = object?;
+        let at = |refusal: Refusal| refusal.within(Step::Element(vec![index]));
+        match bounds(subtype, codecs, &object).map_err(at)? {
+            Some(range) => ranges.push(range),
+            None => return Err(at(Refusal::from(refused_range(&object)))),
+        }
+    }
+    Ok(Value::Multirange(ranges))
+}
+
+fn refused_range(object: &Bound<'_, PyAny>) -> PyErr {
+    match expected::<()>("a Range, or a tuple (lower, upper)", object) {
+        Ok(()) => pyo3::exceptions::PyTypeError::new_err("no range"),
+        Err(error) => error,
+    }
+}
+
+/// The value of the parts that a codec of tuples has made; the inverse of `values::apart`.
+pub(super) fn from_parts(
+    pg_type: &Type,
+    codecs: &Codecs,
+    parts: &Bound<'_, PyAny>,
+) -> Result<Value<'static>, Refusal> {
+    let shift_days = EPOCH_DAYS;
+    let shift_us = EPOCH_DAYS * DAY_US;
+    let out_of_range = || Refusal::because("value is outside of 64 bits of microseconds");
+    Ok(match pg_type.kind() {
+        Some(Kind::Interval) => match parts.extract::<(i32, i32, i64)>()? {
+            (i32::MAX, i32::MAX, i64::MAX) => Value::IntervalInfinity(Sign::Positive),
+            (i32::MIN, i32::MIN, i64::MIN) => Value::IntervalInfinity(Sign::Negative),
+            (months, days, micros) => Value::Interval { months, days, micros },
+        },
+        Some(Kind::Date) => match parts.extract::<(i32,)>()? {
+            (i32::MAX,) => Value::DateInfinity(Sign::Positive),
+            (i32::MIN,) => Value::DateInfinity(Sign::Negative),
+            (days,) => {
+                let days = i32::try_from(i64::from(days) + shift_days);
+                Value::Date(days.map_err(|_| out_of_range())?)
+            }
+        },
+        Some(Kind::Time) => Value::Time(parts.extract::<(i64,)>()?.0),
+        Some(Kind::TimeTz) => {
+            let (micros, west) = parts.extract::<(i64, i32)>()?;
+            Value::TimeTz { micros, offset_s: west.checked_neg().ok_or_else(out_of_range)? }
+        }
+        Some(kind @ (Kind::Timestamp | Kind::TimestampTz)) => match parts.extract::<(i64,)>()? {
+            (i64::MAX,) => Value::TimestampInfinity(Sign::Positive),
+            (i64::MIN,) => Value::TimestampInfinity(Sign::Negative),
+            (micros,) => {
+                let micros = micros.checked_add(shift_us).ok_or_else(out_of_range)?;
+                match kind {
+                    Kind::Timestamp => Value::Timestamp(micros),
+                    _ => Value::TimestampTz(micros),
+                }
+            }
+        },
+        _ => part(pg_type, codecs, parts)?,
+    })
+}

@@ -1,0 +1,178 @@
+//! NumPy's scalars, and what NumPy and pandas have in place of None.
+//!
+//! Neither library is imported: an object of theirs shows that it is there already.
+
+use colonnade_columnar::Value;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::calendar::{Civil, DAY_US, days_from_civil};
+
+/// Microseconds of a second and parts of a microsecond, as NumPy's units count them.
+const SECOND_US: i128 = 1_000_000;
+
+/// Whether an object is pandas' NA or NaT, or a NaT of NumPy's.
+pub(super) fn is_missing(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let class = argument.get_type();
+    let name = class.name()?;
+    Ok(match name.to_str()? {
+        "NaTType" | "NAType" => module_begins(&class, "pandas")?,
+        "datetime64" | "timedelta64" if module_begins(&class, "numpy")? => {
+            // NaT is the one moment that is not equal to itself.
+            argument.ne(argument)?
+        }
+        _ => false,
+    })
+}
+
+fn module_begins(class: &Bound<'_, pyo3::types::PyType>, package: &str) -> PyResult<bool> {
+    Ok(class.module()?.to_str()?.split('.').next() == Some(package))
+}
+
+fn is_scalar(argument: &Bound<'_, PyAny>, class_name: &str) -> PyResult<bool> {
+    let class = argument.get_type();
+    Ok(class.name()? == class_name && module_begins(&class, "numpy")?)
+}
+
+/// A number of NumPy's as Python's `int` or `float`; anything else as it is.
+pub(super) fn plain_number<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !super::scalars::is_foreign(argument) || !module_begins(&argument.get_type(), "numpy")? {
+        return Ok(argument.clone());
+    }
+    match argument.getattr_opt("dtype")? {
+        Some(dtype) if "iuf".contains(dtype.getattr("kind")?.extract::<&str>()?) => {
+            argument.call_method0("item")
+        }
+        _ => Ok(argument.clone()),
+    }
+}
+
+/// A count of one of NumPy's units of time, which is not NaT.
+pub(super) struct Count {
+    count: i128,
+    unit: String,
+}
+
+/// A `numpy.datetime64`.
+pub(super) struct Moment(Count);
+
+/// A `numpy.timedelta64`.
+pub(super) struct Duration(Count);
+
+pub(super) fn datetime64(argument: &Bound<'_, PyAny>) -> PyResult<Option<Moment>> {
+    if !is_scalar(argument, "datetime64")? {
+        return Ok(None);
+    }
+    Ok(Some(Moment(Count::of(argument)?)))
+}
+
+pub(super) fn timedelta64(argument: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
+    if !is_scalar(argument, "timedelta64")? {
+        return Ok(None);
+    }
+    Ok(Some(Duration(Count::of(argument)?)))
+}
+
+impl Count {
+    fn of(argument: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let numpy = PyModule::import(argument.py(), "numpy")?;
+        let dtype = argument.getattr("dtype")?;
+        let (unit, step) =
+            numpy.call_method1("datetime_data", (dtype,))?.extract::<(String, i128)>()?;
+        let count: i64 = argument.call_method1("astype", ("i8",))?.extract()?;
+        Ok(Self { count: i128::from(count) * step, unit })
+    }
+
+    /// Microseconds, when the unit is one of fixed length and they are whole.
+    fn micros(&self) -> PyResult<i128> {
+        let (times, parts): (i128, i128) = match self.unit.as_str() {
+            "W" => (7 * 86_400 * SECOND_US, 1),
+            "D" => (86_400 * SECOND_US, 1),
+            "h" => (3_600 * SECOND_US, 1),
+            "m" => (60 * SECOND_US, 1),
+            "s" => (SECOND_US, 1),
+            "ms" => (1_000, 1),
+            "us" => (1, 1),
+            "ns" => (1, 1_000),
+            "ps" => (1, 1_000_000),
+            "fs" => (1, 1_000_000_000),
+            "as" => (1, 1_000_000_000_000),
+            unit => {
+                return Err(PyTypeError::new_err(format!("a count of {unit} has no unit of time")));
+            }
+        };
+        // A 64-bit count of seven-day weeks is far below 128 bits.
+        let micros = self.count * times;
+        if micros % parts != 0 {
+            return Err(PyValueError::new_err(format!(
+                "a count of {} {} is not a whole number of microseconds: round it",
+                self.count, self.unit
+            )));
+        }
+        Ok(micros / parts)
+    }
+}
+
+fn out_of_range<E>(_: E) -> PyErr {
+    PyValueError::new_err("value is outside of 64 bits of microseconds")
+}
+
+impl Moment {
+    /// Microseconds since 1970-01-01.
+    pub(super) fn micros(&self) -> PyResult<i64> {
+        match self.day_of_calendar()? {
+            Some(day) => day.checked_mul(DAY_US).ok_or_else(|| out_of_range(())),
+            None => i64::try_from(self.0.micros()?).map_err(out_of_range),
+        }
+    }
+
+    /// Days since 1970-01-01, when it is the first moment of one.
+    pub(super) fn days(&self) -> PyResult<i32> {
+        let days = match self.day_of_calendar()? {
+            Some(day) => i128::from(day),
+            None => {
+                let micros = self.0.micros()?;
+                if micros % i128::from(DAY_US) != 0 {
+                    return Err(PyValueError::new_err(
+                        "it is not the first moment of a day: convert it to datetime64[D]",
+                    ));
+                }
+                micros / i128::from(DAY_US)
+            }
+        };
+        i32::try_from(days)
+            .map_err(|_| PyValueError::new_err("value is outside of 32 bits of days"))
+    }
+
+    /// The first day of a year or month, for the units that have no fixed length.
+    fn day_of_calendar(&self) -> PyResult<Option<i64>> {
+        let months = match self.0.unit.as_str() {
+            "Y" => self.0.count * 12,
+            "M" => self.0.count,
+            _ => return Ok(None),
+        };
+        // What is further away than this has no day in 64 bits of microseconds.
+        let months = i64::try_from(months).ok().filter(|m| m.abs() < 12_000_000);
+        let months = months.ok_or_else(|| out_of_range(()))?;
+        // 1 to 12 by the remainder.
+        let month = months.rem_euclid(12) as u8 + 1;
+        Ok(Some(days_from_civil(Civil { year: 1970 + months.div_euclid(12), month, day: 1 })))
+    }
+}
+
+impl Duration {
+    pub(super) fn interval<'a>(&self) -> PyResult<Value<'a>> {
+        let too_many = |_| PyValueError::new_err("value is outside of an interval's 32 bits");
+        let part = |count: i128| i32::try_from(count).map_err(too_many);
+        Ok(match self.0.unit.as_str() {
+            "Y" => Value::Interval { months: part(self.0.count * 12)?, days: 0, micros: 0 },
+            "M" => Value::Interval { months: part(self.0.count)?, days: 0, micros: 0 },
+            "W" => Value::Interval { months: 0, days: part(self.0.count * 7)?, micros: 0 },
+            "D" => Value::Interval { months: 0, days: part(self.0.count)?, micros: 0 },
+            _ => {
+                let micros = i64::try_from(self.0.micros()?).map_err(out_of_range)?;
+                Value::Interval { months: 0, days: 0, micros }
+            }
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Why an argument is no parameter, and where in the argument the reason lies.
+
+use std::fmt::Write;
+
+use colonnade_columnar::{EncodeError, Place, Value};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// A step into a value that is made of values.
+pub(super) enum Step {
+    /// Of an array or another sequence: the index in each dimension.
+    Element(Vec<usize>),
+    /// Of a composite.
+    Field(String),
+    /// Of a range.
+    Bound(&'static str),
+}
+
+/// Why an argument is refused.
+pub(super) struct Refusal {
+    /// The innermost step first.
+    path: Vec<Step>,
+    reason: PyErr,
+}
+
+impl From<PyErr> for Refusal {
+    fn from(reason: PyErr) -> Self {
+        Self { path: Vec::new(), reason }
+    }
+}
+
+impl Refusal {
+    pub(super) fn because(reason: impl Into<String>) -> Self {
+        PyValueError::new_err(reason.into()).into()
+    }
+
+    /// The encoder's refusal of a value, which tells the index of an array's element as an index
+    /// in each dimension.
+    pub(super) fn of_encoder(error: &EncodeError, value: &Value<'_>) -> Self {
+        let EncodeError::Within(place, inner) = error else {
+            return Self::because(error.to_string());
+        };
+        let (part, step) = match (place, value) {
+            (Place::Element(index), Value::List(list)) => {
+                (list.elements.get(*index), Step::Element(indices(*index, &list.dimensions)))
+            }
+            (Place::LowerBound, _) => (None, Step::Bound("lower")),
+            (Place::UpperBound, _) => (None, Step::Bound("upper")),
+            (Place::Element(index), _) => (None, Step::Element(vec![*index])),
+            (Place::Field(name), _) => (None, Step::Field(name.clone())),
+        };
+        Self::of_encoder(inner, part.unwrap_or(&Value::Null)).within(step)
+    }
+
+    /// The same, seen from the value around.
+    pub(super) fn within(mut self, step: Step) -> Self {
+        self.path.push(step);
+        self
+    }
+
+    /// The exception for argument `index`.
+    pub(super) fn into_error(
+        self,
+        py: Python<'_>,
+        index: usize,
+        type_name: &str,
+        argument: &Bound<'_, PyAny>,
+    ) -> PyErr {
+        let shown =
+            argument.repr().map_or_else(|_| "<no repr>".to_owned(), |repr| repr.to_string());
+        let shown = if shown.chars().count() > 80 {
+            shown.chars().take(77).chain("...".chars()).collect()
+        } else {
+            shown
+        };
+        let error = errors::of_class(
+            py,
+            "EncodeError",
+            &format!(
+                "invalid input for query argument ${} of type {type_name}: {shown} ({}{})",
+                index + 1,
+                self.place(),
+                self.reason.value(py)
+            ),
+        );
+        error.set_cause(py, Some(self.reason));
+        error
+    }
+
+    /// Such as `element [2][0], field "city": `.
+    fn place(&self) -> String {
+        let mut text = String::new();
+        for step in self.path.iter().rev() {
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            // Writing to a String does not fail.
+            let _ = match step {
+                Step::Element(indices) => {
+                    write!(text, "element {}", brackets(indices))
+                }
+                Step::Field(name) => write!(text, "field {name:?}"),
+                Step::Bound(name) => write!(text, "{name} bound"),
+            };
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text
+    }
+}
+
+/// The index in each dimension of an element that is counted through all of them.
+pub(super) fn indices(mut index: usize, dimensions: &[usize]) -> Vec<usize> {
+    let mut found = Vec::with_capacity(dimensions.len());
+    for length in dimensions.iter().rev() {
+        found.push(index % (*length).max(1));
+        index /= (*length).max(1);
+    }
+    found.reverse();
+    found
+}
+
+/// An index in each dimension, as Python writes it.
+pub(super) fn brackets(indices: &[usize]) -> String {
+    indices.iter().map(|index| format!("[{index}]")).collect()
+}
+
+pub(super) fn expected<T>(what: &str, argument: &Bound<'_, PyAny>) -> PyResult<T> {
+    // With its module: NumPy and Python both have a `bool`.
+    let kind = argument.get_type().fully_qualified_name()?;
+    Err(PyTypeError::new_err(format!("expected {what}, got {kind}")))
+}

@@ -1,0 +1,176 @@
+//! Numbers, text, bytes and identifiers.
+
+use std::borrow::Cow;
+
+use colonnade_columnar::{Kind, PgType, Value};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+};
+
+use super::{expected, figures, moments, numpy, sequences};
+use crate::values::classes;
+
+/// Whether the class of an object is none of Python's plain ones.
+pub(super) fn is_foreign(argument: &Bound<'_, PyAny>) -> bool {
+    !(argument.is_exact_instance_of::<PyInt>()
+        || argument.is_exact_instance_of::<PyString>()
+        || argument.is_exact_instance_of::<PyFloat>()
+        || argument.is_exact_instance_of::<PyBool>()
+        || argument.is_exact_instance_of::<PyBytes>()
+        || argument.is_exact_instance_of::<PyDateTime>()
+        || argument.is_exact_instance_of::<PyDate>()
+        || argument.is_exact_instance_of::<PyList>()
+        || argument.is_exact_instance_of::<PyTuple>()
+        || argument.is_exact_instance_of::<PyDict>())
+}
+
+/// The value of an argument for a type that has a line in the table.
+pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    match line.kind {
+        // NumPy's boolean is taken too.
+        Kind::Bool => match argument.extract::<bool>() {
+            Ok(truth) => Ok(Value::Bool(truth)),
+            Err(_) => expected("a bool", argument),
+        },
+        Kind::Int => Ok(Value::Int(integer(argument)?)),
+        Kind::UInt => Ok(Value::UInt(unsigned(argument)?)),
+        // An integer that a float cannot hold exactly is the encoder's to refuse.
+        Kind::Float | Kind::Float32 if argument.is_exact_instance_of::<PyInt>() => {
+            match argument.extract::<i64>() {
+                Ok(value) => Ok(Value::Int(value)),
+                Err(_) => Ok(Value::Float(float(argument)?)),
+            }
+        }
+        // The encoder sees the whole double, so that it can tell what does not fit.
+        Kind::Float | Kind::Float32 => Ok(Value::Float(float(argument)?)),
+        Kind::Text => text(argument),
+        Kind::Bytes => Ok(Value::Bytes(bytes(argument)?)),
+        Kind::Uuid => uuid(argument),
+        Kind::Numeric => numeric(argument),
+        Kind::Date => moments::date(argument),
+        Kind::Time => moments::time(argument),
+        Kind::Timestamp => moments::timestamp(argument),
+        Kind::TimestampTz => moments::timestamp_tz(argument),
+        Kind::Interval => moments::interval(argument),
+        Kind::TimeTz => moments::time_tz(argument),
+        Kind::Bits => figures::bits(argument),
+        Kind::Network => figures::network(argument, line.name == "cidr"),
+        Kind::Point => Ok(Value::Point(figures::point(argument)?)),
+        Kind::Line => figures::line(argument),
+        Kind::LineSegment => Ok(Value::LineSegment(figures::two_points(argument)?)),
+        Kind::Box => Ok(Value::Box(figures::two_points(argument)?)),
+        Kind::Circle => figures::circle(argument),
+        Kind::Path => figures::path(argument),
+        Kind::Polygon => Ok(Value::Polygon(figures::points(argument)?)),
+        Kind::Tid => sequences::tid(argument),
+        Kind::Snapshot => sequences::snapshot(argument),
+        Kind::Floats => sequences::floats(argument),
+        Kind::Map => sequences::map(argument),
+        Kind::Void => Err(PyTypeError::new_err("void has no values: only None is passed")),
+    }
+}
+
+fn text<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    match argument.cast::<PyString>() {
+        Ok(text) => Ok(Value::Text(Cow::Borrowed(text.to_str()?))),
+        Err(_) if argument.is_instance_of::<PyDict>() || argument.is_instance_of::<PyList>() => {
+            expected("a str, such as json.dumps makes", argument)
+        }
+        Err(_) => expected("a str", argument),
+    }
+}
+
+/// The label of an enum: a string, or a member of a Python enum whose value is one.
+pub(super) fn label<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
+    if let Ok(text) = argument.cast::<PyString>() {
+        return Ok(Cow::Borrowed(text.to_str()?));
+    }
+    if classes::ENUM.is_instance(argument)? {
+        let value = argument.getattr("value")?;
+        return match value.cast::<PyString>() {
+            Ok(text) => Ok(Cow::Owned(text.to_str()?.to_owned())),
+            Err(_) => expected("an enum member whose value is a str", &value),
+        };
+    }
+    expected("a str", argument)
+}
+
+/// A whole number as Python's `int`. NumPy's and others' integers say by `__index__` that they are
+/// whole numbers.
+pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if argument.is_instance_of::<PyInt>() {
+        return Ok(argument.clone());
+    }
+    if argument.is_instance_of::<PyFloat>() || argument.is_instance_of::<PyString>() {
+        return expected("an int", argument);
+    }
+    argument.call_method0("__index__").or_else(|_| expected("an int", argument))
+}
+
+pub(super) fn integer(argument: &Bound<'_, PyAny>) -> PyResult<i64> {
+    whole(argument)?
+        .extract::<i64>()
+        .map_err(|_| PyValueError::new_err("value is outside of 64 bits"))
+}
+
+pub(super) fn unsigned(argument: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let number = whole(argument)?;
+    number.extract::<u64>().map_err(|_| {
+        let is_negative = number.lt(0).unwrap_or(false);
+        PyValueError::new_err(if is_negative {
+            "value is negative"
+        } else {
+            "value is outside of 64 bits"
+        })
+    })
+}
+
+pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
+    if argument.is_instance_of::<PyString>() {
+        return expected("a float", argument);
+    }
+    argument.extract::<f64>().or_else(|error| {
+        // An int of more than 308 digits is a number, and Python says what is wrong with it.
+        if error.is_instance_of::<PyOverflowError>(argument.py()) {
+            Err(error)
+        } else {
+            expected("a float", argument)
+        }
+    })
+}
+
+pub(super) fn bytes<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
+    if let Ok(bytes) = argument.cast::<PyBytes>() {
+        return Ok(Cow::Borrowed(bytes.as_bytes()));
+    }
+    match PyBuffer::<u8>::get(argument) {
+        Ok(buffer) => Ok(Cow::Owned(buffer.to_vec(argument.py())?)),
+        Err(_) => expected("bytes", argument),
+    }
+}
+
+fn uuid<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let made = if argument.is_instance_of::<PyString>() {
+        classes::UUID.get(argument.py())?.call1((argument,))?
+    } else {
+        argument.clone()
+    };
+    match made.getattr("bytes").and_then(|bytes| bytes.extract::<[u8; 16]>()) {
+        Ok(bytes) => Ok(Value::Uuid(bytes)),
+        Err(_) => expected("a uuid.UUID", argument),
+    }
+}
+
+fn numeric<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let decimal = classes::DECIMAL.get(argument.py())?;
+    let number = if argument.is_instance(decimal)? {
+        argument.clone()
+    } else {
+        let plain = numpy::plain_number(argument)?;
+        decimal.call1((plain,)).or_else(|_| expected("a decimal.Decimal", argument))?
+    };
+    Ok(Value::Numeric(Cow::Owned(number.str()?.to_string())))
+}

@@ -1,0 +1,115 @@
+//! Values that are sequences or mappings of plain ones, and no arrays.
+
+use std::borrow::Cow;
+
+use colonnade_columnar::Value;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+
+use super::expected;
+use super::scalars::{float, unsigned};
+use crate::values::classes;
+
+/// The items of a tuple or list.
+fn items<'py>(argument: &Bound<'py, PyAny>, what: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if let Ok(tuple) = argument.cast::<PyTuple>() {
+        return Ok(tuple.iter().collect());
+    }
+    match argument.cast::<PyList>() {
+        Ok(list) => Ok(list.iter().collect()),
+        Err(_) => expected(what, argument),
+    }
+}
+
+pub(super) fn tid<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    const WHAT: &str = "a tuple (block, offset)";
+    let parts = items(argument, WHAT)?;
+    let [block, offset] = parts.as_slice() else {
+        return Err(PyValueError::new_err(format!("expected {WHAT}, got {}", parts.len())));
+    };
+    let range = |name, most| PyValueError::new_err(format!("{name} is outside of 0 to {most}"));
+    Ok(Value::Tid {
+        block: u32::try_from(unsigned(block)?).map_err(|_| range("block", u32::MAX))?,
+        offset: u16::try_from(unsigned(offset)?)
+            .map_err(|_| range("offset", u32::from(u16::MAX)))?,
+    })
+}
+
+pub(super) fn snapshot<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    const WHAT: &str = "a tuple (xmin, xmax, (xip, ...))";
+    let parts = items(argument, WHAT)?;
+    let [xmin, xmax, running] = parts.as_slice() else {
+        return Err(PyValueError::new_err(format!("expected {WHAT}, got {}", parts.len())));
+    };
+    Ok(Value::Snapshot {
+        xmin: unsigned(xmin)?,
+        xmax: unsigned(xmax)?,
+        running: items(running, WHAT)?.iter().map(unsigned).collect::<PyResult<_>>()?,
+    })
+}
+
+/// A vector: a sequence of numbers, an array of NumPy's, or the text form.
+pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    const WHAT: &str = "a sequence of floats";
+    if let Ok(buffer) = PyBuffer::<f32>::get(argument)
+        && buffer.dimensions() == 1
+    {
+        return Ok(Value::Floats(buffer.to_vec(argument.py())?));
+    }
+    if let Ok(text) = argument.cast::<PyString>() {
+        return match vector_text(text.to_str()?) {
+            Some(numbers) => Ok(Value::Floats(numbers)),
+            None => expected("a sequence of floats, or its text such as \"[1,2]\"", argument),
+        };
+    }
+    if argument.len().is_err() || argument.is_instance(classes::MAPPING.get(argument.py())?)? {
+        return expected(WHAT, argument);
+    }
+    let numbers = argument.try_iter()?.enumerate().map(|(index, item)| {
+        let number = item.and_then(|item| float(&item)).map_err(|error| {
+            PyTypeError::new_err(format!("element [{index}]: {}", error.value(argument.py())))
+        })?;
+        let narrow = number as f32;
+        if narrow.is_finite() || !number.is_finite() {
+            Ok(narrow)
+        } else {
+            Err(PyValueError::new_err(format!("element [{index}]: {number} is beyond 32 bits")))
+        }
+    });
+    Ok(Value::Floats(numbers.collect::<PyResult<_>>()?))
+}
+
+fn vector_text(text: &str) -> Option<Vec<f32>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    inner.split(',').map(|number| number.trim().parse().ok()).collect()
+}
+
+/// hstore: keys and values are text, and a value may be NULL.
+pub(super) fn map<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    let pairs = match argument.cast::<PyDict>() {
+        Ok(dict) => dict.items(),
+        Err(_) if classes::MAPPING.is_instance(argument)? => {
+            let items = argument.call_method0("items")?;
+            PyList::new(argument.py(), items.try_iter()?.collect::<PyResult<Vec<_>>>()?)?
+        }
+        Err(_) => return expected("a dict", argument),
+    };
+    let owned = |part: &Bound<'_, PyAny>| -> PyResult<Cow<'static, str>> {
+        match part.cast::<PyString>() {
+            Ok(text) => Ok(Cow::Owned(text.to_str()?.to_owned())),
+            Err(_) => expected("a str", part),
+        }
+    };
+    let pairs = pairs.iter().map(|pair| {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+        let at_key = |error: PyErr| {
+            let reason = error.value(argument.py());
+            PyTypeError::new_err(format!("key {key}: {reason}"))
+        };
+        let value = if value.is_none() { None } else { Some(owned(&value).map_err(at_key)?) };
+        Ok((owned(&key).map_err(at_key)?, value))
+    });
+    Ok(Value::Map(pairs.collect::<PyResult<_>>()?))
+}

@@ -1,0 +1,108 @@
+//! What a type adds to its values: the names of fields, and the codecs of users.
+
+use std::sync::Arc;
+
+use colonnade_columnar::{CodecFormat, Kind, Shape, Type, Value};
+use pyo3::prelude::*;
+
+use super::{ValueError, apart, multirange, nested_list, range, to_python};
+use crate::codecs::Codecs;
+use crate::record::{Record, RecordNames};
+
+/// Makes the Python objects of one type. Made once for a column, used for each of its rows.
+pub(crate) enum Maker {
+    /// The value says it all.
+    Plain {
+        /// Whether the objects hold no others that could hold them in turn.
+        is_atomic: bool,
+    },
+    List(Box<Self>),
+    Composite {
+        names: Arc<RecordNames>,
+        fields: Vec<Self>,
+    },
+    Range(Box<Self>),
+    Multirange(Box<Self>),
+    /// A user's codec that takes a value's parts.
+    Parts {
+        codec: usize,
+    },
+    /// A user's codec that takes text or bytes.
+    Encoded,
+}
+
+impl Maker {
+    pub(crate) fn new(py: Python<'_>, pg_type: &Type) -> Self {
+        match &pg_type.shape {
+            Shape::Scalar(line) => {
+                Self::Plain { is_atomic: !matches!(line.kind, Kind::Map | Kind::Floats) }
+            }
+            Shape::Enum(_) | Shape::Opaque => Self::Plain { is_atomic: true },
+            Shape::Record(_) => Self::Plain { is_atomic: false },
+            Shape::Domain { base, .. } => Self::new(py, base),
+            Shape::Array(element) => Self::List(Box::new(Self::new(py, element))),
+            Shape::Composite(attributes) => Self::Composite {
+                names: Arc::new(RecordNames::new(
+                    py,
+                    attributes.iter().map(|attribute| attribute.name.as_str()),
+                )),
+                fields: attributes
+                    .iter()
+                    .map(|attribute| Self::new(py, &attribute.pg_type))
+                    .collect(),
+            },
+            Shape::Range(subtype) => Self::Range(Box::new(Self::new(py, subtype))),
+            Shape::Multirange(subtype) => Self::Multirange(Box::new(Self::new(py, subtype))),
+            Shape::Custom { codec, format: CodecFormat::Tuple, .. } => {
+                Self::Parts { codec: *codec }
+            }
+            Shape::Custom { .. } => Self::Encoded,
+        }
+    }
+
+    /// Whether the objects can be part of no cycle.
+    pub(crate) fn is_atomic(&self) -> bool {
+        match self {
+            Self::Plain { is_atomic } => *is_atomic,
+            Self::Composite { fields, .. } => fields.iter().all(Self::is_atomic),
+            Self::Range(subtype) => subtype.is_atomic(),
+            Self::List(_) | Self::Multirange(_) | Self::Parts { .. } | Self::Encoded => false,
+        }
+    }
+
+    /// The Python object of a value of the type.
+    pub(crate) fn make(
+        &self,
+        py: Python<'_>,
+        codecs: &Codecs,
+        value: Value<'_>,
+    ) -> Result<Py<PyAny>, ValueError> {
+        match (self, value) {
+            (Self::List(element), Value::List(list)) => {
+                nested_list(py, list, |value| element.make(py, codecs, value))
+            }
+            (Self::Composite { names, fields }, Value::Composite(values)) => {
+                let values = fields
+                    .iter()
+                    .zip(values)
+                    .map(|(field, value)| field.make(py, codecs, value))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let record = Record::make(py, Arc::clone(names), values, self.is_atomic())?;
+                Ok(record.into_any().unbind())
+            }
+            (Self::Range(subtype), Value::Range(bounds)) => {
+                range(py, *bounds, |value| subtype.make(py, codecs, value))
+            }
+            (Self::Multirange(subtype), Value::Multirange(ranges)) => {
+                multirange(py, ranges, |value| subtype.make(py, codecs, value))
+            }
+            (Self::Parts { .. }, Value::Null) => Ok(py.None()),
+            (Self::Parts { codec }, value) => {
+                let parts = apart(py, codecs, value)?;
+                Ok(codecs.decode_parts(py, *codec, parts)?)
+            }
+            // A type with parts may come as its text.
+            (_, value) => to_python(py, codecs, value),
+        }
+    }
+}

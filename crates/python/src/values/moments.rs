@@ -1,0 +1,112 @@
+//! Dates, times and intervals as objects of Python's `datetime`.
+
+use colonnade_columnar::Sign;
+use pyo3::prelude::*;
+use pyo3::types::{PyDate, PyDateTime, PyDelta, PyTime, PyTzInfo};
+
+use super::ValueError;
+use crate::calendar::{DAY_US, civil_from_days, clock_from_us};
+
+/// More days than this, either way, are no `timedelta`.
+const DELTA_DAYS_MAX: i64 = 999_999_999;
+/// What asyncpg takes a year and a month for.
+const DAYS_OF_YEAR: i64 = 365;
+const DAYS_OF_MONTH: i64 = 30;
+
+pub(super) fn date(py: Python<'_>, days: i32) -> Result<Py<PyAny>, ValueError> {
+    let civil = civil_from_days(i64::from(days));
+    let year = python_year(civil.year, "date")?;
+    Ok(PyDate::new(py, year, civil.month, civil.day)?.into_any().unbind())
+}
+
+pub(super) fn date_infinity(py: Python<'_>, sign: Sign) -> PyResult<Py<PyAny>> {
+    let (year, month, day) = if sign == Sign::Positive { (9999, 12, 31) } else { (1, 1, 1) };
+    Ok(PyDate::new(py, year, month, day)?.into_any().unbind())
+}
+
+/// A time of day; `zone` for one with time zone.
+pub(super) fn time(
+    py: Python<'_>,
+    us: i64,
+    zone: Option<&Bound<'_, PyTzInfo>>,
+) -> Result<Py<PyAny>, ValueError> {
+    if us >= DAY_US {
+        let columns =
+            if zone.is_none() { ", or fetch it as columns with \"int64\" in schema" } else { "" };
+        return Err(ValueError::OutOfRange(format!(
+            "24:00:00 has no place in Python's time of day: cast it to text{columns}"
+        )));
+    }
+    let (hour, minute, second, us) = clock_from_us(us);
+    Ok(PyTime::new(py, hour, minute, second, us, zone)?.into_any().unbind())
+}
+
+pub(super) fn time_tz(py: Python<'_>, us: i64, offset_s: i32) -> Result<Py<PyAny>, ValueError> {
+    let zone = PyTzInfo::fixed_offset(py, PyDelta::new(py, 0, offset_s, 0, true)?)?;
+    time(py, us, Some(&zone))
+}
+
+pub(super) fn timestamp(
+    py: Python<'_>,
+    us: i64,
+    zone: Option<&Bound<'_, PyTzInfo>>,
+) -> Result<Py<PyAny>, ValueError> {
+    let civil = civil_from_days(us.div_euclid(DAY_US));
+    let year = python_year(civil.year, "datetime")?;
+    let (hour, minute, second, us) = clock_from_us(us.rem_euclid(DAY_US));
+    let made = PyDateTime::new(py, year, civil.month, civil.day, hour, minute, second, us, zone)?;
+    Ok(made.into_any().unbind())
+}
+
+/// As asyncpg has them: the first and the last moment that Python can name.
+pub(super) fn timestamp_infinity(py: Python<'_>, sign: Sign) -> PyResult<Py<PyAny>> {
+    let made = match sign {
+        Sign::Positive => PyDateTime::new(py, 9999, 12, 31, 23, 59, 59, 999_999, None),
+        Sign::Negative => PyDateTime::new(py, 1, 1, 1, 0, 0, 0, 0, None),
+    };
+    Ok(made?.into_any().unbind())
+}
+
+pub(super) fn interval(
+    py: Python<'_>,
+    months: i32,
+    days: i32,
+    micros: i64,
+) -> Result<Py<PyAny>, ValueError> {
+    let months = i64::from(months);
+    let of_months = months / 12 * DAYS_OF_YEAR + months % 12 * DAYS_OF_MONTH;
+    let days = of_months + i64::from(days) + micros.div_euclid(DAY_US);
+    let rest = micros.rem_euclid(DAY_US);
+    match i32::try_from(days) {
+        Ok(days) if i64::from(days).abs() <= DELTA_DAYS_MAX => {
+            // Less than a day, so that both parts fit.
+            let (seconds, micros) = ((rest / 1_000_000) as i32, (rest % 1_000_000) as i32);
+            Ok(PyDelta::new(py, days, seconds, micros, false)?.into_any().unbind())
+        }
+        _ => Err(no_interval(&format!("an interval of {days} days"))),
+    }
+}
+
+pub(super) fn interval_infinity(sign: Sign) -> ValueError {
+    let sign = if sign == Sign::Positive { "" } else { "-" };
+    no_interval(&format!("the interval {sign}infinity"))
+}
+
+fn no_interval(what: &str) -> ValueError {
+    ValueError::OutOfRange(format!(
+        "{what} has no place in Python's timedelta (999999999 days either way): cast it to text"
+    ))
+}
+
+fn python_year(year: i64, class: &str) -> Result<i32, ValueError> {
+    match i32::try_from(year) {
+        Ok(year) if (1..=9999).contains(&year) => Ok(year),
+        _ => {
+            let shown = if year < 1 { format!("{} BC", 1 - year) } else { year.to_string() };
+            Err(ValueError::OutOfRange(format!(
+                "the year {shown} has no place in Python's {class} (1 to 9999): cast it to text, \
+                 or fetch columns and read them as NumPy or Arrow"
+            )))
+        }
+    }
+}

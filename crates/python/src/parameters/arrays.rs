@@ -1,9 +1,11 @@
 //! Arrays of Arrow's and NumPy's as array parameters: their values go from buffer to buffer, and no
 //! Python object is made of one.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 use colonnade_columnar::encode::{ArrayParameterError, EncodeOptions, array_parameter};
-use colonnade_columnar::{Kind, PgType, Shape, Type};
+use colonnade_columnar::{Kind, Shape, Type};
 use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
@@ -23,19 +25,21 @@ pub(super) fn push(
     argument: &Bound<'_, PyAny>,
 ) -> Result<bool, Refusal> {
     let Shape::Array(element) = &pg_type.bare().shape else { return Ok(false) };
-    let Shape::Scalar(line) = element.bare().shape else { return Ok(false) };
+    if matches!(element.shape, Shape::Custom { .. }) {
+        return Ok(false);
+    }
     let argument = numpy_import::without_index(argument)?;
     if numpy_import::is_array(&argument)? {
-        let is_utc = line.kind == Kind::TimestampTz;
+        let is_utc = element.kind() == Some(Kind::TimestampTz);
         return match numpy_import::array(&argument, is_utc)? {
-            Some((array, shape)) => push_array(encoded, line, &array, &shape, true),
+            Some((array, shape)) => push_array(encoded, element, &array, &shape, true),
             None => Ok(false),
         };
     }
     match arrow_series::array(&argument)? {
         Some(array) => {
             let length = array.len();
-            push_array(encoded, line, &array, &[length], false)
+            push_array(encoded, element, &array, &[length], false)
         }
         None => Ok(false),
     }
@@ -57,13 +61,13 @@ pub(super) fn objects<'py>(
 
 fn push_array(
     encoded: &mut EncodedParams,
-    line: &'static PgType,
+    element: &Arc<Type>,
     array: &ArrayRef,
     dimensions: &[usize],
     has_objects: bool,
 ) -> Result<bool, Refusal> {
-    let pushed =
-        encoded.push(Format::Binary, |out| array_parameter(line, array, dimensions, &OPTIONS, out));
+    let pushed = encoded
+        .push(Format::Binary, |out| array_parameter(element, array, dimensions, &OPTIONS, out));
     match pushed {
         Ok(()) => Ok(true),
         // The elements one by one may be what the type takes, as floats are for numeric.

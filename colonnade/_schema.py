@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from colonnade.errors import SchemaError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    Schema = Mapping[str, object] | np.dtype[Any] | pa.Schema
+    Schema: TypeAlias = Mapping[str, object] | np.dtype[Any] | pa.Schema
 
 # Names that mean the same everywhere, and Python's own classes.
 _NAMES = {

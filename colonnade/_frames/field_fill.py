@@ -57,8 +57,10 @@ class Target:
             raise SchemaError(f'null={{"{self.name}": {value!r}}} does not fit into {self.dtype}')
         self._replacement = holder[0]
 
-    def fill(self, array: NDArray[np.void]) -> None:
-        """Put the column into its field of every row."""
+    def values(self) -> NDArray[Any]:
+        """What the field holds of every row."""
+        import numpy as np
+
         nulls = null_mask(self.batch, self.index)
         if nulls is not None and self._replacement is None and self.dtype.kind not in "fmMO":
             raise self.refused(
@@ -66,11 +68,14 @@ class Target:
                 f"NULL has no form in {self.dtype}: give null={{...}} a value for it, "
                 "or the field a dtype that has one (object, a float, datetime64, timedelta64)",
             )
-        field = array[self.name]
-        field[...] = self._fill(self)
-        if nulls is not None:
-            missing = {"f": "nan", "m": "NaT", "M": "NaT"}.get(self.dtype.kind)
-            field[nulls] = missing if self._replacement is None else self._replacement
+        filled = self._fill(self)
+        if nulls is None:
+            return np.asarray(filled, dtype=self.dtype)
+        # A copy: the column's own memory keeps what it has where it is NULL.
+        field = np.array(filled, dtype=self.dtype)
+        missing = {"f": "nan", "m": "NaT", "M": "NaT"}.get(self.dtype.kind)
+        field[nulls] = missing if self._replacement is None else self._replacement
+        return field
 
     def refuse_first(self, bad: NDArray[np.bool_], values: Any) -> None:
         """Refuse the first row that is marked, if one is; a NULL is never at fault."""
@@ -215,12 +220,29 @@ def _overflowing(target: Target, values: NDArray[Any]) -> int:
     return 0
 
 
+def _packed(target: Target) -> Any:
+    """Text in cells, made at once; None when one does not fit, which the slow way tells."""
+    import numpy as np
+
+    size = target.dtype.itemsize
+    if target.dtype.byteorder == ">" or size == 0:
+        return None
+    cells = target.batch.column(target.index).text_cells(target.dtype.kind, size)
+    return None if cells is None else np.frombuffer(memoryview(cells), dtype=target.dtype)
+
+
 def _text(target: Target) -> Any:
+    packed = _packed(target)
+    if packed is not None:
+        return packed
     width = target.dtype.itemsize // 4
     return _fixed_width(target, python_values(target.batch, target.index), "", "characters", width)
 
 
 def _text_bytes(target: Target) -> Any:
+    packed = _packed(target)
+    if packed is not None:
+        return packed
     values = python_values(target.batch, target.index)
     encoded = [None if value is None else value.encode() for value in values]
     return _fixed_width(target, encoded, b"", "bytes in UTF-8", target.dtype.itemsize)

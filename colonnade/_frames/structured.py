@@ -38,10 +38,11 @@ def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -
     _refuse_unknown("dtype", row.names, positions)
     _refuse_unknown("null", replacements, row.names)
     targets = [_target(batch, positions[name], row[name], replacements, name) for name in row.names]
-    # Zeroed: the padding of an aligned dtype shows nothing of what was in memory before.
+    # Zeroed: the padding of an aligned dtype shows nothing of what was in memory before. Field by
+    # field is as fast here as weaving blocks of rows natively: new pages cost more than the copies.
     array = np.zeros(batch.num_rows, dtype=row)
     for target in targets:
-        target.fill(array)
+        array[target.name][...] = target.values()
     return array
 
 

@@ -76,6 +76,41 @@ fn array<T: ByteArrayType>(
     trusted::byte_array::<T>(offsets, Buffer::from_vec(data), cells.nulls().cloned())
 }
 
+/// Texts in cells of so many characters, of four bytes each, NULL as an empty one; `None` when a
+/// text is longer.
+pub fn characters<'a>(
+    texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+    capacity: usize,
+) -> Option<Vec<u32>> {
+    let mut cells = vec![0; texts.len().checked_mul(capacity)?];
+    for (text, cell) in texts.zip(cells.chunks_exact_mut(capacity.max(1))) {
+        let text = text.unwrap_or_default();
+        if text.is_ascii() {
+            let slots = cell.get_mut(..text.len())?;
+            slots.iter_mut().zip(text.bytes()).for_each(|(slot, byte)| *slot = byte.into());
+            continue;
+        }
+        let mut slots = cell.iter_mut();
+        for character in text.chars() {
+            *slots.next()? = character.into();
+        }
+    }
+    Some(cells)
+}
+
+/// Texts in cells of so many bytes of UTF-8, NULL as an empty one; `None` when a text is longer.
+pub fn bytes<'a>(
+    texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+    capacity: usize,
+) -> Option<Vec<u8>> {
+    let mut cells = vec![0; texts.len().checked_mul(capacity)?];
+    for (text, cell) in texts.zip(cells.chunks_exact_mut(capacity.max(1))) {
+        let text = text.unwrap_or_default();
+        cell.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+    }
+    Some(cells)
+}
+
 /// Appends what a cell holds; text is UTF-8 whatever has been written into the cell's memory.
 fn push(cell: &[u8], encoding: CellEncoding, data: &mut Vec<u8>) {
     let used = cell.len() - cell.iter().rev().take_while(|byte| **byte == 0).count();

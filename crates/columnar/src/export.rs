@@ -38,8 +38,8 @@ impl StringLayout {
     }
 }
 
-/// The batch with its text columns in `layout`, and cells of one width as such columns. Nothing else
-/// changes, and a batch that is right
+/// The batch with its text columns in `layout`, and cells of one width as such columns. Nothing
+/// else changes, and a batch that is right
 /// already comes back as it is. A utf8_view column stays one: it was asked for by name.
 pub fn with_string_layout(batch: &RecordBatch, layout: StringLayout) -> RecordBatch {
     let batch = &without_cells(batch);
@@ -74,7 +74,8 @@ fn without_cells(batch: &RecordBatch) -> RecordBatch {
     trusted::record_batch(Arc::new(schema), columns, batch.num_rows())
 }
 
-/// The schema of [`with_string_layout`], of columns without cells; the same one when nothing changes.
+/// The schema of [`with_string_layout`], of columns without cells; the same one when nothing
+/// changes.
 pub(crate) fn string_layout_schema(schema: &SchemaRef, layout: StringLayout) -> SchemaRef {
     let changes = |field: &Arc<Field>| layout.of(field.data_type()) != *field.data_type();
     if !schema.fields().iter().any(changes) {

@@ -91,6 +91,23 @@ impl Column {
         Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
     }
 
+    /// The texts in cells of one width, as NumPy's `U` or `S` of so many bytes has them, NULL as an
+    /// empty one; None when a text is longer than its cell.
+    fn text_cells(&self, kind: &str, width: usize) -> PyResult<Option<Buffer>> {
+        let plain = self.plain();
+        let any = plain.as_ref();
+        let texts = any.as_dictionary_opt::<Int32Type>();
+        if let Some(texts) = texts.and_then(|texts| texts.downcast_dict::<StringArray>()) {
+            return Ok(packed(texts.into_iter(), kind, width));
+        }
+        match any.data_type() {
+            DataType::Utf8 => Ok(packed(any.as_string::<i32>().iter(), kind, width)),
+            DataType::LargeUtf8 => Ok(packed(any.as_string::<i64>().iter(), kind, width)),
+            DataType::Utf8View => Ok(packed(any.as_string_view().iter(), kind, width)),
+            other => Err(PyTypeError::new_err(format!("a column of {other} is no text"))),
+        }
+    }
+
     /// The keys of a dictionary column, 0 where NULL, and the texts that they are the places of.
     fn dictionary(&self) -> PyResult<(Buffer, Self)> {
         let Some(texts) = self.0.as_dictionary_opt::<Int32Type>() else {
@@ -121,4 +138,17 @@ impl Column {
     fn __repr__(&self) -> String {
         format!("<Column of {} {}, {} NULL>", self.0.len(), self.type_name(), self.null_count())
     }
+}
+
+fn packed<'a>(
+    texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+    kind: &str,
+    width: usize,
+) -> Option<Buffer> {
+    let cells = if kind == "U" {
+        cells::characters(texts, width / size_of::<u32>()).map(ArrowBuffer::from_vec)
+    } else {
+        cells::bytes(texts, width).map(ArrowBuffer::from_vec)
+    };
+    cells.map(Buffer::new)
 }

@@ -58,8 +58,8 @@ impl<S: Shape> PrimitiveBuilder<S> {
         Self::of_type(infinity, S::data_type())
     }
 
-    /// A builder of another Arrow type than [`Shape::data_type`], which differs only in what it says
-    /// of the values: a time zone.
+    /// A builder of another Arrow type than [`Shape::data_type`], which differs only in what it
+    /// says of the values: a time zone.
     pub(super) fn of_type(infinity: Infinity, data_type: DataType) -> Self {
         Self {
             values: Vec::new(),

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import colonnade
 from colonnade._core import ArrowSource, CopyEncoder
 from colonnade.errors import EncodeError, InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.servers import ServerUnderTest
 
 pa = pytest.importorskip("pyarrow")
 
@@ -108,3 +113,33 @@ def test_broken_data_is_found(offsets: list[int], data: bytes) -> None:
     broken = pa.Array.from_buffers(pa.string(), 2, buffers)
     with pytest.raises(ValueError, match=r"(?i)offset|utf"):
         ArrowSource.from_arrays(["a"], [broken.__arrow_c_array__()])
+
+
+EVERY_KIND = """
+    select n::int2 a, n::int4 b, n::int8 c, n / 2.0::float8 d, n::numeric(20, 3) e, 't' || n f,
+        n % 2 = 0 g, date '2000-01-01' + n h, timestamp '2000-01-01' + n * interval '1 hour' i,
+        timestamptz '2000-01-01Z' + n * interval '1 hour' j, time '0:00' + n * interval '1 s' k,
+        n * interval '1 day 2 hours' l, gen_random_uuid() m, jsonb_build_object('a', n) o,
+        array[n, null, n + 1] p, array[[n, 1], [2, 3]] q, int4range(n, n + 5) r,
+        nullif(n, 3)::text t, decode(lpad(to_hex(n), 8, '0'), 'hex') u, ('10.0.0.' || n)::inet v,
+        n::bit(16) w, array['a', null] x
+    from generate_series(1, 100) n
+"""
+
+
+def test_the_server_takes_back_what_it_sent(server: ServerUnderTest) -> None:
+    attributes = """
+        select attname::text, atttypid, atttypmod from pg_attribute
+        where attrelid = 'sent'::regclass and attnum > 0 order by attnum
+    """
+    with colonnade.sync.connect(server.dsn) as connection:
+        connection.execute(f"create temp table sent as {EVERY_KIND}")
+        connection.execute("create temp table taken (like sent)")
+        columns = connection.fetch_columns("select * from sent")
+        source = ArrowSource.from_stream(columns.__arrow_c_stream__())
+        rows = enumerate(connection.fetch(attributes))
+        targets = [(index, row[0], row[1], row[2]) for index, row in rows]
+        chunk = encoded(source, *targets, limit=1000)
+        connection.copy_to_table("taken", source=[chunk], format="binary")
+        assert connection.fetchval("select count(*) from taken") == 100
+        assert not connection.fetch("select * from sent except all select * from taken")

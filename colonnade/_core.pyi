@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, final
 
 __all__ = [
+    "EXTENSION_TYPES",
+    "RANGES",
+    "TYPES",
     "ArrowSource",
     "Batch",
     "Buffer",
@@ -21,11 +24,38 @@ __all__ = [
     "Record",
     "Session",
     "Statement",
+    "TypeLine",
     "__version__",
     "ssl_request",
 ]
 
 __version__: str
+
+#: Every built-in type, by OID, and every known type of an extension, by name.
+TYPES: tuple[TypeLine, ...]
+EXTENSION_TYPES: tuple[TypeLine, ...]
+#: Name, name of the multirange, OID of the subtype, and the OIDs of the range, its array, the
+#: multirange and its array.
+RANGES: tuple[tuple[str, str, int, tuple[int, int, int, int]], ...]
+
+@final
+class TypeLine:
+    @property
+    def name(self) -> str: ...
+    @property
+    def oid(self) -> int: ...
+    @property
+    def array_oid(self) -> int: ...
+    @property
+    def send(self) -> str: ...
+    @property
+    def arrow(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def casts(self) -> list[str]: ...
+    @property
+    def is_sent_as_text(self) -> bool: ...
 
 @final
 class Field:

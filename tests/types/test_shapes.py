@@ -11,6 +11,8 @@ from colonnade.errors import DecodeError, PostgresError
 from tests.types import oracle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from colonnade.sync import Connection
 
 
@@ -123,41 +125,95 @@ def test_values_larger_than_any_buffer(link: Connection) -> None:
     assert [row["t"] for row in link.fetch(sql)] == table["t"].to_pylist()
 
 
+@pytest.mark.usefixtures("made_types")
 def test_extension_types_as_pyarrow_sees_them(link: Connection) -> None:
     sql = (
         "SELECT gen_random_uuid() AS u, '{}'::json AS j, '[]'::jsonb AS b, "
-        "'[1,5)'::int4range AS i, '{1}'::int4[] AS a"
+        "'a'::shapes_sealed AS s, '{a}'::shapes_sealed[] AS a"
     )
     schema = oracle.arrow_table(link.fetch_columns(sql)).schema
+    opaque = pa.opaque(pa.binary(), "shapes_sealed", "PostgreSQL")
     assert schema.field("u").type == pa.uuid()
     assert schema.field("j").type == schema.field("b").type == pa.json_(pa.string())
-    assert schema.field("i").type == pa.opaque(pa.binary(), "oid 3904", "PostgreSQL")
-    assert schema.field("a").type == pa.opaque(pa.binary(), "int4[]", "PostgreSQL")
+    assert schema.field("s").type == opaque
+    assert schema.field("a").type == pa.list_(opaque)
     # What is asked for as plain bytes is no longer marked.
-    plain = link.fetch_columns(sql, schema={"i": "binary", "j": "binary"})
-    assert oracle.arrow_table(plain).schema.field("i").type == pa.binary()
+    plain = link.fetch_columns(sql, schema={"s": "binary", "j": "binary"})
+    assert oracle.arrow_table(plain).schema.field("s").type == pa.binary()
     assert oracle.arrow_table(plain).schema.field("j").type == pa.binary()
 
 
-UNKNOWN = {
-    "int4range": ("[1,5)", "empty"),
-    "int4[]": ("{}", "{1,NULL,3}", "[0:1]={1,2}"),
-}
+#: Base types of a user's: with functions of its own for the binary form, so that nobody can know
+#: it, and without any.
+MADE_TYPES = """
+    CREATE TYPE shapes_sealed;
+    CREATE FUNCTION shapes_sealed_in(cstring) RETURNS shapes_sealed
+        LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+    CREATE FUNCTION shapes_sealed_out(shapes_sealed) RETURNS cstring
+        LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+    CREATE FUNCTION shapes_sealed_send(shapes_sealed) RETURNS bytea
+        LANGUAGE internal IMMUTABLE STRICT AS 'textsend';
+    CREATE FUNCTION shapes_sealed_recv(internal) RETURNS shapes_sealed
+        LANGUAGE internal IMMUTABLE STRICT AS 'textrecv';
+    CREATE TYPE shapes_sealed (
+        INPUT = shapes_sealed_in, OUTPUT = shapes_sealed_out,
+        SEND = shapes_sealed_send, RECEIVE = shapes_sealed_recv
+    );
+    CREATE TYPE shapes_spoken;
+    CREATE FUNCTION shapes_spoken_in(cstring) RETURNS shapes_spoken
+        LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+    CREATE FUNCTION shapes_spoken_out(shapes_spoken) RETURNS cstring
+        LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+    CREATE TYPE shapes_spoken (INPUT = shapes_spoken_in, OUTPUT = shapes_spoken_out);
+    CREATE TYPE shapes_pair AS (a int4, b shapes_spoken);
+"""
 
 
-@pytest.mark.parametrize("sql_type", UNKNOWN)
-def test_a_type_without_a_line_is_its_binary_form(link: Connection, sql_type: str) -> None:
+@pytest.fixture(scope="module")
+def made_types(link: Connection) -> Iterator[None]:
+    link.execute(MADE_TYPES)
+    yield
+    link.execute("DROP TYPE shapes_sealed, shapes_spoken CASCADE; DROP TYPE shapes_pair")
+
+
+@pytest.mark.usefixtures("made_types")
+def test_a_type_that_nobody_knows_is_its_binary_form(link: Connection) -> None:
     """Bytes in rows and columns; they go back as a parameter, and so does the type's text."""
-    for text in UNKNOWN[sql_type]:
-        (row,) = link.fetch(f"SELECT $1::text::{sql_type} AS v, NULL::{sql_type} AS n", text)
-        columns = link.fetch_columns(f"SELECT $1::text::{sql_type} AS v", text)
-        assert columns.fields[0].arrow_type == "binary"
-        assert columns.to_pydict() == {"v": [row["v"]]}
-        assert isinstance(row["v"], bytes)
-        assert row["n"] is None
-        same = f"SELECT $1::{sql_type} IS NOT DISTINCT FROM $2::text::{sql_type}"
-        assert link.fetchval(same, row["v"], text) is True
-        assert link.fetchval(same, text, text) is True
+    sql = "SELECT $1::text::shapes_sealed AS v, NULL::shapes_sealed AS n"
+    row = link.fetchrow(sql, "\u00e9")
+    assert row is not None
+    assert tuple(row.values()) == ("\u00e9".encode(), None)
+    columns = link.fetch_columns(sql, "\u00e9")
+    assert [(field.arrow_type, field.type_name) for field in columns.fields] == [
+        ("binary", "shapes_sealed")
+    ] * 2
+    assert columns.to_pydict() == {"v": ["\u00e9".encode()], "n": [None]}
+    for argument in ("\u00e9", "\u00e9".encode(), None):
+        echo = link.fetchrow(
+            "SELECT $1::shapes_sealed AS v, $1::shapes_sealed::text AS t", argument
+        )
+        assert echo is not None
+        assert tuple(echo.values()) == (argument and b"\xc3\xa9", argument and "\u00e9")
+    assert link.fetchval("SELECT ARRAY['a', NULL]::shapes_sealed[]") == [b"a", None]
+    as_text = link.fetch_columns(sql, "\u00e9", schema={"v": "utf8", "n": "large_utf8"})
+    assert oracle.arrow_table(as_text).to_pydict() == {"v": ["\u00e9"], "n": [None]}
+
+
+@pytest.mark.usefixtures("made_types")
+def test_a_type_without_a_binary_form_is_its_text(link: Connection) -> None:
+    sql = (
+        "SELECT 'a,b'::shapes_spoken AS v, ARRAY['a,b', NULL, '']::shapes_spoken[] AS many,"
+        " ROW(1, 'a,b')::shapes_pair AS pair"
+    )
+    row = link.fetchrow(sql)
+    assert row is not None
+    assert tuple(row.values()) == ("a,b", ["a,b", None, ""], '(1,"a,b")')
+    table = oracle.arrow_table(link.fetch_columns(sql))
+    assert table.schema.types == [pa.string(), pa.list_(pa.string()), pa.string()]
+    assert tuple(table.to_pylist()[0].values()) == tuple(row.values())
+    back = link.fetchrow("SELECT $1::shapes_spoken, $2::shapes_spoken[], $3::shapes_pair", *row)
+    assert back is not None
+    assert tuple(back.values()) == tuple(row.values())
 
 
 def test_types_of_the_database_itself(link: Connection) -> None:
@@ -166,9 +222,14 @@ def test_types_of_the_database_itself(link: Connection) -> None:
         link.execute("CREATE TYPE pair AS (a int4, b text)")
         columns = link.fetch_columns("SELECT 'glad'::mood m, 7::small s, '(1,x)'::pair p")
         # A domain comes as the type below it: that is what the server says it is.
-        assert [field.arrow_type for field in columns.fields] == ["binary", "int16", "binary"]
-        assert columns.to_pydict()["m"] == [b"glad"]
-        assert columns.fields[0].type_name.startswith("oid ")
+        assert [(field.type_name, field.arrow_type) for field in columns.fields] == [
+            ("mood", "dictionary<values=utf8, indices=int32, ordered=0>"),
+            ("int2", "int16"),
+            ("pair", "struct<a: int32, b: utf8>"),
+        ]
+        assert oracle.arrow_table(columns).to_pylist() == [
+            {"m": "glad", "s": 7, "p": {"a": 1, "b": "x"}}
+        ]
         assert link.fetchval("SELECT $1::mood::text", "sad") == "sad"
 
 
@@ -187,9 +248,10 @@ class link_transaction:  # noqa: N801
 
 def test_types_that_the_server_sends_as_text(link: Connection) -> None:
     sql = "SELECT relacl AS v, relacl::text AS t FROM pg_class WHERE relacl IS NOT NULL"
-    columns = link.fetch_columns(sql).to_pydict()
-    assert columns["v"] == columns["t"]
-    assert [row["v"] for row in link.fetch(sql)] == columns["t"]
+    table = oracle.arrow_table(link.fetch_columns(sql))
+    lists = table["v"].to_pylist()
+    assert ["{" + ",".join(items) + "}" for items in lists] == table["t"].to_pylist()
+    assert [row["v"] for row in link.fetch(sql)] == lists
 
 
 def test_every_catalog_is_readable(link: Connection) -> None:

@@ -6,7 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use colonnade_protocol::Oid;
 
-use crate::types::{Attribute, CodecFormat, EXTENSION_TYPES, Shape, TYPES, Type, built_in};
+use crate::types::{
+    Attribute, CodecFormat, EXTENSION_TYPES, Shape, TEXT_ONLY, TYPES, Type, built_in,
+};
 
 /// Types within types that are followed; PostgreSQL's own are never so deep.
 const DEPTH_MAX: usize = 64;
@@ -149,15 +151,15 @@ fn type_of_row(row: &TypeRow, mut part: impl FnMut(Oid) -> Arc<Type>) -> Type {
 /// A base type that a user or an extension made: known by the function that writes it. A name alone
 /// says nothing about the bytes, and neither does an extension's function under another name.
 fn scalar_shape(row: &TypeRow) -> Shape {
+    if row.send.is_empty() {
+        return Shape::Scalar(&TEXT_ONLY);
+    }
     let line = if row.send_is_built_in {
         TYPES.iter().find(|line| line.send == row.send)
     } else {
         EXTENSION_TYPES.iter().find(|line| line.name == row.name && line.send == row.send)
     };
-    match line {
-        Some(line) if !row.send.is_empty() => Shape::Scalar(line),
-        _ => Shape::Opaque,
-    }
+    line.map_or(Shape::Opaque, Shape::Scalar)
 }
 
 /// The types as one connection sees them: the database's, and over them the user's codecs.

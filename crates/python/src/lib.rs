@@ -26,6 +26,7 @@ mod rows;
 mod session;
 mod sink;
 mod statement;
+mod type_table;
 mod values;
 
 use pyo3::prelude::*;
@@ -55,5 +56,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Notification>()?;
     module.add_class::<statement::Statement>()?;
 
+    type_table::add_tables(module)?;
     session::add_functions(module)
 }

@@ -148,6 +148,9 @@ pub static TYPES: &[PgType] = &[
     line("xid8", 5069, 271, "xid8send", uint64::XID8),
 ];
 
+/// A type that somebody made without a function that writes its binary form: text is all there is.
+pub(crate) static TEXT_ONLY: PgType = line("text only", 0, 0, "", text::TEXT);
+
 /// Every built-in range with its multirange, ordered by OID.
 pub static RANGES: &[RangeLine] = &[
     range_line(["int4range", "int4multirange"], 23, [3904, 3905], [4451, 6150]),

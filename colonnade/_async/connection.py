@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
+from colonnade._async.codecs import CodecsMixin, ColumnCodec
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CopyMixin, CopyOutColumnsMixin):
+class Connection(CodecsMixin, CopyMixin, CopyOutColumnsMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.connect`. Use it as an async context manager, or `close` it. One operation
@@ -63,6 +64,7 @@ class Connection(CopyMixin, CopyOutColumnsMixin):
         self._command_timeout = command_timeout
         self._owner: Operation | StreamHold | None = None
         self._is_telling = False
+        self._column_codecs: dict[int, ColumnCodec] = {}
         self._log_listeners: list[LogListener] = []
 
     # Rows

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._schema import asked_types, row_dtype
+from colonnade._sync.codecs import CodecsMixin, ColumnCodec
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CopyMixin, CopyOutColumnsMixin):
+class Connection(CodecsMixin, CopyMixin, CopyOutColumnsMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation
@@ -65,6 +66,7 @@ class Connection(CopyMixin, CopyOutColumnsMixin):
         self._command_timeout = command_timeout
         self._owner: Operation | StreamHold | None = None
         self._is_telling = False
+        self._column_codecs: dict[int, ColumnCodec] = {}
         self._log_listeners: list[LogListener] = []
 
     # Rows

@@ -148,6 +148,18 @@ fn type_of_row(row: &TypeRow, mut part: impl FnMut(Oid) -> Arc<Type>) -> Type {
     Type { oid: row.oid, name, schema: row.schema.clone(), shape }
 }
 
+/// A type by the name that it has in the table: a built-in one, or one of an extension.
+pub fn named_type(name: &str) -> Option<Type> {
+    let lines = TYPES.iter().chain(EXTENSION_TYPES);
+    let line = lines.into_iter().find(|line| line.name == name)?;
+    Some(Type {
+        oid: line.oid,
+        name: line.name.to_owned(),
+        schema: String::new(),
+        shape: Shape::Scalar(line),
+    })
+}
+
 /// A base type that a user or an extension made: known by the function that writes it. A name alone
 /// says nothing about the bytes, and neither does an extension's function under another name.
 fn scalar_shape(row: &TypeRow) -> Shape {
@@ -166,14 +178,23 @@ fn scalar_shape(row: &TypeRow) -> Shape {
 #[derive(Clone, Default, Debug)]
 pub struct Types {
     catalog: Catalog,
-    /// By the type's OID: the codec's number and what it reads.
-    codecs: Arc<BTreeMap<Oid, (usize, CodecFormat)>>,
+    /// By the type's OID: what the owner has put in its place.
+    changes: Arc<BTreeMap<Oid, Change>>,
+}
+
+/// What the owner of a connection has put in the place of a type's own reading and writing.
+#[derive(Clone, Debug)]
+enum Change {
+    /// A codec: its number and what it reads.
+    Codec(usize, CodecFormat),
+    /// The shape of another type.
+    Alias(Shape),
 }
 
 impl Types {
     /// What a catalog knows, without codecs.
     pub fn new(catalog: Catalog) -> Self {
-        Self { catalog, codecs: Arc::default() }
+        Self { catalog, changes: Arc::default() }
     }
 
     /// What is shared with other connections to the database.
@@ -197,12 +218,17 @@ impl Types {
 
     /// Lets a codec read and write a type.
     pub fn set_codec(&mut self, oid: Oid, codec: usize, format: CodecFormat) {
-        Arc::make_mut(&mut self.codecs).insert(oid, (codec, format));
+        Arc::make_mut(&mut self.changes).insert(oid, Change::Codec(codec, format));
+    }
+
+    /// Lets a type be read and written as another one.
+    pub fn set_alias(&mut self, oid: Oid, other: &Type) {
+        Arc::make_mut(&mut self.changes).insert(oid, Change::Alias(other.shape.clone()));
     }
 
     /// Lets the type be read and written as it is.
-    pub fn reset_codec(&mut self, oid: Oid) {
-        Arc::make_mut(&mut self.codecs).remove(&oid);
+    pub fn reset_type(&mut self, oid: Oid) {
+        Arc::make_mut(&mut self.changes).remove(&oid);
     }
 
     /// A type as this connection sees it.
@@ -228,17 +254,18 @@ impl Types {
             other => other.clone(),
         };
         let seen = Arc::new(Type { shape, ..found.as_ref().clone() });
-        match self.codecs.get(&found.oid) {
-            Some((codec, format)) => Arc::new(Type {
-                shape: Shape::Custom { codec: *codec, format: *format, under: Arc::clone(&seen) },
-                ..seen.as_ref().clone()
-            }),
-            None => seen,
-        }
+        let shape = match self.changes.get(&found.oid) {
+            Some(Change::Codec(codec, format)) => {
+                Shape::Custom { codec: *codec, format: *format, under: Arc::clone(&seen) }
+            }
+            Some(Change::Alias(shape)) => shape.clone(),
+            None => return seen,
+        };
+        Arc::new(Type { shape, ..seen.as_ref().clone() })
     }
 
     fn sees_otherwise(&self, found: &Type) -> bool {
-        if self.codecs.contains_key(&found.oid) {
+        if self.changes.contains_key(&found.oid) {
             return true;
         }
         match &found.shape {

@@ -39,7 +39,7 @@ mod testing;
 
 pub use arrow_value::value_of;
 pub use builder::{BatchBuilder, DecodeOptions, ResultColumn};
-pub use catalog::{Catalog, TypeRow, Types};
+pub use catalog::{Catalog, TypeRow, Types, named_type};
 pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
 pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Misfit, Reason, ShapeFault};

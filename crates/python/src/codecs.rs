@@ -1,5 +1,7 @@
 //! The codecs that users have set: Python functions in place of a type's own conversion.
 
+use std::sync::Arc;
+
 use colonnade_columnar::CodecFormat;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -7,6 +9,8 @@ use pyo3::types::{PyBytes, PyString};
 
 /// A user's functions for one type.
 pub(crate) struct Codec {
+    /// The type's.
+    pub(crate) oid: u32,
     pub(crate) format: CodecFormat,
     /// Takes a Python value, gives what `format` says.
     pub(crate) encoder: Py<PyAny>,
@@ -16,12 +20,27 @@ pub(crate) struct Codec {
 
 /// The codecs of a connection, by the number that a type's shape names.
 #[derive(Default)]
-pub(crate) struct Codecs(Vec<Codec>);
+pub(crate) struct Codecs(Vec<Arc<Codec>>);
 
 impl Codecs {
+    /// These codecs and one for a type, with its number. One that the type had before in the same
+    /// format gives up its number, so that there are no more of them than types; statements that
+    /// were prepared with it go on with the new one.
+    pub(crate) fn with(&self, codec: Codec) -> (Self, usize) {
+        let mut codecs = self.0.clone();
+        let same = |other: &Arc<Codec>| other.oid == codec.oid && other.format == codec.format;
+        let number = codecs.iter().position(same).unwrap_or(codecs.len());
+        let codec = Arc::new(codec);
+        match codecs.get_mut(number) {
+            Some(slot) => *slot = codec,
+            None => codecs.push(codec),
+        }
+        (Self(codecs), number)
+    }
+
     fn get(&self, number: usize) -> PyResult<&Codec> {
         let missing = || PyTypeError::new_err(format!("there is no codec number {number}"));
-        self.0.get(number).ok_or_else(missing)
+        self.0.get(number).map(AsRef::as_ref).ok_or_else(missing)
     }
 
     /// The Python object of a value that came as text or as bytes.

@@ -52,6 +52,9 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         Error::ConnectionLost => {
             of_class(py, "ConnectionDoesNotExistError", &Error::ConnectionLost.to_string())
         }
+        error @ Error::TextCodec { .. } => {
+            of_class(py, "UnsupportedClientFeatureError", &error.to_string())
+        }
         error @ (Error::UnexpectedCopy
         | Error::NotACopy
         | Error::ClientEncoding(_)

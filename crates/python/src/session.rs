@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use colonnade_columnar::{BatchBuilder, DecodeOptions, ResultColumn};
+use colonnade_columnar::{
+    BatchBuilder, CodecFormat, DecodeOptions, ResultColumn, named_type,
+};
 use colonnade_protocol::Format;
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
@@ -15,7 +17,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use crate::batch::Batch;
 use crate::buffer::ReceiveWindow;
 use crate::catalog::Catalog;
-use crate::codecs::Codecs;
+use crate::codecs::{Codec, Codecs};
 use crate::conninfo::ConnInfo;
 use crate::rows::RecordSink;
 use crate::sink::RowSink;
@@ -249,6 +251,46 @@ impl Session {
     /// The statement kept for a text, or None.
     fn cached_statement(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Statement>> {
         Ok(self.lock(py)?.core.cached_statement(sql).map(Statement::new))
+    }
+
+    /// Lets Python functions read and write a type; answers the codec's number. `format` is "text",
+    /// "binary" or "tuple".
+    fn set_codec(
+        &self,
+        py: Python<'_>,
+        oid: u32,
+        format: &str,
+        encoder: Py<PyAny>,
+        decoder: Py<PyAny>,
+    ) -> PyResult<usize> {
+        let format = match format {
+            "text" => CodecFormat::Text,
+            "binary" => CodecFormat::Binary,
+            "tuple" => CodecFormat::Tuple,
+            other => return Err(errors::interface(py, &format!("no codec format {other:?}"))),
+        };
+        let mut inner = self.lock(py)?;
+        let (codecs, number) = inner.codecs.with(Codec { oid, format, encoder, decoder });
+        inner.core.set_codec(oid, number, format).map_err(|error| errors::of_session(py, error))?;
+        inner.codecs = Arc::new(codecs);
+        Ok(number)
+    }
+
+    /// Lets a type be read and written as a type of the table is. False where the table has none
+    /// of that name.
+    fn set_alias(&self, py: Python<'_>, oid: u32, name: &str) -> PyResult<bool> {
+        let Some(other) = named_type(name) else { return Ok(false) };
+        self.begin(py, |core| core.set_alias(oid, &other)).map(|()| true)
+    }
+
+    /// Lets a type be read and written as it is.
+    fn reset_type(&self, py: Python<'_>, oid: u32) -> PyResult<()> {
+        self.begin(py, |core| core.reset_type(oid))
+    }
+
+    /// Forgets what is known of the database's types, and the statements made with it.
+    fn forget_types(&self, py: Python<'_>) -> PyResult<()> {
+        self.begin(py, Core::forget_types)
     }
 
     /// Begins to prepare a text; the Completion holds the Statement.

@@ -28,6 +28,13 @@ pub enum Error {
     UnexpectedCopy,
     /// A statement given to a copy method is no COPY in that direction; the session goes on.
     NotACopy,
+    /// A type has parts of which one has a codec of the text form; the session goes on.
+    TextCodec {
+        /// The whole type.
+        type_name: String,
+        /// The part that has the codec.
+        codec: String,
+    },
     /// The session's text encoding was changed away from UTF-8; the value is the new encoding.
     ClientEncoding(String),
     /// The peer closed the connection while an exchange was under way.
@@ -54,6 +61,11 @@ impl fmt::Display for Error {
             Self::NotACopy => f.write_str(
                 "the statement is no COPY in this direction: COPY ... FROM STDIN takes data, \
                  COPY ... TO STDOUT gives it",
+            ),
+            Self::TextCodec { type_name, codec } => write!(
+                f,
+                "the codec of type {codec} reads text, and within {type_name} there is only its \
+                 binary form: set it with format=\"binary\" or format=\"tuple\""
             ),
             Self::ClientEncoding(name) => write!(
                 f,

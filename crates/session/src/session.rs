@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use colonnade_columnar::{Catalog, CodecFormat, Types};
+use colonnade_columnar::{Catalog, CodecFormat, Type, Types};
 use colonnade_protocol::Oid;
 use colonnade_protocol::auth::Authenticator;
 use colonnade_protocol::backend::{ErrorFields, Message, TransactionStatus};
@@ -251,12 +251,21 @@ impl<S: Sink> Session<S> {
         self.forget_statements()
     }
 
+    /// Lets a type be read and written as another one.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn set_alias(&mut self, oid: Oid, other: &Type) -> Result<(), Error> {
+        self.talk.link.types.set_alias(oid, other);
+        self.forget_statements()
+    }
+
     /// Lets a type be read and written as it is.
     ///
     /// # Errors
     /// A closed session.
-    pub fn reset_codec(&mut self, oid: Oid) -> Result<(), Error> {
-        self.talk.link.types.reset_codec(oid);
+    pub fn reset_type(&mut self, oid: Oid) -> Result<(), Error> {
+        self.talk.link.types.reset_type(oid);
         self.forget_statements()
     }
 

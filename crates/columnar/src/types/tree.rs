@@ -178,6 +178,30 @@ impl Type {
         }
     }
 
+    /// A type within it whose codec reads text, where only binary forms come: in a composite, or in
+    /// the bounds of a range. In an array the text form is taken apart.
+    pub fn text_codec_out_of_place(&self) -> Option<&Self> {
+        match &self.shape {
+            Shape::Array(element) | Shape::Domain { base: element, .. } => {
+                element.text_codec_out_of_place()
+            }
+            Shape::Composite(attributes) => {
+                attributes.iter().find_map(|attribute| attribute.pg_type.text_codec())
+            }
+            Shape::Range(subtype) | Shape::Multirange(subtype) => subtype.text_codec(),
+            _ => None,
+        }
+    }
+
+    /// A type at or within this one whose codec reads text.
+    fn text_codec(&self) -> Option<&Self> {
+        match &self.shape {
+            Shape::Custom { format: CodecFormat::Text, .. } => Some(self),
+            Shape::Array(part) | Shape::Domain { base: part, .. } => part.text_codec(),
+            _ => self.text_codec_out_of_place(),
+        }
+    }
+
     /// Whether its values come as one text that is not taken apart.
     fn is_plain_text(&self) -> bool {
         let has_parts =

@@ -83,6 +83,13 @@ impl Described {
             columns: columns.collect(),
             parameters: self.parameters.into_iter().map(pg_type).collect(),
         });
+        let columns = statement.columns.iter().map(|column| &column.pg_type);
+        for pg_type in statement.parameters.iter().chain(columns) {
+            if let Some(codec) = pg_type.text_codec_out_of_place() {
+                let (type_name, codec) = (pg_type.name.clone(), codec.name.clone());
+                return Err(Error::TextCodec { type_name, codec });
+            }
+        }
         for gone in link.statements.insert(Arc::clone(&statement)) {
             // Travels with the next exchange's messages; its answer is expected at any time.
             frontend::close_statement(out, &gone.name)?;

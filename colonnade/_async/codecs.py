@@ -1,0 +1,199 @@
+"""Codecs: Python functions in place of a type's own reading and writing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade import _core
+    from colonnade._async.operation import Operation
+    from colonnade._transport.asyncio import AsyncioTransport
+    from colonnade.columns import Columns
+
+    CodecFormat = Literal["text", "binary", "tuple"]
+
+# The kinds of pg_type that hold one value, or a row of them.
+_SCALARS = {"b", "e", "p"}
+_COMPOSITES = {"c"}
+# What can be taken apart, beside composites.
+_TUPLES = {"date", "time", "timetz", "timestamp", "timestamptz", "interval"}
+
+_LOOK_UP = """
+    SELECT t.oid, t.typname::pg_catalog.text, t.typtype::pg_catalog.text,
+           t.typelem <> 0 AND t.typinput = 'pg_catalog.array_in'::pg_catalog.regproc
+    FROM pg_catalog.pg_type AS t
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace
+    WHERE n.nspname = $2::pg_catalog.text
+      AND (t.typname = $1::pg_catalog.text
+           OR n.nspname = 'pg_catalog'
+              AND t.oid = pg_catalog.to_regtype($1::pg_catalog.text)
+              AND t.typelem = 0)
+    ORDER BY t.typname = $1::pg_catalog.text DESC
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCodec:
+    """What becomes of a whole column of a type that has a codec."""
+
+    decoder: Callable[[Columns], Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    oid: int
+    name: str
+    schema: str
+    kind: str
+    is_array: bool
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+
+class CodecsMixin:
+    """The methods of a connection about codecs and what it knows of types."""
+
+    _session: _core.Session
+    _transport: AsyncioTransport
+    _column_codecs: dict[int, ColumnCodec]
+
+    def _operation(self, timeout: float | None) -> Operation:
+        raise NotImplementedError
+
+    async def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
+        raise NotImplementedError
+
+    async def set_type_codec(
+        self,
+        typename: str,
+        *,
+        schema: str = "public",
+        encoder: Callable[[Any], Any],
+        decoder: Callable[[Any], Any],
+        format: CodecFormat = "text",  # noqa: A002 - asyncpg's name
+        column_decoder: Callable[[Columns], Any] | None = None,
+    ) -> None:
+        """Let Python functions read and write the values of a type, on this connection.
+
+        `encoder` makes of a parameter what PostgreSQL is sent, `decoder` of what PostgreSQL sends
+        a row's value; neither sees a NULL. With `format` "text" that is a `str`, with "binary" it
+        is `bytes`, with "tuple" it is the value taken apart: (months, days, microseconds) of an
+        interval, (days,) of a date and (microseconds,) of a timestamp since 2000-01-01,
+        (microseconds,) of a time, (microseconds, seconds west of UTC) of a timetz, the fields of a
+        composite.
+
+        In columns `decoder` is called for each value, and the column holds Python objects.
+        `column_decoder` is called with the whole column instead: as `Columns` of this one column,
+        of text, of bytes, or with "tuple" of the type's own values. What it returns takes the
+        column's place: an array of Arrow's or NumPy's or a sequence, as long as the column.
+
+        A codec holds for the elements of arrays too, for fields of composites and bounds of ranges
+        unless it is of the text form, which is not to be had there. It holds for statements that
+        are prepared from now on.
+
+        Raises ValueError for a type that there is not, and InterfaceError or
+        UnsupportedClientFeatureError for one that cannot have such a codec: arrays, ranges,
+        domains, and composites in another format than "tuple".
+        """
+        _check_format(format, ("text", "binary", "tuple"))
+        async with self._operation(None):
+            found = await self._found(typename, schema)
+            _check_codec(found, format)
+            number = self._session.set_codec(found.oid, format, encoder, decoder)
+            self._column_codecs[number] = ColumnCodec(column_decoder)
+
+    async def reset_type_codec(self, typename: str, *, schema: str = "public") -> None:
+        """Let a type be read and written as it is, for statements prepared from now on.
+
+        Raises ValueError for a type that there is not.
+        """
+        async with self._operation(None):
+            found = await self._found(typename, schema)
+            self._session.reset_type(found.oid)
+
+    async def set_builtin_type_codec(
+        self,
+        typename: str,
+        *,
+        schema: str = "public",
+        codec_name: str,
+        format: Literal["text", "binary"] | None = None,  # noqa: A002 - asyncpg's name
+    ) -> None:
+        """Let a scalar type be read and written as a type that Colonnade knows.
+
+        `codec_name` is a type of PostgreSQL's such as "int4" or "text", or of an extension, such as
+        "hstore", with or without "pg_contrib." before it. The types of known extensions need no
+        such call. The type must have the other's binary form.
+
+        Raises ValueError for a type that there is not, InterfaceError for a type that is no scalar
+        and for a codec that there is not.
+        """
+        if format is not None:
+            _check_format(format, ("text", "binary"))
+        async with self._operation(None):
+            found = await self._found(typename, schema)
+            if found.is_array or found.kind not in {*_SCALARS, "d"}:
+                msg = f"cannot alias non-scalar type {found}"
+                raise InterfaceError(msg)
+            if not self._session.set_alias(found.oid, codec_name.removeprefix("pg_contrib.")):
+                msg = f"cannot alias {found.name} to {codec_name}: there is no such codec"
+                raise InterfaceError(msg)
+
+    async def reload_schema_state(self) -> None:
+        """Forget what is known of the database's types, so that they are looked up anew.
+
+        New types are found without this, and a type that was altered is looked up again after the
+        first error that it causes.
+        """
+        async with self._operation(None):
+            self._session.forget_types()
+
+    async def _found(self, name: str, schema: str) -> _Found:
+        rows = await self._rows(_LOOK_UP, (name, schema), 1)
+        if not rows:
+            msg = f"unknown type: {schema}.{name}"
+            raise ValueError(msg)
+        oid, real_name, kind, is_array = rows[0].values()
+        return _Found(oid, real_name, schema, kind, is_array)
+
+
+def _check_format(given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        *first, last = (f"'{name}'" for name in known)
+        msg = f"invalid `format` argument, expected {', '.join(first)} or {last}, got '{given}'"
+        raise InterfaceError(msg)
+
+
+def _check_codec(found: _Found, codec_format: str) -> None:
+    if found.kind == "d":
+        msg = "custom codecs on domain types are not supported"
+        raise UnsupportedClientFeatureError(
+            msg,
+            hint="Set the codec on the base type.",
+            detail=(
+                "PostgreSQL does not distinguish domains from their base types in query results "
+                "at the protocol level."
+            ),
+        )
+    if found.kind in _COMPOSITES:
+        if codec_format == "tuple":
+            return
+        msg = "only tuple-format codecs can be used on composite types"
+        raise UnsupportedClientFeatureError(
+            msg, hint="Pass format='tuple': the functions get and give the fields as a tuple."
+        )
+    if found.is_array or found.kind not in _SCALARS:
+        msg = (
+            f"cannot use custom codec on type {found}: "
+            "it is neither a scalar type nor a composite type"
+        )
+        raise InterfaceError(msg)
+    if codec_format == "tuple" and found.name not in _TUPLES:
+        msg = f"{found.name} type does not support the 'tuple' exchange format"
+        raise InterfaceError(msg)

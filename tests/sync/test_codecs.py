@@ -1,0 +1,155 @@
+# Generated from tests/async/test_codecs.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Codecs of users: what they see, what they win over, and where they cannot be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import colonnade
+from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
+
+TYPES = """
+    CREATE TYPE pg_temp.mood AS ENUM ('sad', 'ok');
+    CREATE TYPE pg_temp.pair AS (a int4, b jsonb);
+    CREATE DOMAIN pg_temp.positive AS int4 CHECK (VALUE > 0);
+"""
+
+
+def test_json_as_objects(connection: colonnade.sync.Connection) -> None:
+    for name in ("json", "jsonb"):
+        connection.set_type_codec(name, schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+    document = {"a": [1, None, "é"]}
+    row = connection.fetchrow(
+        "SELECT $1::jsonb AS one, $2::json AS two, NULL::jsonb AS none, $3::jsonb[] AS many",
+        document,
+        document,
+        [document, None, 3],
+    )
+    assert tuple(row.values()) == (document, document, None, [document, None, 3])
+    connection.reset_type_codec("jsonb", schema="pg_catalog")
+    assert connection.fetchval("SELECT '[1]'::jsonb") == "[1]"
+    assert connection.fetchval("SELECT '[1]'::json") == [1]
+
+
+def test_a_kept_statement_is_made_anew(connection: colonnade.sync.Connection) -> None:
+    assert connection.fetchval("SELECT $1::int4", 3) == 3
+    connection.set_type_codec(
+        "int4",
+        schema="pg_catalog",
+        encoder=lambda value: (value * 2).to_bytes(4, "big"),
+        decoder=lambda raw: -int.from_bytes(raw, "big"),
+        format="binary",
+    )
+    assert connection.fetchval("SELECT $1::int4", 3) == -6
+    assert connection.fetchval("SELECT ARRAY[[1, 2], [NULL, 4]]") == [[-1, -2], [None, -4]]
+    assert connection.fetchval("SELECT '[1,5)'::int4range") == colonnade.Range(-1, -5)
+    assert connection.fetchval("SELECT ROW(7, 'a'::text)") == (-7, "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "parts"),
+    [
+        ("interval", "1 year 2 mons -3 days 00:00:01.5", (14, -3, 1_500_000)),
+        ("date", "2000-01-03", (2,)),
+        ("time", "00:00:01", (1_000_000,)),
+        ("timetz", "00:00:01+02", (1_000_000, -7200)),
+        ("timestamp", "1999-12-31 23:59:59", (-1_000_000,)),
+        ("timestamptz", "2000-01-01 00:00:01+00", (1_000_000,)),
+    ],
+)
+def test_values_taken_apart(
+    connection: colonnade.sync.Connection, name: str, text: str, parts: tuple[int, ...]
+) -> None:
+    seen: list[Any] = []
+    connection.set_type_codec(
+        name,
+        schema="pg_catalog",
+        encoder=lambda value: value,
+        decoder=lambda value: seen.append(value) or value,
+        format="tuple",
+    )
+    assert connection.fetchval(f"SELECT '{text}'::{name}") == parts
+    assert connection.fetchval(f"SELECT $1::{name} = '{text}'", parts) is True
+    assert seen == [parts]
+
+
+def test_composites_taken_apart(connection: colonnade.sync.Connection) -> None:
+    connection.execute(TYPES)
+    schema = connection.fetchval("SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema()")
+    connection.set_type_codec(
+        "pair",
+        schema=schema,
+        encoder=lambda pair: (pair["a"], pair["b"]),
+        decoder=lambda parts: {"a": parts[0], "b": parts[1]},
+        format="tuple",
+    )
+    pair = {"a": 1, "b": "[2]"}
+    assert connection.fetchval("SELECT $1::pg_temp.pair", pair) == pair
+    assert connection.fetchval("SELECT $1::pg_temp.pair[]", [pair, None]) == [pair, None]
+
+
+def test_enums_and_names_of_the_standard(connection: colonnade.sync.Connection) -> None:
+    connection.execute(TYPES)
+    schema = connection.fetchval("SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema()")
+    connection.set_type_codec("mood", schema=schema, encoder=str.lower, decoder=str.upper)
+    assert connection.fetchval("SELECT $1::pg_temp.mood", "OK") == "OK"
+    connection.set_type_codec("double precision", schema="pg_catalog", encoder=str, decoder=str)
+    assert connection.fetchval("SELECT $1::float8", 1.5) == "1.5"
+
+
+def test_what_can_have_no_codec(connection: colonnade.sync.Connection) -> None:
+    connection.execute(TYPES)
+    schema = connection.fetchval("SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema()")
+
+    def refused(error: type[Exception], text: str, name: str, **options: Any) -> None:
+        with pytest.raises(error, match=text):
+            connection.set_type_codec(name, encoder=str, decoder=str, **options)
+
+    refused(ValueError, r"unknown type: public\.nope", "nope")
+    refused(ValueError, r"unknown type: public\.int4", "int4")
+    refused(InterfaceError, "neither a scalar", "_int4", schema="pg_catalog")
+    refused(InterfaceError, "neither a scalar", "int4range", schema="pg_catalog")
+    refused(UnsupportedClientFeatureError, "domain", "positive", schema=schema)
+    refused(UnsupportedClientFeatureError, "only tuple-format", "pair", schema=schema)
+    refused(InterfaceError, "'tuple' exchange", "text", schema="pg_catalog", format="tuple")
+    refused(InterfaceError, "expected 'text', 'binary' or 'tuple'", "text", format="x")
+    with pytest.raises(ValueError, match="unknown type"):
+        connection.reset_type_codec("nope")
+
+
+def test_a_text_codec_is_not_silently_left_out(connection: colonnade.sync.Connection) -> None:
+    connection.execute(TYPES)
+    connection.set_type_codec("jsonb", schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+    with pytest.raises(UnsupportedClientFeatureError, match=r"jsonb reads text.*pair.*binary"):
+        connection.fetchval("SELECT NULL::pg_temp.pair")
+    assert connection.fetchval("SELECT 1") == 1
+
+
+def test_aliases(connection: colonnade.sync.Connection) -> None:
+    assert connection.fetchval("SELECT '12.50'::money") == "$12.50"
+    connection.set_builtin_type_codec("money", schema="pg_catalog", codec_name="int8")
+    assert connection.fetchval("SELECT '12.50'::money") == 1250
+    cols = connection.fetch_columns("SELECT '12.50'::money AS m, '{1}'::money[] AS many")
+    assert cols.to_arrow().to_pydict() == {"m": [1250], "many": [[100]]}
+    connection.reset_type_codec("money", schema="pg_catalog")
+    assert connection.fetchval("SELECT '12.50'::money") == "$12.50"
+    with pytest.raises(InterfaceError, match="there is no such codec"):
+        connection.set_builtin_type_codec("money", schema="pg_catalog", codec_name="nope")
+    with pytest.raises(InterfaceError, match="cannot alias non-scalar"):
+        connection.set_builtin_type_codec("_int4", schema="pg_catalog", codec_name="text")
+
+
+def test_errors_of_a_codec_are_the_callers(connection: colonnade.sync.Connection) -> None:
+    def fail(value: object) -> Any:
+        raise ZeroDivisionError(str(value))
+
+    connection.set_type_codec("int4", schema="pg_catalog", encoder=fail, decoder=fail)
+    with pytest.raises(ZeroDivisionError):
+        connection.fetchval("SELECT 1")
+    with pytest.raises(colonnade.EncodeError, match=r"\$1"):
+        connection.fetchval("SELECT $1::int4", 5)
+    assert connection.fetchval("SELECT 'usable'") == "usable"

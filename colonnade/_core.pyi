@@ -127,15 +127,15 @@ class ArrowSource:
 
 @final
 class CopyEncoder:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         source: ArrowSource,
         targets: list[tuple[int, str, PgType | int, int]],
         *,
         catalog: Catalog | None = None,
         nan_as_null: bool = False,
         nat_as_null: bool = False,
-    ) -> None: ...
+    ) -> CopyEncoder: ...
     def next_chunk(self, limit_bytes: int) -> bytes | None: ...
     @property
     def rows_done(self) -> int: ...
@@ -287,7 +287,7 @@ class Session:
     def set_codec(
         self,
         oid: int,
-        format: str,
+        codec_format: str,
         encoder: Callable[[Any], Any],
         decoder: Callable[[Any], Any],
     ) -> int: ...

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 import colonnade
+from colonnade.errors import DivisionByZeroError, UndefinedTableError
 
 QUERY = """
     SELECT n, n::text AS text, nullif(n % 3, 0)::float8 AS float,
@@ -58,7 +59,7 @@ async def test_a_table_and_some_of_its_columns(connection: colonnade.Connection)
     assert part.to_pydict() == {'B "c': ["x", None], "a": [1, None]}
     empty = await connection.copy_columns_from_query('SELECT a FROM "odd name" WHERE false')
     assert (len(empty), list(empty.keys())) == (0, ["a"])
-    with pytest.raises(colonnade.UndefinedTableError):
+    with pytest.raises(UndefinedTableError):
         await connection.copy_columns_from_table("nowhere")
 
 
@@ -80,7 +81,7 @@ async def test_errors_leave_the_connection_usable(connection: colonnade.Connecti
             "SELECT CASE n WHEN 700 THEN 'infinity'::date END AS d FROM generate_series(0, 999) n"
         )
     assert (refused.value.column, refused.value.row) == ("d", 700)
-    with pytest.raises(colonnade.DivisionByZeroError):
+    with pytest.raises(DivisionByZeroError):
         await connection.copy_columns_from_query(
             "SELECT 1 / (n - 500) FROM generate_series(1, 999) n"
         )

@@ -18,6 +18,7 @@ _PUBLIC_CLASSES = {
     "_copy_options",
     "_core",
     "_schema",
+    "_sql_text",
     "_transport",
     "codecs",
     "columns",
@@ -39,6 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "_copy_options": {"errors"},
     "_connection_options": {"_core", "_transport", "errors"},
     "_schema": {"errors"},
+    "_sql_text": set(),
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,
     # Starts a server and knows no driver.

@@ -22,9 +22,9 @@ const RUN_LEN_MAX: usize = u32::MAX as usize;
 pub enum Frame<'a> {
     /// As many whole `DataRow` frames as follow one another; at least one.
     DataRows(DataRows<'a>),
-    /// As many whole `CopyData` frames as follow one another; at least one. In the binary format the
-    /// body of each is a row, but for the first, which begins with a header. A frame of two bytes
-    /// is not among them: it may be the end of the data, and comes as a message.
+    /// As many whole `CopyData` frames as follow one another; at least one. In the binary format
+    /// the body of each is a row, but for the first, which begins with a header. A frame of two
+    /// bytes is not among them: it may be the end of the data, and comes as a message.
     CopyData(DataRows<'a>),
     /// One whole frame of any other kind, for [`Message::parse`](crate::Message::parse).
     Message {
@@ -89,8 +89,8 @@ pub fn claimed_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
     Ok(Some(claimed + 1))
 }
 
-/// Length in bytes and number of the whole, plausible frames at the front that have the tag `TAG` and
-/// a length of `least` or more.
+/// Length in bytes and number of the whole, plausible frames at the front that have the tag `TAG`
+/// and a length of `least` or more.
 ///
 /// Stops without an error at anything else, which the caller looks at when nothing precedes it.
 fn row_run<const TAG: u8>(bytes: &[u8], least: usize) -> (usize, usize) {

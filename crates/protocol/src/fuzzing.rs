@@ -12,7 +12,7 @@ pub fn frames(data: &[u8]) {
         assert!((1..=rest.len()).contains(&consumed), "{consumed} of {} bytes", rest.len());
         match frame {
             Frame::Message { tag, body } => drop(Message::parse(tag, body)),
-            Frame::DataRows(mut rows) => {
+            Frame::DataRows(mut rows) | Frame::CopyData(mut rows) => {
                 while let Ok(scanned @ 1..) = rows.scan(columns, most, &mut spans) {
                     assert!(scanned <= most && spans.rows() == scanned);
                     assert_eq!(spans.columns(), columns);

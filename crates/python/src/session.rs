@@ -253,17 +253,17 @@ impl Session {
         Ok(self.lock(py)?.core.cached_statement(sql).map(Statement::new))
     }
 
-    /// Lets Python functions read and write a type; answers the codec's number. `format` is "text",
-    /// "binary" or "tuple".
+    /// Lets Python functions read and write a type; answers the codec's number. `codec_format` is
+    /// "text", "binary" or "tuple".
     fn set_codec(
         &self,
         py: Python<'_>,
         oid: u32,
-        format: &str,
+        codec_format: &str,
         encoder: Py<PyAny>,
         decoder: Py<PyAny>,
     ) -> PyResult<usize> {
-        let format = match format {
+        let format = match codec_format {
             "text" => CodecFormat::Text,
             "binary" => CodecFormat::Binary,
             "tuple" => CodecFormat::Tuple,

@@ -91,7 +91,8 @@ fn to_value<'a>(
         Shape::Range(subtype) => nested::range(subtype, codecs, argument),
         Shape::Multirange(subtype) => nested::multirange(subtype, codecs, argument),
         Shape::Record(_) => Err(Refusal::because(
-            "PostgreSQL takes no anonymous records as input: cast the parameter to a composite type",
+            "PostgreSQL takes no anonymous records as input: cast the parameter to a composite \
+             type",
         )),
         Shape::Opaque => Ok(unknown(&pg_type.name, argument)?),
         Shape::Custom { codec, format, under } => {

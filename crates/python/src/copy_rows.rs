@@ -5,17 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use arrow_array::{Array, RecordBatch, StructArray};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use colonnade_columnar::encode::{CastError, CellError, EncodeOptions, RowEncoder, TargetColumn};
 use colonnade_columnar::{Type, Types};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
 
+use crate::arrow_column::ArrowColumn;
 use crate::arrow_import::{Stream, take_array};
 use crate::arrow_names::arrow_type_name;
 use crate::batch::Batch;
 use crate::catalog::Catalog;
+use crate::create_types;
 use crate::errors;
 use crate::pg_type::PgType;
 
@@ -99,6 +101,21 @@ impl ArrowSource {
         batch.map(Self::of_batch).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// Columns that were made one by one; they have the same length.
+    #[staticmethod]
+    fn from_columns(names: Vec<String>, columns: Vec<PyRef<'_, ArrowColumn>>) -> PyResult<Self> {
+        if names.len() != columns.len() {
+            return Err(PyValueError::new_err("there must be a name for each column"));
+        }
+        let named = names.into_iter().zip(&columns);
+        let fields =
+            named.map(|(name, column)| Field::new(name, column.0.data_type().clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let arrays = columns.iter().map(|column| Arc::clone(&column.0)).collect();
+        let batch = RecordBatch::try_new(schema, arrays);
+        batch.map(Self::of_batch).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
     /// Batches of ours.
     #[staticmethod]
     fn from_native(batches: Vec<PyRef<'_, Batch>>) -> PyResult<Self> {
@@ -115,6 +132,18 @@ impl ArrowSource {
         let fields = self.schema.fields().iter();
         PyList::new(py, fields.map(|field| (field.name(), arrow_type_name(field.data_type()))))
     }
+
+    /// Of each column the type that a table made for it would have, in SQL.
+    #[getter]
+    fn sql_types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let sql_type = |field: &Arc<Field>| {
+            create_types::sql_type(field).map_err(|reason| {
+                let text = format!("column {:?} cannot be made: {reason}", field.name());
+                errors::of_class(py, "SchemaError", &text)
+            })
+        };
+        self.schema.fields().iter().map(sql_type).collect()
+    }
 }
 
 /// Makes the bytes of a COPY, a chunk at a time.
@@ -125,7 +154,10 @@ pub(crate) struct CopyEncoder {
 }
 
 struct State {
-    batches: Batches,
+    /// `None` once the source has given them all.
+    batches: Option<Batches>,
+    /// Whether another source will be fed.
+    more: bool,
     targets: Vec<TargetColumn>,
     options: EncodeOptions,
     /// The batch that is being written.
@@ -178,35 +210,47 @@ impl Failure {
 }
 
 impl State {
-    /// Makes a chunk; `None` where nothing comes any more.
-    fn chunk(&mut self, limit_bytes: usize) -> Result<Option<Vec<u8>>, Failure> {
-        let mut chunk = std::mem::take(&mut self.chunk);
-        chunk.clear();
+    /// Appends a chunk; `false` where nothing comes any more from this source.
+    fn append(&mut self, chunk: &mut Vec<u8>, limit_bytes: usize) -> Result<bool, Failure> {
+        let start = chunk.len();
         match self.progress {
-            Progress::Before => RowEncoder::header(&mut chunk),
+            Progress::Before => RowEncoder::header(chunk),
             Progress::Within => {}
-            Progress::Ended => return Ok(None),
+            Progress::Ended => return Ok(false),
             Progress::Failed => return Err(Failure::Before),
         }
         self.progress = Progress::Failed;
-        while chunk.len() < limit_bytes {
+        loop {
+            let room = (start + limit_bytes).saturating_sub(chunk.len());
+            if room == 0 {
+                break;
+            }
             if let Some(rows) = &mut self.rows {
-                let room = limit_bytes - chunk.len();
-                if !rows.append(&mut chunk, room)? {
+                if !rows.append(chunk, room)? {
                     self.rows_before += rows.rows_done() as u64;
                     self.rows = None;
                 }
-                continue;
+            } else if let Some(batch) = self.next_batch()? {
+                self.rows = Some(self.row_encoder(&batch).map_err(Failure::Cast)?);
+            } else {
+                self.batches = None;
+                if !self.more {
+                    RowEncoder::trailer(chunk);
+                    self.progress = Progress::Ended;
+                    return Ok(true);
+                }
+                break;
             }
-            let Some(batch) = self.batches.next().map_err(Failure::Source)? else {
-                RowEncoder::trailer(&mut chunk);
-                self.progress = Progress::Ended;
-                return Ok(Some(chunk));
-            };
-            self.rows = Some(self.row_encoder(&batch).map_err(Failure::Cast)?);
         }
         self.progress = Progress::Within;
-        Ok(Some(chunk))
+        Ok(chunk.len() > start)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        match &mut self.batches {
+            Some(batches) => batches.next().map_err(Failure::Source),
+            None => Ok(None),
+        }
     }
 
     fn row_encoder(&self, batch: &RecordBatch) -> Result<RowEncoder, CastError> {
@@ -218,51 +262,71 @@ impl State {
     }
 }
 
+/// What a column of the COPY comes from and goes to: the place in the source, the name, the type (a
+/// `PgType` or its OID) and what that was declared with.
+type Target<'py> = (usize, String, Bound<'py, PyAny>, i32);
+
+fn target_columns(
+    targets: Vec<Target<'_>>,
+    catalog: Option<&Catalog>,
+) -> PyResult<Vec<TargetColumn>> {
+    let types = catalog.map_or_else(Types::default, |catalog| Types::new(catalog.0.clone()));
+    let target = |(source, name, handle, type_modifier): Target<'_>| {
+        let pg_type = match handle.cast::<PgType>() {
+            Ok(pg_type) => Arc::clone(&pg_type.get().0),
+            Err(_) => {
+                let oid = handle.extract()?;
+                types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)))
+            }
+        };
+        Ok(TargetColumn { source, name, pg_type, type_modifier })
+    };
+    targets.into_iter().map(target).collect()
+}
+
 #[pymethods]
 impl CopyEncoder {
-    /// `targets` names, for each column of the COPY, its place in the source, its name, its type
-    /// and what that was declared with. A type is a `PgType` or its OID; `catalog` knows the OIDs
-    /// that are not built in.
+    /// `targets` has for each column of the COPY its place in the source, its name, its type and
+    /// what that was declared with. A type is a `PgType` or its OID; `catalog` knows the OIDs that
+    /// are not built in. With `more`, another source will be fed, or the end told.
     #[new]
     #[pyo3(signature = (
-        source, targets, *, catalog = None, nan_as_null = false, nat_as_null = false
+        source, targets, *, catalog = None, nan_as_null = false, nat_as_null = false, more = false
     ))]
     fn new(
         py: Python<'_>,
         source: &ArrowSource,
-        targets: Vec<(usize, String, Bound<'_, PyAny>, i32)>,
+        targets: Vec<Target<'_>>,
         catalog: Option<&Catalog>,
         nan_as_null: bool,
         nat_as_null: bool,
+        more: bool,
     ) -> PyResult<Self> {
-        let types = catalog.map_or_else(Types::default, |catalog| Types::new(catalog.0.clone()));
-        let target = |(source, name, handle, type_modifier): (_, _, Bound<'_, PyAny>, _)| {
-            let pg_type = match handle.cast::<PgType>() {
-                Ok(pg_type) => Arc::clone(&pg_type.get().0),
-                Err(_) => {
-                    let oid = handle.extract()?;
-                    types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)))
-                }
-            };
-            Ok(TargetColumn { source, name, pg_type, type_modifier })
-        };
-        let targets = targets.into_iter().map(target).collect::<PyResult<Vec<_>>>()?;
-        let options = EncodeOptions { nan_as_null, nat_as_null };
-        let empty = RecordBatch::new_empty(Arc::clone(&source.schema));
-        RowEncoder::new(&targets, &empty, &options, 0)
-            .map_err(|error| Failure::Cast(error).exception(py))?;
-        let batches = source.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let batches = batches.ok_or_else(|| errors::interface(py, "the source was read before"))?;
         let state = State {
-            batches,
-            targets,
-            options,
+            batches: None,
+            more,
+            targets: Vec::new(),
+            options: EncodeOptions { nan_as_null, nat_as_null },
             rows: None,
             rows_before: 0,
             progress: Progress::Before,
             chunk: Vec::new(),
         };
-        Ok(Self { state: Mutex::new(state), rows_done: AtomicU64::new(0) })
+        let this = Self { state: Mutex::new(state), rows_done: AtomicU64::new(0) };
+        this.take(py, source, target_columns(targets, catalog)?)?;
+        Ok(this)
+    }
+
+    /// Goes on with another source, when the one before has given all it has.
+    fn feed(&self, py: Python<'_>, source: &ArrowSource, targets: Vec<Target<'_>>) -> PyResult<()> {
+        self.take(py, source, target_columns(targets, None)?)
+    }
+
+    /// No source will be fed any more: the next chunk is the last one.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
+        state.more = false;
+        Ok(())
     }
 
     /// The next bytes of the COPY, about `limit_bytes` of them; None behind the last ones.
@@ -271,15 +335,13 @@ impl CopyEncoder {
         py: Python<'py>,
         limit_bytes: usize,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        // The producer may wait for the interpreter in between: nobody waits for this lock, with
-        // the interpreter or without it.
-        let made = py.detach(|| {
-            let mut state = self.try_lock().ok_or(Failure::Busy)?;
-            let made = state.chunk(limit_bytes.max(1));
-            self.rows_done.store(state.rows_done(), Ordering::Relaxed);
-            made
-        });
-        let Some(chunk) = made.map_err(|failure| failure.exception(py))? else { return Ok(None) };
+        let Some(mut state) = self.try_lock() else { return Err(Failure::Busy.exception(py)) };
+        let mut chunk = std::mem::take(&mut state.chunk);
+        drop(state);
+        chunk.clear();
+        if !self.append(py, &mut chunk, limit_bytes)? {
+            return Ok(None);
+        }
         let bytes = PyBytes::new(py, &chunk);
         if let Some(mut state) = self.try_lock() {
             state.chunk = chunk;
@@ -295,6 +357,45 @@ impl CopyEncoder {
 }
 
 impl CopyEncoder {
+    /// Appends a chunk with the interpreter released; `false` where there is none.
+    pub(crate) fn append(
+        &self,
+        py: Python<'_>,
+        chunk: &mut Vec<u8>,
+        limit_bytes: usize,
+    ) -> PyResult<bool> {
+        // The producer may wait for the interpreter in between: nobody waits for this lock, with
+        // the interpreter or without it.
+        let made = py.detach(|| {
+            let mut state = self.try_lock().ok_or(Failure::Busy)?;
+            let made = state.append(chunk, limit_bytes.max(1));
+            self.rows_done.store(state.rows_done(), Ordering::Relaxed);
+            made
+        });
+        made.map_err(|failure| failure.exception(py))
+    }
+
+    /// Takes a source in, when its columns can be written to the targets.
+    fn take(
+        &self,
+        py: Python<'_>,
+        source: &ArrowSource,
+        targets: Vec<TargetColumn>,
+    ) -> PyResult<()> {
+        let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
+        if state.batches.is_some() {
+            return Err(errors::interface(py, "the source before has not come to its end"));
+        }
+        let empty = RecordBatch::new_empty(Arc::clone(&source.schema));
+        RowEncoder::new(&targets, &empty, &state.options, 0)
+            .map_err(|error| Failure::Cast(error).exception(py))?;
+        let batches = source.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let batches = batches.ok_or_else(|| errors::interface(py, "the source was read before"))?;
+        state.batches = Some(batches);
+        state.targets = targets;
+        Ok(())
+    }
+
     fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),

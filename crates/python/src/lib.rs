@@ -5,6 +5,7 @@
 //! decided below; what the public API looks like is decided above, in Python.
 
 mod allocator;
+mod arrow_column;
 mod arrow_import;
 mod arrow_names;
 mod arrow_series;
@@ -16,6 +17,7 @@ mod codecs;
 mod column;
 mod conninfo;
 mod copy_rows;
+mod create_types;
 mod errors;
 mod moments;
 mod numpy_import;
@@ -37,6 +39,7 @@ static MEMORY: allocator::ColumnMemory = allocator::ColumnMemory;
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<arrow_column::ArrowColumn>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::Field>()?;
     module.add_class::<buffer::Buffer>()?;

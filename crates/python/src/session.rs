@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use colonnade_columnar::{
-    BatchBuilder, CodecFormat, DecodeOptions, ResultColumn, named_type,
-};
+use colonnade_columnar::{BatchBuilder, CodecFormat, DecodeOptions, ResultColumn, named_type};
 use colonnade_protocol::Format;
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
@@ -14,11 +12,15 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
+use crate::arrow_column::ArrowColumn;
 use crate::batch::Batch;
 use crate::buffer::ReceiveWindow;
 use crate::catalog::Catalog;
 use crate::codecs::{Codec, Codecs};
 use crate::conninfo::ConnInfo;
+use crate::copy_rows::CopyEncoder;
+use crate::parameters::CellPlace;
+use crate::pg_type::PgType;
 use crate::rows::RecordSink;
 use crate::sink::RowSink;
 use crate::statement::Statement;
@@ -298,6 +300,11 @@ impl Session {
         self.begin(py, |core| core.prepare(sql))
     }
 
+    /// Begins to prepare a text that is not kept; the Completion holds the Statement.
+    fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.describe(sql))
+    }
+
     /// Begins a query whose Completion holds its rows; `row_limit` 0 asks for all.
     fn fetch_rows(
         &self,
@@ -405,6 +412,45 @@ impl Session {
         }
         let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
         self.lock(py)?.core.copy_data(&bytes).map_err(|error| errors::of_session(py, error))
+    }
+
+    /// Sends the encoder's next chunk of COPY data, and says how many bytes wait to be written to
+    /// the socket; 0 where the source has no more, None where the server has refused the copy.
+    fn copy_rows(
+        &self,
+        py: Python<'_>,
+        encoder: &CopyEncoder,
+        limit_bytes: usize,
+    ) -> PyResult<Option<usize>> {
+        let mut made = Ok(false);
+        let mut waiting = 0;
+        let is_taken = self.lock(py)?.core.copy_data_with(|out| {
+            made = encoder.append(py, out, limit_bytes);
+            waiting = out.len();
+            matches!(made, Ok(true))
+        });
+        match (is_taken.map_err(|error| errors::of_session(py, error))?, made?) {
+            (false, _) => Ok(None),
+            (true, false) => Ok(Some(0)),
+            (true, true) => Ok(Some(waiting)),
+        }
+    }
+
+    /// A column of the cells that the type takes for Python values. The error names the column and
+    /// the row, counted from `first_row`.
+    fn encode_column(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyList>,
+        pg_type: &PgType,
+        column: &str,
+        first_row: u64,
+        nan_as_null: bool,
+    ) -> PyResult<ArrowColumn> {
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let place = CellPlace { column, first_row };
+        parameters::encode_cells(py, &pg_type.0, &codecs, values, &place, nan_as_null)
+            .map(ArrowColumn)
     }
 
     /// Says that all COPY data was sent.

@@ -1,5 +1,7 @@
 //! The session: bytes in, events out, and the queue of exchanges between them.
 
+mod copy;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -11,8 +13,7 @@ use colonnade_protocol::frame::{self, Frame};
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use crate::exchange::{
-    Context, CopyColumns, CopyIn, CopyOut, Exchange, Introspect, Prepare, Query, Script,
-    StartupExchange, Step, unexpected,
+    Context, Exchange, Introspect, Prepare, Query, Script, StartupExchange, Step, unexpected,
 };
 use crate::receive_buffer::ReceiveBuffer;
 use crate::statement::StatementCache;
@@ -221,6 +222,17 @@ impl<S: Sink> Session<S> {
         self.talk.begin(exchange)
     }
 
+    /// Begins to prepare a text that is asked about and not run: as [`prepare`](Self::prepare), but
+    /// the statement is not kept.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn describe(&mut self, sql: &str) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        let exchange = Prepare::start(String::new(), sql, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
     /// The types as this connection sees them.
     pub fn types(&self) -> &Types {
         &self.talk.link.types
@@ -313,64 +325,6 @@ impl<S: Sink> Session<S> {
     pub fn script(&mut self, sql: &str) -> Result<(), Error> {
         let exchange = Script::start(sql, &mut self.talk.out)?;
         self.talk.begin(exchange)
-    }
-
-    /// Begins a COPY ... FROM STDIN; [`Event::CopyIn`] says when data may be sent.
-    ///
-    /// # Errors
-    /// A closed session, or a text that cannot be sent.
-    pub fn copy_in(&mut self, sql: &str) -> Result<(), Error> {
-        let exchange = CopyIn::start(sql, &mut self.talk.out)?;
-        self.talk.begin(exchange)
-    }
-
-    /// Begins a COPY ... TO STDOUT; its data comes as [`Event::CopyData`].
-    ///
-    /// # Errors
-    /// A closed session, or a text that cannot be sent.
-    pub fn copy_out(&mut self, sql: &str) -> Result<(), Error> {
-        let exchange = CopyOut::start(sql, &mut self.talk.out)?;
-        self.talk.begin(exchange)
-    }
-
-    /// Begins a COPY ... TO STDOUT in the binary format; its rows go to the sink.
-    ///
-    /// # Errors
-    /// A closed session, or a text that cannot be sent.
-    pub fn copy_columns(&mut self, sql: &str, sink: S) -> Result<(), Error> {
-        self.talk.check_encoding()?;
-        let exchange = CopyColumns::start(sql, sink, &mut self.talk.out)?;
-        self.talk.begin(exchange)
-    }
-
-    /// Sends COPY data. False where the server takes none any more: it has refused the copy, and
-    /// the exchange ends in that error.
-    ///
-    /// # Errors
-    /// Data longer than one message can be.
-    pub fn copy_data(&mut self, data: &[u8]) -> Result<bool, Error> {
-        if self.talk.link.copying {
-            frontend::copy_data(&mut self.talk.out, data)?;
-        }
-        Ok(self.talk.link.copying)
-    }
-
-    /// Says that all COPY data was sent.
-    pub fn copy_done(&mut self) {
-        if std::mem::take(&mut self.talk.link.copying) {
-            frontend::copy_done(&mut self.talk.out);
-        }
-    }
-
-    /// Gives the COPY up; the exchange fails with the server's error, which quotes the reason.
-    ///
-    /// # Errors
-    /// A reason that cannot be sent.
-    pub fn copy_fail(&mut self, reason: &str) -> Result<(), Error> {
-        if std::mem::take(&mut self.talk.link.copying) {
-            frontend::copy_fail(&mut self.talk.out, reason)?;
-        }
-        Ok(())
     }
 
     /// Nobody waits for the exchanges under way any more: what they still bring is read and

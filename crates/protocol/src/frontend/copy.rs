@@ -5,8 +5,16 @@ use super::writer::{bare, message, text};
 
 /// Sends a piece of the data; pieces need not end where rows end.
 pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) -> Result<(), LocalError> {
+    copy_data_with(out, |out| out.extend_from_slice(data))
+}
+
+/// Sends the piece of the data that `write` appends.
+pub fn copy_data_with(
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), LocalError> {
     message(out, b'd', "CopyData", |out| {
-        out.extend_from_slice(data);
+        write(out);
         Ok(())
     })
 }

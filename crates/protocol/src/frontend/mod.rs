@@ -13,7 +13,7 @@ pub use connect::{
     cancel_request, gssenc_request, password, sasl_initial_response, sasl_response, ssl_request,
     startup, terminate,
 };
-pub use copy::{copy_data, copy_done, copy_fail};
+pub use copy::{copy_data, copy_data_with, copy_done, copy_fail};
 pub use extended::{
     bind, close_portal, close_statement, describe_portal, describe_statement, execute, flush,
     parse, query, sync,

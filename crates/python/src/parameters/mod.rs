@@ -1,6 +1,7 @@
 //! Python values as parameters, guided by the types that the server expects.
 
 mod arrays;
+mod cells;
 mod figures;
 mod moments;
 mod nested;
@@ -19,6 +20,7 @@ use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
+pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
 use self::refusal::{Refusal, expected};
 use crate::codecs::Codecs;

@@ -25,6 +25,14 @@ pub(super) fn is_missing(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     })
 }
 
+/// Whether an object is a NaT of pandas' or NumPy's.
+pub(super) fn is_nat(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !super::scalars::is_foreign(argument) {
+        return Ok(false);
+    }
+    Ok(argument.get_type().name()? != "NAType" && is_missing(argument)?)
+}
+
 fn module_begins(class: &Bound<'_, pyo3::types::PyType>, package: &str) -> PyResult<bool> {
     Ok(class.module()?.to_str()?.split('.').next() == Some(package))
 }

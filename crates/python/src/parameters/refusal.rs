@@ -68,13 +68,7 @@ impl Refusal {
         type_name: &str,
         argument: &Bound<'_, PyAny>,
     ) -> PyErr {
-        let shown =
-            argument.repr().map_or_else(|_| "<no repr>".to_owned(), |repr| repr.to_string());
-        let shown = if shown.chars().count() > 80 {
-            shown.chars().take(77).chain("...".chars()).collect()
-        } else {
-            shown
-        };
+        let shown = shown(argument);
         let error = errors::of_class(
             py,
             "EncodeError",
@@ -85,6 +79,26 @@ impl Refusal {
                 self.reason.value(py)
             ),
         );
+        error.set_cause(py, Some(self.reason));
+        error
+    }
+
+    /// The exception for a value of a column that is copied.
+    pub(super) fn into_cell_error(
+        self,
+        py: Python<'_>,
+        column: &str,
+        row: u64,
+        type_name: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyErr {
+        let kind = value.get_type().fully_qualified_name();
+        let kind = kind.map_or_else(|_| "an object".to_owned(), |kind| kind.to_string());
+        let (shown, place, reason) = (shown(value), self.place(), self.reason.value(py));
+        let text = format!(
+            "column {column:?}, row {row}, from {kind} to {type_name}: {shown} ({place}{reason})"
+        );
+        let error = errors::of_class(py, "EncodeError", &text);
         error.set_cause(py, Some(self.reason));
         error
     }
@@ -109,6 +123,16 @@ impl Refusal {
             text.push_str(": ");
         }
         text
+    }
+}
+
+/// An object in few characters.
+fn shown(object: &Bound<'_, PyAny>) -> String {
+    let shown = object.repr().map_or_else(|_| "<no repr>".to_owned(), |repr| repr.to_string());
+    if shown.chars().count() > 80 {
+        shown.chars().take(77).chain("...".chars()).collect()
+    } else {
+        shown
     }
 }
 

@@ -1,0 +1,125 @@
+//! One column of a COPY to the server, made of what Python's libraries have.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array,
+    make_array,
+};
+use arrow_buffer::{Buffer, NullBuffer};
+use arrow_schema::{ArrowError, Field};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::arrow_names::arrow_type_name;
+use crate::{arrow_series, numpy_import};
+
+/// An Arrow array for [`ArrowSource`](crate::copy_rows::ArrowSource).
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct ArrowColumn(pub(crate) ArrayRef);
+
+fn refused(error: &ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl ArrowColumn {
+    /// Copies a NumPy array; `mask`, of as many booleans, is true where there is no value. `is_utc`
+    /// says what its moments are meant as. None where only the array's objects can be taken.
+    #[staticmethod]
+    #[pyo3(signature = (array, mask, *, is_utc))]
+    fn from_numpy(
+        array: &Bound<'_, PyAny>,
+        mask: Option<&Bound<'_, PyAny>>,
+        is_utc: bool,
+    ) -> PyResult<Option<Self>> {
+        let made = match raw_cells(array)? {
+            Some(cells) => Some((cells, vec![array.len()?])),
+            None => numpy_import::array(array, is_utc)?,
+        };
+        let Some((flat, shape)) = made else { return Ok(None) };
+        let column = nested(flat, shape.get(1..).unwrap_or_default())?;
+        match mask {
+            Some(mask) => masked(&column, mask).map(|column| Some(Self(column))),
+            None => Ok(Some(Self(column))),
+        }
+    }
+
+    /// Takes the array of an object of the Arrow PyCapsule interface; None of other objects.
+    #[staticmethod]
+    #[pyo3(signature = (source, /))]
+    fn from_arrow(source: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Ok(arrow_series::array(source)?.map(Self))
+    }
+
+    /// A value for each code, which counts from 0; a negative one stands for no value.
+    #[staticmethod]
+    fn from_codes(codes: &Bound<'_, PyAny>, values: &Self) -> PyResult<Self> {
+        let codes: Vec<i32> = PyBuffer::get(codes)?.to_vec(codes.py())?;
+        let keys: Int32Array = codes.into_iter().map(|code| (code >= 0).then_some(code)).collect();
+        let array = DictionaryArray::try_new(keys, Arc::clone(&values.0));
+        array.map(|array| Self(Arc::new(array))).map_err(|error| refused(&error))
+    }
+
+    /// Some of the values, where they lie.
+    fn slice(&self, offset: usize, length: usize) -> PyResult<Self> {
+        match offset.checked_add(length) {
+            Some(end) if end <= self.0.len() => Ok(Self(self.0.slice(offset, length))),
+            _ => Err(PyIndexError::new_err("the column ends before")),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The Arrow type.
+    #[getter]
+    fn arrow_type(&self) -> String {
+        arrow_type_name(self.0.data_type())
+    }
+}
+
+/// Cells of a fixed number of bytes, which NumPy calls void.
+fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
+    let dtype = array.getattr("dtype")?;
+    let width: i32 = dtype.getattr("itemsize")?.extract()?;
+    let is_void = dtype.getattr("kind")?.extract::<&str>()? == "V";
+    if !is_void || width == 0 || !dtype.getattr("names")?.is_none() {
+        return Ok(None);
+    }
+    let bytes: Vec<u8> = array.call_method0("tobytes")?.extract()?;
+    let cells = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
+    cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(|error| refused(&error))
+}
+
+/// The values in lists of these lengths, the outermost first.
+fn nested(values: ArrayRef, lengths: &[usize]) -> PyResult<ArrayRef> {
+    lengths.iter().rev().try_fold(values, |values, length| {
+        let field = Arc::new(Field::new("item", values.data_type().clone(), true));
+        let rows = values.len().checked_div(*length).unwrap_or_default();
+        let length = i32::try_from(*length)?;
+        let lists = match length {
+            0 => return Err(PyValueError::new_err("a dimension of the array has no length")),
+            _ => FixedSizeListArray::try_new_with_length(field, length, values, None, rows),
+        };
+        lists.map(|lists| Arc::new(lists) as ArrayRef).map_err(|error| refused(&error))
+    })
+}
+
+/// The array without the values that a mask hides.
+fn masked(array: &ArrayRef, mask: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    let hidden: Vec<u8> = PyBuffer::get(&mask.call_method1("view", ("u1",))?)?.to_vec(mask.py())?;
+    if hidden.len() != array.len() {
+        return Err(PyValueError::new_err(format!(
+            "{} values have a mask of {}",
+            array.len(),
+            hidden.len()
+        )));
+    }
+    let shown: NullBuffer = hidden.into_iter().map(|hidden| hidden == 0).collect();
+    let nulls = NullBuffer::union(Some(&shown), array.logical_nulls().as_ref());
+    let data = array.to_data().into_builder().nulls(nulls).build();
+    data.map(make_array).map_err(|error| refused(&error))
+}

@@ -1,0 +1,87 @@
+//! Python values as the cells of a column that is copied to the server.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::LargeBinaryBuilder;
+use colonnade_columnar::Type;
+use colonnade_protocol::Format;
+use colonnade_protocol::frontend::EncodedParams;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyList};
+
+use super::refusal::Refusal;
+use super::{is_null, numpy, push};
+use crate::codecs::Codecs;
+
+const LENGTH_BYTES: usize = 4;
+
+/// Where the cells belong.
+pub(crate) struct CellPlace<'a> {
+    pub(crate) column: &'a str,
+    /// The row of the first one.
+    pub(crate) first_row: u64,
+}
+
+/// The wire form of each value, as one array of bytes.
+///
+/// NaN is a number and NaT is nothing that PostgreSQL has; with `nan_as_null` both are NULL. NULL
+/// are None and pandas' NA.
+pub(crate) fn encode_cells(
+    py: Python<'_>,
+    pg_type: &Type,
+    codecs: &Codecs,
+    values: &Bound<'_, PyList>,
+    place: &CellPlace<'_>,
+    nan_as_null: bool,
+) -> PyResult<ArrayRef> {
+    let mut cells = LargeBinaryBuilder::new();
+    let mut cell = EncodedParams::new();
+    for (index, value) in values.iter().enumerate() {
+        let is_pushed = push_cell(&mut cell, pg_type, codecs, &value, nan_as_null);
+        let is_null = is_pushed.map_err(|refusal| {
+            let row = place.first_row + index as u64;
+            refusal.into_cell_error(py, place.column, row, &pg_type.name, &value)
+        })?;
+        if is_null {
+            cells.append_null();
+        } else {
+            cells.append_value(cell.bytes().get(LENGTH_BYTES..).unwrap_or_default());
+        }
+    }
+    Ok(Arc::new(cells.finish()))
+}
+
+/// Encodes one value as the only one of `cell`; answers whether it is NULL.
+fn push_cell(
+    cell: &mut EncodedParams,
+    pg_type: &Type,
+    codecs: &Codecs,
+    value: &Bound<'_, PyAny>,
+    nan_as_null: bool,
+) -> Result<bool, Refusal> {
+    if value.is_none() {
+        return Ok(true);
+    }
+    let is_nan = value.cast::<PyFloat>().is_ok_and(|float| float.value().is_nan());
+    let is_nat = !is_nan && numpy::is_nat(value)?;
+    if nan_as_null && (is_nan || is_nat) {
+        return Ok(true);
+    }
+    if is_nat {
+        return Err(Refusal::because("PostgreSQL has no NaT; nan_as_null=True makes it NULL"));
+    }
+    if is_null(value)? {
+        return Ok(true);
+    }
+    cell.clear();
+    match push(cell, pg_type, codecs, value) {
+        Err(_) if is_nan => {
+            Err(Refusal::because("the type has no NaN; nan_as_null=True makes it NULL"))
+        }
+        Ok(()) if cell.formats() == [Format::Text] => Err(Refusal::because(
+            "the text form of the type cannot be sent among binary values: give the value's parts",
+        )),
+        pushed => pushed.map(|()| false),
+    }
+}

@@ -1,0 +1,89 @@
+//! COPY, from the owner's side.
+
+use colonnade_protocol::frontend;
+
+use super::Session;
+use crate::exchange::{CopyColumns, CopyIn, CopyOut};
+use crate::{Error, Sink};
+
+impl<S: Sink> Session<S> {
+    /// Begins a COPY ... FROM STDIN; [`Event::CopyIn`](crate::Event::CopyIn) says when data may be
+    /// sent.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn copy_in(&mut self, sql: &str) -> Result<(), Error> {
+        let exchange = CopyIn::start(sql, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins a COPY ... TO STDOUT; its data comes as [`Event::CopyData`](crate::Event::CopyData).
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn copy_out(&mut self, sql: &str) -> Result<(), Error> {
+        let exchange = CopyOut::start(sql, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins a COPY ... TO STDOUT in the binary format; its rows go to the sink.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn copy_columns(&mut self, sql: &str, sink: S) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        let exchange = CopyColumns::start(sql, sink, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Sends COPY data. False where the server takes none any more: it has refused the copy, and
+    /// the exchange ends in that error.
+    ///
+    /// # Errors
+    /// Data longer than one message can be.
+    pub fn copy_data(&mut self, data: &[u8]) -> Result<bool, Error> {
+        if self.talk.link.copying {
+            frontend::copy_data(&mut self.talk.out, data)?;
+        }
+        Ok(self.talk.link.copying)
+    }
+
+    /// As [`copy_data`](Self::copy_data), of data that `write` appends to the vector it is given.
+    /// Nothing is sent where it answers false, and it is not asked where nothing is taken.
+    ///
+    /// # Errors
+    /// Data longer than one message can be.
+    pub fn copy_data_with(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<bool, Error> {
+        if self.talk.link.copying {
+            let out = &mut self.talk.out;
+            let start = out.len();
+            let mut is_wanted = false;
+            frontend::copy_data_with(out, |out| is_wanted = write(out))?;
+            if !is_wanted {
+                out.truncate(start);
+            }
+        }
+        Ok(self.talk.link.copying)
+    }
+
+    /// Says that all COPY data was sent.
+    pub fn copy_done(&mut self) {
+        if std::mem::take(&mut self.talk.link.copying) {
+            frontend::copy_done(&mut self.talk.out);
+        }
+    }
+
+    /// Gives the COPY up; the exchange fails with the server's error, which quotes the reason.
+    ///
+    /// # Errors
+    /// A reason that cannot be sent.
+    pub fn copy_fail(&mut self, reason: &str) -> Result<(), Error> {
+        if std::mem::take(&mut self.talk.link.copying) {
+            frontend::copy_fail(&mut self.talk.out, reason)?;
+        }
+        Ok(())
+    }
+}

@@ -10,6 +10,7 @@ from colonnade import _core
 from colonnade._async.codecs import CodecsMixin, ColumnCodec
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
+from colonnade._async.copy_in_columns import CopyInColumnsMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
 from colonnade._async.operation import Operation, StreamHold, checked_timeout
 from colonnade._schema import asked_types, row_dtype
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CodecsMixin, CopyMixin, CopyOutColumnsMixin):
+class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.connect`. Use it as an async context manager, or `close` it. One operation

@@ -13,6 +13,7 @@ from colonnade._schema import asked_types, row_dtype
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
+from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.operation import Operation, StreamHold, checked_timeout
 from colonnade._transport.blocking import deadline
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CodecsMixin, CopyMixin, CopyOutColumnsMixin):
+class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation

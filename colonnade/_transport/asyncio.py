@@ -108,6 +108,10 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         if self._writable is not None:
             await self._writable
 
+    async def give_turn(self) -> None:
+        """Let the loop run what waits, for a socket that takes all it is given never does."""
+        await asyncio.sleep(0)
+
     def abandon(self) -> None:
         """Give up the exchange under way, if there is one.
 

@@ -149,6 +149,9 @@ class BlockingTransport:
         """Send what must be sent."""
         self._send()
 
+    def give_turn(self) -> None:
+        """Nothing else waits for this thread."""
+
     def abandon(self) -> None:
         """Give up the exchange under way, if there is one.
 

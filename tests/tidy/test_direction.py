@@ -15,10 +15,12 @@ PACKAGE = ROOT / "colonnade"
 
 _PUBLIC_CLASSES = {
     "_connection_options",
+    "_copy_columns",
     "_copy_options",
     "_core",
     "_schema",
     "_sql_text",
+    "_sources",
     "_transport",
     "codecs",
     "columns",
@@ -38,6 +40,9 @@ ROOMS: dict[str, set[str]] = {
     # The same in both colours: the text of a COPY statement, what says how to connect, and what
     # columns are asked for.
     "_copy_options": {"errors"},
+    "_copy_columns": {"_core", "_copy_options", "_sources", "errors"},
+    # What rows are copied from.
+    "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},
     "_schema": {"errors"},
     "_sql_text": set(),

@@ -1,0 +1,180 @@
+"""What a copy of columns is asked for, and the SQL around it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from colonnade._copy_options import quote_identifier, table_target
+from colonnade._sources.piece import Column
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from colonnade._core import PgType
+    from colonnade._sources.piece import Piece
+
+_STAGING = 'pg_temp."colonnade_staging"'
+_CONFLICT = ("nothing", "update")
+
+
+class Conflict(NamedTuple):
+    """What becomes of a row whose key is in the table."""
+
+    action: str
+    keys: tuple[str, ...]
+
+
+def checked_conflict(
+    on_conflict: str | None, keys: str | Sequence[str] | None, *, create: bool
+) -> Conflict | None:
+    """What the two arguments ask for."""
+    if on_conflict is None:
+        if keys is not None:
+            msg = 'conflict_columns goes with on_conflict="nothing" or "update"'
+            raise InterfaceError(msg)
+        return None
+    if on_conflict not in _CONFLICT:
+        msg = f'on_conflict must be "nothing" or "update", not {on_conflict!r}'
+        raise ValueError(msg)
+    if create:
+        msg = "a table that create=True makes has no rows and no key to be in conflict with"
+        raise InterfaceError(msg)
+    keys = (keys,) if isinstance(keys, str) else tuple(keys or ())
+    if on_conflict == "update" and not keys:
+        msg = 'on_conflict="update" needs conflict_columns, the columns of the key'
+        raise InterfaceError(msg)
+    return Conflict(on_conflict, keys)
+
+
+class Matching:
+    """Which column of the source goes to which column of the table."""
+
+    def __init__(
+        self,
+        table: str,
+        schema: str | None,
+        columns: Sequence[str] | Mapping[str, str] | None,
+    ) -> None:
+        if isinstance(columns, str):
+            msg = f"columns must be a list or a mapping of names, not the text {columns!r}"
+            raise TypeError(msg)
+        self.table = table_target(table, None, schema)
+        self._asked = columns
+        self._columns: dict[str, Column] = {}
+
+    def names(self, piece: Piece) -> list[str | None]:
+        """The table's column for each column of a piece, None for those left out."""
+        source = piece.names
+        asked = self._asked
+        if len(set(source)) < len(source):
+            msg = f"several columns of the source have the same name: {_listed(source)}"
+            raise InterfaceError(msg)
+        if asked is None:
+            return list(source)
+        if isinstance(asked, Mapping):
+            unknown = [name for name in asked if name not in source]
+            if unknown:
+                msg = f"columns names {unknown[0]!r}, and the source has {_listed(source)}"
+                raise InterfaceError(msg)
+            return [asked.get(name) for name in source]
+        if len(asked) != len(source):
+            msg = (
+                f"columns has {len(asked)} names, and the source has {len(source)} columns: "
+                f"{_listed(source)}"
+            )
+            raise InterfaceError(msg)
+        return list(asked)
+
+    def describe(self, known: Sequence[tuple[str, PgType, int]]) -> None:
+        """Learn the table's columns."""
+        self._columns = {name: Column(name, kind, modifier) for name, kind, modifier in known}
+
+    def columns(self, piece: Piece) -> list[Column | None]:
+        """The columns of the table for those of a piece."""
+        found = [None if name is None else self._column(name) for name in self.names(piece)]
+        used = [column.name for column in found if column is not None]
+        if not used:
+            msg = f"the source has no column for the table {self.table}"
+            raise InterfaceError(msg)
+        if len(set(used)) < len(used):
+            msg = f"a column of the table is filled twice: {_listed(used)}"
+            raise InterfaceError(msg)
+        return found
+
+    def _column(self, name: str) -> Column:
+        column = self._columns.get(name)
+        if column is not None:
+            return column
+        close = difflib.get_close_matches(name, self._columns, 1)
+        hint = f' did you mean "{close[0]}"?' if close else ""
+        msg = (
+            f'the table {self.table} has no column "{name}":{hint} it has {_listed(self._columns)}'
+        )
+        raise InterfaceError(msg)
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(f'"{name}"' for name in names) or "none"
+
+
+def describe_sql(matching: Matching) -> str:
+    """A query that is prepared to learn the table's columns, and never run."""
+    return f"SELECT * FROM {matching.table}"
+
+
+def copy_sql(table: str, columns: Sequence[str]) -> str:
+    """The statement that takes the rows."""
+    return f"COPY {table} ({_identifiers(columns)}) FROM STDIN (FORMAT binary)"
+
+
+def create_sql(table: str, columns: Sequence[tuple[str, str]]) -> str:
+    """The statement that makes the table of names and types."""
+    listed = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in columns)
+    return f"CREATE TABLE {table} ({listed})"
+
+
+def type_names_sql(types: Sequence[tuple[int, int]]) -> str:
+    """A query for the SQL names of types that are given as OIDs and type modifiers."""
+    listed = ", ".join(f"format_type({oid}, {modifier})" for oid, modifier in types)
+    return f"SELECT unnest(ARRAY[{listed}])"
+
+
+class Staging:
+    """A table beside the table: rows are copied into it, and inserted from it."""
+
+    table = _STAGING
+
+    def __init__(self, matching: Matching, columns: Sequence[str], conflict: Conflict) -> None:
+        missing = [name for name in conflict.keys if name not in columns]
+        if missing:
+            msg = f'conflict_columns names "{missing[0]}", and the source has {_listed(columns)}'
+            raise InterfaceError(msg)
+        listed = _identifiers(columns)
+        self.create = (
+            f"CREATE TEMPORARY TABLE {_STAGING} ON COMMIT DROP AS "
+            f"SELECT {listed} FROM {matching.table} WITH NO DATA"
+        )
+        self.insert = (
+            # As COPY does, which asks for no permission to fill an identity column.
+            f"INSERT INTO {matching.table} ({listed}) OVERRIDING SYSTEM VALUE "
+            f"SELECT {listed} FROM {_STAGING} ON CONFLICT {_action(columns, conflict)}"
+        )
+        # The plan is made and thrown away: it needs the key's unique index.
+        self.check = f"EXPLAIN {self.insert}"
+        self.drop = f"DROP TABLE {_STAGING}"
+
+
+def _action(columns: Sequence[str], conflict: Conflict) -> str:
+    keys = f"({_identifiers(conflict.keys)}) " if conflict.keys else ""
+    changed = [name for name in columns if name not in conflict.keys]
+    if conflict.action == "nothing" or not changed:
+        return f"{keys}DO NOTHING"
+    settings = (f"{quote_identifier(name)} = EXCLUDED.{quote_identifier(name)}" for name in changed)
+    return f"{keys}DO UPDATE SET {', '.join(settings)}"
+
+
+def _identifiers(names: Sequence[str]) -> str:
+    return ", ".join(map(quote_identifier, names))

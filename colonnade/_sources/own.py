@@ -1,0 +1,23 @@
+"""Columns of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from colonnade._core import ArrowSource
+from colonnade._sources.piece import ArrowPiece
+
+if TYPE_CHECKING:
+    from colonnade._core import Batch
+
+
+class BatchPiece(ArrowPiece):
+    """A batch that came from a server: a new table gets the types that it had there."""
+
+    def __init__(self, batch: Batch) -> None:
+        super().__init__(ArrowSource.from_native([batch]))
+        self._batch = batch
+
+    def sql_types(self) -> list[str | tuple[int, int]]:
+        """The types of the query's columns."""
+        return [(field.type_oid, field.type_modifier) for field in self._batch.fields]

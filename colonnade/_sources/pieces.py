@@ -1,0 +1,69 @@
+"""Which kind of source an object is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from colonnade._core import ArrowSource
+from colonnade._sources.arrays import ArraysPiece
+from colonnade._sources.own import BatchPiece
+from colonnade._sources.piece import ArrowPiece, Piece
+from colonnade._sources.values import numpy_values, values_of
+from colonnade.columns import Columns
+
+_KINDS = (
+    "Columns, an object with __arrow_c_stream__ or __arrow_c_array__ (pyarrow, Polars, DuckDB), "
+    "a pandas frame, a mapping of column names to arrays, a structured array of NumPy, or an "
+    "(async) iterable of them"
+)
+
+
+def piece(source: Any) -> Piece:
+    """The rows of an object that is one source, not many."""
+    found = _piece(source)
+    if found is None:
+        msg = f"source must be {_KINDS}, not {type(source).__name__}"
+        raise TypeError(msg)
+    return found
+
+
+def pieces(source: Any) -> Iterator[Piece]:
+    """The rows of a source, or of each one in an iterable of sources."""
+    found = _piece(source)
+    if found is not None:
+        yield found
+    elif isinstance(source, Iterable) and not isinstance(source, str | bytes | bytearray):
+        yield from map(piece, source)
+    else:
+        piece(source)
+
+
+def _piece(source: Any) -> Piece | None:
+    if isinstance(source, Columns):
+        return BatchPiece(source._batch)  # noqa: SLF001 - its memory is what is copied
+    if _is_of(source, "pandas", "DataFrame"):
+        from colonnade._sources.pandas import frame_columns
+
+        return ArraysPiece(frame_columns(source))
+    if _is_of(source, "polars", "LazyFrame"):
+        msg = "a LazyFrame has no rows yet: pass frame.collect()"
+        raise TypeError(msg)
+    if hasattr(source, "__arrow_c_stream__"):
+        return ArrowPiece(ArrowSource.from_stream(source.__arrow_c_stream__()))
+    if hasattr(source, "__arrow_c_array__"):
+        return ArrowPiece(ArrowSource.from_batch(*source.__arrow_c_array__()))
+    if isinstance(source, Mapping):
+        columns = {str(name): values_of(str(name), value) for name, value in source.items()}
+        return ArraysPiece(columns)
+    if _is_of(source, "numpy", "ndarray") and source.dtype.names is not None:
+        fields = source.dtype.names
+        return ArraysPiece({name: numpy_values(name, source[name]) for name in fields})
+    return None
+
+
+def _is_of(source: Any, module: str, name: str) -> bool:
+    """Whether an object is of a library's class; without the library there is none."""
+    library = sys.modules.get(module)
+    return library is not None and isinstance(source, getattr(library, name, ()))

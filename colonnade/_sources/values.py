@@ -1,0 +1,294 @@
+"""The values of one column, by what holds them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import uuid
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from colonnade._core import ArrowColumn, ArrowSource
+from colonnade.errors import EncodeError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from colonnade._sources.piece import Column, Encoding
+
+    Mask = NDArray[Any] | None
+
+# Type of a Python object -> type of a new table's column.
+_CLASSES: dict[type, str] = {
+    bool: "boolean",
+    int: "bigint",
+    float: "double precision",
+    str: "text",
+    bytes: "bytea",
+    bytearray: "bytea",
+    memoryview: "bytea",
+    decimal.Decimal: "numeric",
+    uuid.UUID: "uuid",
+    dt.timedelta: "interval",
+    dt.date: "date",
+    dt.time: "time",
+    dict: "jsonb",
+}
+
+
+class Cells(NamedTuple):
+    """Some rows of a column for the encoder."""
+
+    array: ArrowColumn
+    are_encoded: bool = False
+
+
+class Values(ABC):
+    """A column of a source."""
+
+    are_objects = False
+    """Whether each value is a Python object, which costs more than a number in an array."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def cells(
+        self, start: int, stop: int, column: Column, encoding: Encoding, first_row: int
+    ) -> Cells:
+        """The rows from ``start`` to before ``stop``; ``first_row`` is the number of the first."""
+
+    @abstractmethod
+    def sql_type(self, name: str) -> str:
+        """The type that a new table's column has for these values."""
+
+
+class ArrowValues(Values):
+    """An Arrow array."""
+
+    def __init__(self, column: ArrowColumn) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def cells(
+        self, start: int, stop: int, column: Column, encoding: Encoding, first_row: int
+    ) -> Cells:
+        del column, encoding, first_row
+        return Cells(self._column.slice(start, stop - start))
+
+    def sql_type(self, name: str) -> str:
+        return ArrowSource.from_columns([name], [self._column]).sql_types[0]
+
+
+class ObjectValues(Values):
+    """Python objects, which are encoded as the parameters of a query are."""
+
+    are_objects = True
+
+    def __init__(self, length: int, objects: Callable[[int, int], list[Any]]) -> None:
+        self._length = length
+        self._objects = objects
+
+    def __len__(self) -> int:
+        return self._length
+
+    def cells(
+        self, start: int, stop: int, column: Column, encoding: Encoding, first_row: int
+    ) -> Cells:
+        return Cells(encoding.objects(self._objects(start, stop), column, first_row), True)
+
+    def sql_type(self, name: str) -> str:
+        for value in self._objects(0, self._length):
+            if not _is_missing(value):
+                return _class_type(name, value)
+        return "text"
+
+
+def _is_missing(value: Any) -> bool:
+    """None, and what pandas has for it; NaN is one of them in a column of objects."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float) and value != value  # noqa: PLR0124 - what NaN does
+
+
+def _class_type(name: str, value: Any) -> str:
+    if isinstance(value, dt.datetime):
+        return "timestamp" if value.tzinfo is None else "timestamptz"
+    if isinstance(value, list | tuple):
+        elements = [element for element in value if not _is_missing(element)]
+        element = _class_type(name, elements[0]) if elements else "text"
+        return element if element.endswith("[]") else f"{element}[]"
+    for kind in type(value).__mro__:
+        if kind in _CLASSES:
+            return _CLASSES[kind]
+    msg = (
+        f'column "{name}" cannot be made: no type stands for {type(value).__name__}; '
+        "make the table before"
+    )
+    raise SchemaError(msg)
+
+
+class DictionaryValues(Values):
+    """Codes, and a value for each of them."""
+
+    def __init__(self, codes: NDArray[Any], values: Values) -> None:
+        self._codes = codes
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def cells(
+        self, start: int, stop: int, column: Column, encoding: Encoding, first_row: int
+    ) -> Cells:
+        values = self._values.cells(0, len(self._values), column, encoding, first_row)
+        codes = self._codes[start:stop].astype("i4")
+        return Cells(ArrowColumn.from_codes(codes, values.array), values.are_encoded)
+
+    def sql_type(self, name: str) -> str:
+        return self._values.sql_type(name)
+
+
+class NumpyValues(Values):
+    """An array of NumPy's, of any dimensions. True in the mask hides a value."""
+
+    def __init__(self, array: NDArray[Any], mask: Mask = None, *, zone: bool | None = None) -> None:
+        self._array = array
+        self._mask = mask
+        # Whether moments are instants; None where the table says it.
+        self._zone = zone
+        self.are_objects = array.dtype.kind in "OT"
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def cells(
+        self, start: int, stop: int, column: Column, encoding: Encoding, first_row: int
+    ) -> Cells:
+        array = self._array[start:stop]
+        mask = None if self._mask is None else self._mask[start:stop]
+        if array.dtype.kind == "S" and column.pg_type.name != "bytea":
+            array = _decoded(array, column, first_row)
+        if array.dtype.kind in "mM":
+            mask = _without_nat(array, mask, column, encoding, first_row)
+        made = _arrow(array, mask, column, self._zone)
+        if made is not None:
+            return Cells(made)
+        return Cells(encoding.objects(_objects(array, mask), column, first_row), True)
+
+    def sql_type(self, name: str) -> str:
+        array, mask = self._array, self._mask
+        made = ArrowColumn.from_numpy(array[:0], None, is_utc=bool(self._zone))
+        if made is not None:
+            return ArrowValues(made).sql_type(name)
+        return ObjectValues(
+            len(array), lambda start, stop: _objects(array[start:stop], _part(mask, start, stop))
+        ).sql_type(name)
+
+
+def _part(mask: Mask, start: int, stop: int) -> Mask:
+    return None if mask is None else mask[start:stop]
+
+
+def _arrow(
+    array: NDArray[Any], mask: Mask, column: Column, zone: bool | None
+) -> ArrowColumn | None:
+    is_utc = column.pg_type.name == "timestamptz" if zone is None else zone
+    try:
+        return ArrowColumn.from_numpy(array, mask, is_utc=is_utc)
+    except (TypeError, ValueError) as error:
+        msg = f'column "{column.name}", from {array.dtype} to {column.pg_type.name}: {error}'
+        raise EncodeError(msg) from error
+
+
+def _objects(array: NDArray[Any], mask: Mask) -> list[Any]:
+    # NumPy's own scalars say more than what they become in Python: a timedelta64[M] is of months.
+    objects = list(array) if array.dtype.kind in "mM" else array.tolist()
+    if mask is None:
+        return objects
+    return [None if hidden else value for value, hidden in zip(objects, mask, strict=True)]
+
+
+def _decoded(array: NDArray[Any], column: Column, first_row: int) -> NDArray[Any]:
+    import numpy as np
+
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError as error:
+        msg = (
+            f'column "{column.name}", from row {first_row} on, from {array.dtype} to '
+            f"{column.pg_type.name}: {error}"
+        )
+        raise EncodeError(msg) from error
+
+
+def _without_nat(
+    array: NDArray[Any], mask: Mask, column: Column, encoding: Encoding, first_row: int
+) -> Mask:
+    """The mask with NaT hidden, or the error of the first one that no mask hides."""
+    import numpy as np
+
+    missing: NDArray[np.bool_] = np.isnat(array)
+    if mask is not None:
+        missing &= ~mask
+    if not missing.any():
+        return mask
+    if not encoding.nan_as_null:
+        row = first_row + int(missing.argmax())
+        msg = (
+            f'column "{column.name}", row {row}, from {array.dtype} to {column.pg_type.name}: '
+            "PostgreSQL has no NaT; nan_as_null=True makes it NULL"
+        )
+        raise EncodeError(msg)
+    if mask is not None:
+        missing |= mask
+    return missing
+
+
+def values_of(name: str, value: Any) -> Values:
+    """The values of any object that holds a column."""
+    kind = type(value)
+    module = kind.__module__.partition(".")[0]
+    if module == "pandas":
+        from colonnade._sources.pandas import series_values
+
+        return series_values(value)
+    if module == "numpy" and hasattr(value, "dtype"):
+        return numpy_values(name, value)
+    if (made := ArrowColumn.from_arrow(value)) is not None:
+        return ArrowValues(made)
+    if isinstance(value, list | tuple):
+        return _sequence_values(value)
+    if hasattr(value, "__array__"):
+        import numpy as np
+
+        return numpy_values(name, np.asarray(value))
+    msg = (
+        f'column "{name}" must be an array of NumPy, Arrow, pandas or Polars, or a list, '
+        f"not {kind.__name__}"
+    )
+    raise TypeError(msg)
+
+
+def _sequence_values(values: Sequence[Any]) -> Values:
+    return ObjectValues(len(values), lambda start, stop: list(values[start:stop]))
+
+
+def numpy_values(name: str, array: NDArray[Any], *, zone: bool | None = None) -> Values:
+    """The values of a NumPy array; what its mask hides is NULL."""
+    import numpy as np
+
+    if array.ndim == 0:
+        msg = f'column "{name}" must have a value for each row, not one for all'
+        raise TypeError(msg)
+    if not isinstance(array, np.ma.MaskedArray):
+        return NumpyValues(array, zone=zone)
+    mask = None if array.mask is np.ma.nomask else np.asarray(array.mask)
+    if mask is not None and mask.ndim > 1:
+        objects = np.ma.filled(array.astype(object), None)
+        return NumpyValues(objects, zone=zone)
+    return NumpyValues(np.asarray(array.data), mask, zone=zone)

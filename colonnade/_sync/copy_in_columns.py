@@ -1,0 +1,256 @@
+# Generated from colonnade/_async/copy_in_columns.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""COPY of columns into a table, whatever library they are of."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade._copy_columns import (
+    Conflict,
+    Matching,
+    Staging,
+    checked_conflict,
+    copy_sql,
+    create_sql,
+    describe_sql,
+    type_names_sql,
+)
+from colonnade._sources.piece import Encoding
+from colonnade._sources.pieces import pieces
+from colonnade._sync.copy import CHUNK_BYTES
+from colonnade._sync.operation import Operation
+from colonnade._transport.blocking import RECOVERY_TIMEOUT_S
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from colonnade._sources.piece import Part, Piece
+    from colonnade._transport.blocking import BlockingTransport
+
+    Progress = Callable[[int], object]
+
+
+class CopyInColumnsMixin:
+    """The COPY of columns of a connection."""
+
+    _session: _core.Session
+    _transport: BlockingTransport
+
+    def _operation(self, timeout: float | None) -> Operation:
+        raise NotImplementedError
+
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open, in good order or failed."""
+        raise NotImplementedError
+
+    def is_closed(self) -> bool:
+        """Whether the connection is closed, by either side."""
+        raise NotImplementedError
+
+    def terminate(self) -> None:
+        """Close the socket at once; an operation under way fails."""
+        raise NotImplementedError
+
+    def copy_columns_to_table(
+        self,
+        table_name: str,
+        source: Any,
+        *,
+        columns: Sequence[str] | Mapping[str, str] | None = None,
+        schema_name: str | None = None,
+        nan_as_null: bool = False,
+        create: bool = False,
+        on_conflict: str | None = None,
+        conflict_columns: str | Sequence[str] | None = None,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+    ) -> str:
+        """Copy columns into a table, and return the status, such as `COPY 1000`.
+
+        `source` is `Columns`, an object with `__arrow_c_stream__` or `__arrow_c_array__` (of
+        pyarrow, Polars, DuckDB), a pandas frame (without its index), a mapping of names to arrays
+        or lists, a structured array of NumPy, or an (async) iterable of any of these, whose batches
+        are copied one after another.
+
+        A column goes to the table's column of its name; columns of the table that the source does
+        not have take their defaults. `columns` names the table's columns in the source's order, or
+        maps names of the source to names of the table and leaves out what it does not name.
+
+        A value is cast where none of its type could be lost; every other cast is an EncodeError
+        before the first byte is sent. An error in the source or in a value gives the copy up: no
+        row of it stays in the table. Masked values, None and pandas' NA are NULL; NaN and NaT are
+        with `nan_as_null`, without which NaN is the number and NaT an error.
+
+        With `create` the table is made first, from the source's types. `on_conflict` says what
+        becomes of rows whose key is in the table: "nothing" keeps the table's row, "update" gives
+        it the source's values; `conflict_columns` are the key's. The rows then go through a
+        temporary table, and the status is that of the INSERT. Both run in one transaction: the open
+        one, or one of their own.
+
+        `progress` is called with the number of rows sent so far. `docs/copy.md` has it all.
+        """
+        conflict = checked_conflict(on_conflict, conflict_columns, create=create)
+        matching = Matching(table_name, schema_name, columns)
+        has_begun = False
+        try:
+            with self._operation(timeout):
+                found = _pieces(source)
+                first = next(found, None)
+                if first is None:
+                    return "COPY 0"
+                matching.names(first)
+                if (create or conflict is not None) and not self.is_in_transaction():
+                    has_begun = True
+                    self._script("BEGIN")
+                if create:
+                    self._create_table(matching, first)
+                encoding = Encoding(self._session, nan_as_null)
+                copy = _Copy(matching, first, found, encoding, conflict, progress)
+                status = self._copy_pieces(copy)
+                if has_begun:
+                    self._script("COMMIT")
+                return status
+        except BaseException:
+            if has_begun:
+                self._roll_back()
+            raise
+
+    def _create_table(self, matching: Matching, first: Piece) -> None:
+        types = first.sql_types()
+        if any(isinstance(kind, tuple) for kind in types):
+            known = [kind for kind in types if isinstance(kind, tuple)]
+            statement = self._describe(type_names_sql(known))
+            self._session.fetch_rows(statement, (), 0)
+            rows = (self._done()).rows or []
+            types = [row[0] for row in rows]
+        names = matching.names(first)
+        wanted = [
+            (name, str(kind)) for name, kind in zip(names, types, strict=True) if name is not None
+        ]
+        self._script(create_sql(matching.table, wanted))
+
+    def _copy_pieces(self, copy: _Copy) -> str:
+        matching = copy.matching
+        matching.describe((self._describe(describe_sql(matching))).columns)
+        columns = matching.columns(copy.first)
+        names = [column.name for column in columns if column is not None]
+        staging = None if copy.conflict is None else Staging(matching, names, copy.conflict)
+        parts = copy.parts()
+        part = next(parts)
+        encoder = _core.CopyEncoder(
+            *part,
+            nan_as_null=copy.encoding.nan_as_null,
+            nat_as_null=copy.encoding.nan_as_null,
+            more=True,
+        )
+        if staging is not None:
+            self._script(staging.create)
+            self._script(staging.check)
+        table = matching.table if staging is None else staging.table
+        # The order of a part's columns is that of the piece, and of every other one.
+        self._session.copy_in(copy_sql(table, names))
+        event = self._transport.next_event()
+        if not isinstance(event, _core.CopyIn):
+            msg = f"the server did not ask for data: {event!r}"
+            raise InterfaceError(msg)
+        self._send_parts(copy, encoder, parts)
+        self._session.copy_done()
+        status = (self._done()).tag or ""
+        if staging is not None:
+            status = self._script(staging.insert)
+            self._script(staging.drop)
+        return status
+
+    def _send_parts(self, copy: _Copy, encoder: _core.CopyEncoder, parts: Iterator[Part]) -> None:
+        while self._send_chunks(copy, encoder):
+            copy.rows_done = encoder.rows_done
+            part = next(parts, None)
+            if part is None:
+                encoder.finish()
+                self._send_chunks(copy, encoder)
+                return
+            encoder.feed(*part)
+
+    def _send_chunks(self, copy: _Copy, encoder: _core.CopyEncoder) -> bool:
+        """Send what the encoder has; False where the server has refused the copy."""
+        while waiting := self._session.copy_rows(encoder, CHUNK_BYTES):
+            if waiting >= CHUNK_BYTES:
+                self._transport.flush()
+                # A socket that takes everything must not keep the loop from its other tasks.
+                self._transport.give_turn()
+            if copy.progress is not None:
+                copy.progress(encoder.rows_done)
+        return waiting is not None
+
+    def _describe(self, sql: str) -> _core.Statement:
+        self._session.describe(sql)
+        statement = (self._done()).statement
+        if statement is None:
+            msg = "a prepare exchange ended without a statement"
+            raise InterfaceError(msg)
+        return statement
+
+    def _script(self, sql: str) -> str:
+        self._session.script(sql)
+        return (self._done()).tag or ""
+
+    def _done(self) -> _core.Completion:
+        event = self._transport.next_event()
+        if isinstance(event, _core.Completion):
+            return event
+        msg = f"expected the end of the exchange, got {event!r}"
+        raise InterfaceError(msg)
+
+    def _roll_back(self) -> None:
+        """End the transaction that a failed copy had begun, or the connection."""
+        if self.is_closed():
+            return
+        is_over = False
+        try:
+            with self._operation(RECOVERY_TIMEOUT_S):
+                if self.is_in_transaction():
+                    self._script("ROLLBACK")
+            is_over = True
+        finally:
+            if not is_over:
+                self.terminate()
+
+
+@dataclasses.dataclass
+class _Copy:
+    """What is copied, and how far it is."""
+
+    matching: Matching
+    first: Piece
+    rest: Iterator[Piece]
+    encoding: Encoding
+    conflict: Conflict | None
+    progress: Progress | None
+    rows_done: int = 0
+
+    def parts(self) -> Iterator[Part]:
+        """The parts of all pieces, each made when the one before has been sent."""
+        for part in self._parts_of(self.first):
+            yield part
+        for following in self.rest:
+            self._check_names(following)
+            for part in self._parts_of(following):
+                yield part
+
+    def _parts_of(self, which: Piece) -> Any:
+        return which.parts(self.matching.columns(which), self.encoding, self.rows_done)
+
+    def _check_names(self, following: Piece) -> None:
+        if following.names != self.first.names:
+            msg = f"a batch has the columns {following.names}, the first one {self.first.names}"
+            raise InterfaceError(msg)
+
+
+def _pieces(source: Any) -> Iterator[Piece]:
+    """The rows of any kind of source."""
+    for one in pieces(source):
+        yield one

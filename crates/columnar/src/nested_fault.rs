@@ -25,6 +25,8 @@ pub enum NestedFault {
         /// In the value.
         actual: Oid,
     },
+    /// A part of an anonymous record has a type that the catalogs were not asked for.
+    UnknownType(Oid),
     /// A composite with another number of fields than its type has.
     FieldCount {
         /// By its type.
@@ -73,9 +75,18 @@ impl NestedFault {
     /// Whether the value was right and only our idea of its type is out of date.
     pub fn is_stale_type(&self) -> bool {
         match self {
-            Self::PartType { .. } | Self::FieldCount { .. } => true,
+            Self::PartType { .. } | Self::FieldCount { .. } | Self::UnknownType(_) => true,
             Self::Within(_, reason) => reason.is_stale_type(),
             _ => false,
+        }
+    }
+
+    /// The type that the catalogs must be asked for.
+    pub fn unknown_type(&self) -> Option<Oid> {
+        match self {
+            Self::UnknownType(oid) => Some(*oid),
+            Self::Within(_, reason) => reason.unknown_type(),
+            _ => None,
         }
     }
 
@@ -106,6 +117,11 @@ impl fmt::Display for NestedFault {
                 f,
                 "the value has parts of the type with OID {actual} instead of {expected}: the \
                  type was altered, and is looked up again for the next query"
+            ),
+            Self::UnknownType(oid) => write!(
+                f,
+                "the record has a field of the type with OID {oid}, which is looked up for the \
+                 next query"
             ),
             Self::FieldCount { expected, actual } => write!(
                 f,

@@ -177,6 +177,12 @@ impl<'a> DataRows<'a> {
         self.bytes
     }
 
+    /// The frames that have not been scanned yet.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.position..).unwrap_or(&[])
+    }
+
     /// The body of the next frame, which is passed over; `None` when there are none left.
     pub fn next_body(&mut self) -> Option<&'a [u8]> {
         if self.left == 0 {

@@ -91,8 +91,12 @@ pub(crate) fn of_schema(py: Python<'_>, error: &SchemaError) -> PyErr {
 }
 
 fn of_foreign(py: Python<'_>, error: Box<dyn StdError + Send + Sync>) -> PyErr {
-    match error.downcast::<PyErr>() {
-        Ok(error) => *error,
+    let error = match error.downcast::<PyErr>() {
+        Ok(error) => return *error,
+        Err(error) => error,
+    };
+    match error.downcast::<SchemaError>() {
+        Ok(error) => of_schema(py, &error),
         Err(error) => of_class(py, "InternalClientError", &error.to_string()),
     }
 }

@@ -47,6 +47,11 @@ impl RecordSink {
         }
     }
 
+    /// An empty one, of whose columns more is known.
+    pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Self {
+        Python::attach(|py| Self::new(py, Arc::clone(columns), Arc::clone(&self.codecs)))
+    }
+
     pub(crate) fn into_records(self) -> Py<PyList> {
         self.records
     }

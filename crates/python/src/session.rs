@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use colonnade_columnar::{BatchBuilder, CodecFormat, DecodeOptions, ResultColumn, named_type};
+use colonnade_columnar::{CodecFormat, ResultColumn, named_type};
 use colonnade_protocol::Format;
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
@@ -33,8 +33,6 @@ type Core = CoreSession<RowSink>;
 
 struct Inner {
     core: Core,
-    /// The columns of the query under way.
-    columns: Arc<[ResultColumn]>,
     /// What users have set in place of types' own conversions.
     codecs: Arc<Codecs>,
 }
@@ -71,9 +69,7 @@ impl Session {
         let codecs = Arc::clone(&self.lock(py)?.codecs);
         let types = &statement.statement.parameters;
         let encoded = parameters::encode(py, types, &codecs, arguments)?;
-        let mut inner = self.lock(py)?;
-        inner.columns = Arc::clone(&statement.statement.columns);
-        inner
+        self.lock(py)?
             .core
             .query(Arc::clone(&statement.statement), &encoded, row_limit, sink)
             .map_err(|error| errors::of_session(py, error))
@@ -87,7 +83,7 @@ impl Session {
     fn new(statement_cache_size: usize, catalog: Option<&Catalog>) -> Self {
         let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
         let core = Core::new(statement_cache_size, catalog);
-        Self(Mutex::new(Inner { core, columns: Arc::from([]), codecs: Arc::default() }))
+        Self(Mutex::new(Inner { core, codecs: Arc::default() }))
     }
 
     /// Where the next read of the socket goes (buffer protocol).
@@ -126,13 +122,9 @@ impl Session {
     /// The next event: a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
     /// None where more must be read first. Raises what the exchange failed with.
     fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (event, columns) = {
-            let mut inner = self.lock(py)?;
-            let Some(event) = inner.core.next_event() else { return Ok(None) };
-            (event, Arc::clone(&inner.columns))
-        };
+        let Some(event) = self.lock(py)?.core.next_event() else { return Ok(None) };
         let object = match event {
-            Event::Batch(batch) => Bound::new(py, Batch::new(batch, columns))?.into_any(),
+            Event::Batch(made) => Bound::new(py, Batch::new(made.batch, made.columns))?.into_any(),
             Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
             Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
             Event::Complete(completion) => {
@@ -329,14 +321,10 @@ impl Session {
         infinity: &str,
         batch_rows: Option<usize>,
     ) -> PyResult<()> {
-        let options: DecodeOptions = parameters::decode_options(py, schema.as_ref(), infinity)?;
-        let builder = BatchBuilder::new(&statement.statement.columns, &options)
-            .map_err(|error| errors::of_schema(py, &error))?;
-        let sink = match batch_rows {
-            Some(batch_rows) => ColumnSink::batched(builder, batch_rows),
-            None => ColumnSink::whole(builder),
-        };
-        self.query(py, statement, arguments, 0, RowSink::Columns(Box::new(sink)))
+        let columns = &statement.statement.columns;
+        let sink = column_sink(py, columns, schema.as_ref(), infinity, batch_rows)?;
+        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        self.query(py, statement, arguments, 0, sink)
     }
 
     /// Begins a COPY of a statement's columns in the binary format, which gives Batches as
@@ -350,12 +338,9 @@ impl Session {
         infinity: &str,
         batch_rows: Option<usize>,
     ) -> PyResult<()> {
-        let options: DecodeOptions = parameters::decode_options(py, schema.as_ref(), infinity)?;
         let columns = &statement.statement.columns;
-        let builder =
-            BatchBuilder::new(columns, &options).map_err(|error| errors::of_schema(py, &error))?;
-        let formats = builder.formats();
-        let mut described = columns.iter().zip(formats);
+        let sink = column_sink(py, columns, schema.as_ref(), infinity, batch_rows)?;
+        let mut described = columns.iter().zip(sink.formats());
         if let Some((column, _)) = described.find(|(_, format)| *format == Format::Text) {
             let (name, type_name) = (&column.name, &column.pg_type.name);
             return Err(errors::of_class(
@@ -367,16 +352,8 @@ impl Session {
                 ),
             ));
         }
-        let sink = match batch_rows {
-            Some(batch_rows) => ColumnSink::batched(builder, batch_rows),
-            None => ColumnSink::whole(builder),
-        };
-        let mut inner = self.lock(py)?;
-        inner.columns = Arc::clone(columns);
-        inner
-            .core
-            .copy_columns(sql, RowSink::Columns(Box::new(sink)))
-            .map_err(|error| errors::of_session(py, error))
+        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        self.begin(py, |core| core.copy_columns(sql, Arc::clone(&statement.statement), sink))
     }
 
     /// Begins a query of which only the command tag is wanted.
@@ -484,6 +461,21 @@ impl Session {
             Ok(_) => "<Session in an exchange>".to_owned(),
         }
     }
+}
+
+fn column_sink(
+    py: Python<'_>,
+    columns: &[ResultColumn],
+    schema: Option<&Bound<'_, PyDict>>,
+    infinity: &str,
+    batch_rows: Option<usize>,
+) -> PyResult<ColumnSink> {
+    let options = parameters::decode_options(py, schema, infinity)?;
+    let made = match batch_rows {
+        Some(batch_rows) => ColumnSink::batched(columns, options, batch_rows),
+        None => ColumnSink::whole(columns, options),
+    };
+    made.map_err(|error| errors::of_schema(py, &error))
 }
 
 /// How an exchange ended well.

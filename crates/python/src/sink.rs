@@ -1,17 +1,26 @@
 //! The sinks that Python can ask for.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use colonnade_columnar::ResultColumn;
 use colonnade_protocol::{DataRows, Format};
 use colonnade_session::{ColumnSink, Sink, SinkError};
 
 use crate::rows::RecordSink;
 
+/// A batch, and what its columns are.
+#[derive(Debug)]
+pub(crate) struct ResultBatch {
+    pub(crate) batch: RecordBatch,
+    pub(crate) columns: Arc<[ResultColumn]>,
+}
+
 /// Where the rows of a query go.
 pub(crate) enum RowSink {
     /// Into columns: one batch, or one after the other.
-    Columns(Box<ColumnSink>),
+    Columns(Box<ColumnSink>, Arc<[ResultColumn]>),
     /// Into a list of records.
     Records(RecordSink),
     /// Nowhere: only the command tag is wanted.
@@ -19,31 +28,65 @@ pub(crate) enum RowSink {
 }
 
 impl Sink for RowSink {
-    type Batch = RecordBatch;
+    type Batch = ResultBatch;
 
     fn formats(&self) -> Option<Vec<Format>> {
         match self {
-            Self::Columns(sink) => Some(sink.formats()),
+            Self::Columns(sink, _) => Some(sink.formats()),
             Self::Records(_) | Self::Nowhere => None,
         }
+    }
+
+    fn is_whole(&self) -> bool {
+        match self {
+            Self::Columns(sink, _) => sink.is_whole(),
+            Self::Records(_) | Self::Nowhere => true,
+        }
+    }
+
+    fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
+        Ok(match self {
+            Self::Columns(sink, _) => {
+                let sink =
+                    sink.renewed(columns).map_err(|error| SinkError::Foreign(Box::new(error)))?;
+                Self::Columns(Box::new(sink), Arc::clone(columns))
+            }
+            Self::Records(sink) => Self::Records(sink.renewed(columns)),
+            Self::Nowhere => Self::Nowhere,
+        })
     }
 
     fn rows(
         &mut self,
         rows: DataRows<'_>,
-        batches: &mut VecDeque<RecordBatch>,
+        batches: &mut VecDeque<ResultBatch>,
     ) -> Result<(), SinkError> {
         match self {
-            Self::Columns(sink) => sink.rows(rows, batches),
+            Self::Columns(sink, columns) => {
+                handed_over(columns, batches, |made| sink.rows(rows, made))
+            }
             Self::Records(sink) => sink.rows(rows),
             Self::Nowhere => Ok(()),
         }
     }
 
-    fn finish(&mut self, batches: &mut VecDeque<RecordBatch>) -> Result<(), SinkError> {
+    fn finish(&mut self, batches: &mut VecDeque<ResultBatch>) -> Result<(), SinkError> {
         match self {
-            Self::Columns(sink) => sink.finish(batches),
+            Self::Columns(sink, columns) => handed_over(columns, batches, |made| sink.finish(made)),
             Self::Records(_) | Self::Nowhere => Ok(()),
         }
     }
+}
+
+/// Says of each batch that is made what its columns are.
+fn handed_over(
+    columns: &Arc<[ResultColumn]>,
+    batches: &mut VecDeque<ResultBatch>,
+    make: impl FnOnce(&mut VecDeque<RecordBatch>) -> Result<(), SinkError>,
+) -> Result<(), SinkError> {
+    let mut made = VecDeque::new();
+    let outcome = make(&mut made);
+    let described = |batch| ResultBatch { batch, columns: Arc::clone(columns) };
+    batches.extend(made.into_iter().map(described));
+    outcome
 }

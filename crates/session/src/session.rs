@@ -1,19 +1,19 @@
 //! The session: bytes in, events out, and the queue of exchanges between them.
 
 mod copy;
+mod types;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use colonnade_columnar::{Catalog, CodecFormat, Type, Types};
-use colonnade_protocol::Oid;
+use colonnade_columnar::{Catalog, Types};
 use colonnade_protocol::auth::Authenticator;
 use colonnade_protocol::backend::{ErrorFields, Message, TransactionStatus};
 use colonnade_protocol::frame::{self, Frame};
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use crate::exchange::{
-    Context, Exchange, Introspect, Prepare, Query, Script, StartupExchange, Step, unexpected,
+    Context, Exchange, Prepare, Query, Script, StartupExchange, Step, unexpected,
 };
 use crate::receive_buffer::ReceiveBuffer;
 use crate::statement::StatementCache;
@@ -231,75 +231,6 @@ impl<S: Sink> Session<S> {
         self.talk.check_encoding()?;
         let exchange = Prepare::start(String::new(), sql, &mut self.talk.out)?;
         self.talk.begin(exchange)
-    }
-
-    /// The types as this connection sees them.
-    pub fn types(&self) -> &Types {
-        &self.talk.link.types
-    }
-
-    /// Begins to look types up in the catalogs, those alone that are not known; completes when they
-    /// are. Without any such type nothing is begun, and the answer is false.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn introspect(&mut self, oids: &[Oid]) -> Result<bool, Error> {
-        let missing = self.talk.link.types.missing(oids.iter().copied());
-        if missing.is_empty() {
-            return Ok(false);
-        }
-        let exchange = Introspect::start(missing, None, &self.talk.link, &mut self.talk.out)?;
-        self.talk.begin(exchange)?;
-        Ok(true)
-    }
-
-    /// Lets a codec of the owner's read and write a type from the next preparation on. The kept
-    /// statements are closed, for they were made without it.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn set_codec(&mut self, oid: Oid, codec: usize, format: CodecFormat) -> Result<(), Error> {
-        self.talk.link.types.set_codec(oid, codec, format);
-        self.forget_statements()
-    }
-
-    /// Lets a type be read and written as another one.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn set_alias(&mut self, oid: Oid, other: &Type) -> Result<(), Error> {
-        self.talk.link.types.set_alias(oid, other);
-        self.forget_statements()
-    }
-
-    /// Lets a type be read and written as it is.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn reset_type(&mut self, oid: Oid) -> Result<(), Error> {
-        self.talk.link.types.reset_type(oid);
-        self.forget_statements()
-    }
-
-    /// Forgets what is known of the database's types, for all who share it, and this connection's
-    /// statements, which were made with it.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn forget_types(&mut self) -> Result<(), Error> {
-        self.talk.link.types.catalog().clear();
-        self.forget_statements()
-    }
-
-    fn forget_statements(&mut self) -> Result<(), Error> {
-        if self.is_closed() {
-            return Err(Error::Closed);
-        }
-        for statement in self.talk.link.statements.drain() {
-            // Travels with the next exchange's messages; its answer is expected at any time.
-            frontend::close_statement(&mut self.talk.out, &statement.name)?;
-        }
-        Ok(())
     }
 
     /// Begins to run a statement; its rows go to the sink. `row_limit` 0 asks for every row.

@@ -2,9 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use colonnade_columnar::{AppendError, BatchBuilder, DecodeError};
+use colonnade_columnar::{
+    AppendError, BatchBuilder, DecodeError, DecodeOptions, ResultColumn, SchemaError,
+};
 use colonnade_protocol::{DataRows, Error as ProtocolError, Format};
 
 /// Takes the rows of one query as runs, straight from the receive buffer.
@@ -19,6 +22,18 @@ pub trait Sink: Send + Sized + 'static {
     fn formats(&self) -> Option<Vec<Format>> {
         None
     }
+
+    /// Whether nothing is handed over before every row has come, so that [`Sink::renewed`] can take
+    /// its place.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    /// An empty sink for the same rows, of whose columns more is known.
+    ///
+    /// # Errors
+    /// What was asked of the columns is not to be had of these.
+    fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError>;
 
     /// Takes a run of rows.
     ///
@@ -66,19 +81,44 @@ impl From<DecodeError> for SinkError {
 /// Gathers rows in columns: one batch for all, or a batch each `batch_rows` rows.
 pub struct ColumnSink {
     builder: BatchBuilder,
+    options: DecodeOptions,
     batch_rows: usize,
     batches_made: u64,
 }
 
 impl ColumnSink {
     /// A sink whose one batch holds the whole result.
-    pub fn whole(builder: BatchBuilder) -> Self {
-        Self { builder, batch_rows: usize::MAX, batches_made: 0 }
+    ///
+    /// # Errors
+    /// Options that do not fit the columns.
+    pub fn whole(columns: &[ResultColumn], options: DecodeOptions) -> Result<Self, SchemaError> {
+        Self::batched(columns, options, usize::MAX)
     }
 
     /// A sink that hands over a batch whenever `batch_rows` rows are there.
-    pub fn batched(builder: BatchBuilder, batch_rows: usize) -> Self {
-        Self { builder, batch_rows: batch_rows.max(1), batches_made: 0 }
+    ///
+    /// # Errors
+    /// Options that do not fit the columns.
+    pub fn batched(
+        columns: &[ResultColumn],
+        options: DecodeOptions,
+        batch_rows: usize,
+    ) -> Result<Self, SchemaError> {
+        let builder = BatchBuilder::new(columns, &options)?;
+        Ok(Self { builder, options, batch_rows: batch_rows.max(1), batches_made: 0 })
+    }
+
+    /// As [`Sink::is_whole`].
+    pub fn is_whole(&self) -> bool {
+        self.batch_rows == usize::MAX
+    }
+
+    /// As [`Sink::renewed`].
+    ///
+    /// # Errors
+    /// Options that do not fit the columns.
+    pub fn renewed(&self, columns: &[ResultColumn]) -> Result<Self, SchemaError> {
+        Self::batched(columns, self.options.clone(), self.batch_rows)
     }
 
     /// As [`Sink::formats`].

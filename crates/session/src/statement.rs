@@ -20,6 +20,12 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// The same statement, of whose columns more is known.
+    pub(crate) fn with_columns(&self, columns: Arc<[ResultColumn]>) -> Arc<Self> {
+        let (name, sql) = (self.name.clone(), self.sql.clone());
+        Arc::new(Self { name, sql, parameters: self.parameters.clone(), columns })
+    }
+
     /// The format in which each column's values come, where nothing else is asked for.
     pub fn formats(&self) -> Vec<Format> {
         self.columns.iter().map(|column| column.pg_type.format()).collect()
@@ -81,6 +87,14 @@ impl StatementCache {
             gone.extend(self.entries.remove(&sql).map(|entry| entry.statement));
         }
         gone
+    }
+
+    /// Puts a statement in the place of the same one.
+    pub(crate) fn renew(&mut self, statement: &Arc<Statement>) {
+        let entry = self.entries.get_mut(&statement.sql);
+        if let Some(entry) = entry.filter(|entry| entry.statement.name == statement.name) {
+            entry.statement = Arc::clone(statement);
+        }
     }
 
     pub(crate) fn remove(&mut self, sql: &str) -> Option<Arc<Statement>> {

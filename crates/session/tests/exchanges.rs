@@ -2,6 +2,8 @@
 
 // Helpers stand outside of test functions, and their failing fails a test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+// Each test program uses a part of the script.
+#![allow(dead_code, reason = "shared with the other exchanges")]
 
 mod script;
 

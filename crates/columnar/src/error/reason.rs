@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use colonnade_protocol::Oid;
+
 use super::misfit::Misfit;
 use super::shape::ShapeFault;
 use crate::nested_fault::NestedFault;
@@ -177,6 +179,14 @@ impl Reason {
     /// Whether the value was right and only our idea of its type is out of date.
     pub fn is_stale_type(&self) -> bool {
         matches!(self, Self::Nested(fault) if fault.is_stale_type())
+    }
+
+    /// The type that the catalogs must be asked for before the value can be read.
+    pub fn unknown_type(&self) -> Option<Oid> {
+        match self {
+            Self::Nested(fault) => fault.unknown_type(),
+            _ => None,
+        }
     }
 
     pub(super) fn remedy(&self) -> Remedy {

@@ -10,7 +10,7 @@ use colonnade_protocol::{Format, Span};
 
 use super::composite::StructBuilder;
 use super::nested_wire::Cursor;
-use super::tree::{Attribute, Type};
+use super::tree::{Attribute, Shape, Type};
 use super::{Built, Request, composite};
 use crate::catalog::Types;
 use crate::column::{ColumnBuilder, Fields};
@@ -52,11 +52,12 @@ fn attributes_of(types: &Types, cursor: &mut Cursor<'_>) -> Result<Vec<Attribute
     for number in 1..=count {
         let oid = cursor.oid()?;
         cursor.cell()?;
-        let found = types.find(oid);
+        let found = types.find(oid).ok_or(NestedFault::UnknownType(oid))?;
         // The parts of a record come in the binary form, which such a type is not read in.
-        let pg_type = found
-            .filter(|pg_type| pg_type.format() == Format::Binary)
-            .unwrap_or_else(|| Arc::new(Type::opaque(oid)));
+        let pg_type = match found.format() {
+            Format::Binary => found,
+            Format::Text => Arc::new(Type { shape: Shape::Opaque, ..found.as_ref().clone() }),
+        };
         attributes.push(Attribute { name: format!("f{number}"), pg_type, type_modifier: -1 });
     }
     Ok(attributes)

@@ -5,12 +5,14 @@
 //! made anew; all the others are taken where they lie.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, Format, Frame, RemoteError, frontend, next_frame};
 
+use super::held_rows::{HeldRows, Replay};
 use super::{Context, Exchange, Step, unexpected};
-use crate::{Completion, Error, Event, Sink};
+use crate::{Completion, Error, Event, Sink, Statement};
 
 /// What every COPY in the binary format begins with.
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -19,7 +21,10 @@ const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 const TRAILER: &[u8] = &[0xff, 0xff];
 
 pub(crate) struct CopyColumns<S> {
+    /// Selects what is copied; it is not run.
+    statement: Arc<Statement>,
     sink: S,
+    held: HeldRows,
     tag: Option<String>,
     state: State,
 }
@@ -36,9 +41,15 @@ enum State {
 }
 
 impl<S: Sink> CopyColumns<S> {
-    pub(crate) fn start(sql: &str, sink: S, out: &mut Vec<u8>) -> Result<Self, Error> {
+    pub(crate) fn start(
+        sql: &str,
+        statement: Arc<Statement>,
+        sink: S,
+        out: &mut Vec<u8>,
+    ) -> Result<Self, Error> {
         frontend::query(out, sql)?;
-        Ok(Self { sink, tag: None, state: State::Asked })
+        let held = HeldRows::of(&statement.columns);
+        Ok(Self { statement, sink, held, tag: None, state: State::Asked })
     }
 
     /// What one message carries, after its header if it has one.
@@ -70,7 +81,7 @@ impl<S: Sink> CopyColumns<S> {
 
     fn take_rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         let mut batches = VecDeque::new();
-        let outcome = self.sink.rows(rows, &mut batches);
+        let outcome = self.held.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
         Ok(outcome?)
     }
@@ -125,10 +136,18 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
         if self.state != State::End {
             return Err(Error::NotACopy);
         }
+        if let HeldRows::All { bytes, error } = self.held {
+            let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
+            return replay.look_up(context);
+        }
         let mut batches = VecDeque::new();
         self.sink.finish(&mut batches)?;
         context.events.extend(batches.into_iter().map(Event::Batch));
-        Ok(Step::Done(Completion { tag: self.tag, statement: None, sink: Some(self.sink) }))
+        Ok(Step::Done(Completion {
+            tag: self.tag,
+            statement: Some(self.statement),
+            sink: Some(self.sink),
+        }))
     }
 }
 

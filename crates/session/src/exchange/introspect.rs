@@ -12,6 +12,7 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 use colonnade_protocol::{DataRows, Format, Oid, RemoteError, Spans};
 
+use super::held_rows::Replay;
 use super::prepare::Described;
 use super::{Context, Exchange, Step, unexpected};
 use crate::session::Link;
@@ -25,19 +26,27 @@ const MULTIRANGES_SINCE: u32 = 14;
 /// `oid[]`.
 const OID_ARRAY: Oid = 1028;
 
-pub(crate) struct Introspect {
+pub(crate) struct Introspect<S> {
     /// The types that are asked for.
     missing: Vec<Oid>,
-    /// The statement that needs them, if one does.
-    described: Option<Described>,
+    then: Then<S>,
     rows: Vec<TypeRow>,
     spans: Spans,
 }
 
-impl Introspect {
+/// What waits for the types.
+pub(crate) enum Then<S> {
+    Nothing,
+    /// A statement that takes or gives them.
+    Keep(Described),
+    /// A result that has them in its rows.
+    Replay(Box<Replay<S>>),
+}
+
+impl<S: Sink> Introspect<S> {
     pub(crate) fn start(
         missing: Vec<Oid>,
-        described: Option<Described>,
+        then: Then<S>,
         link: &Link,
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
@@ -53,11 +62,11 @@ impl Introspect {
         frontend::execute(out, "", 0)?;
         frontend::close_statement(out, STATEMENT)?;
         frontend::sync(out);
-        Ok(Self { missing, described, rows: Vec::new(), spans: Spans::new() })
+        Ok(Self { missing, then, rows: Vec::new(), spans: Spans::new() })
     }
 }
 
-impl<S: Sink> Exchange<S> for Introspect {
+impl<S: Sink> Exchange<S> for Introspect<S> {
     fn message(
         &mut self,
         message: Message<'_>,
@@ -86,9 +95,10 @@ impl<S: Sink> Exchange<S> for Introspect {
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         context.link.types.catalog().learn(&self.missing, &self.rows);
-        let statement = match self.described {
-            Some(described) => Some(described.keep(context.link, context.out)?),
-            None => None,
+        let statement = match self.then {
+            Then::Nothing => None,
+            Then::Keep(described) => Some(described.keep(context.link, context.out)?),
+            Then::Replay(replay) => return replay.run(context),
         };
         Ok(Step::Done(Completion { statement, ..Completion::default() }))
     }

@@ -7,6 +7,7 @@
 mod copy_columns;
 mod copy_in;
 mod copy_out;
+mod held_rows;
 mod introspect;
 mod prepare;
 mod query;
@@ -24,7 +25,7 @@ use crate::{Completion, Error, Event, Sink};
 pub(crate) use copy_columns::CopyColumns;
 pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
-pub(crate) use introspect::Introspect;
+pub(crate) use introspect::{Introspect, Then};
 pub(crate) use prepare::Prepare;
 pub(crate) use query::Query;
 pub(crate) use script::Script;

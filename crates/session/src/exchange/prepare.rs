@@ -6,7 +6,7 @@ use colonnade_columnar::{ResultColumn, Type};
 use colonnade_protocol::backend::{Field, Message};
 use colonnade_protocol::{Oid, frontend};
 
-use super::{Context, Exchange, Introspect, Step, unexpected};
+use super::{Context, Exchange, Introspect, Step, Then, unexpected};
 use crate::session::Link;
 use crate::{Completion, Error, Sink, Statement};
 
@@ -56,8 +56,8 @@ impl<S: Sink> Exchange<S> for Prepare {
                 ..Completion::default()
             }));
         }
-        let described = Some(self.described);
-        let next = Introspect::start(missing, described, context.link, context.out)?;
+        let then = Then::Keep(self.described);
+        let next = Introspect::start(missing, then, context.link, context.out)?;
         Ok(Step::Then(Box::new(next)))
     }
 }

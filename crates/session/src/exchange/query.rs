@@ -7,12 +7,14 @@ use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
+use super::held_rows::{HeldRows, Replay};
 use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Event, Sink, Statement};
 
 pub(crate) struct Query<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
+    held: HeldRows,
     tag: Option<String>,
 }
 
@@ -29,7 +31,8 @@ impl<S: Sink> Query<S> {
         frontend::bind(out, "", &statement.name, parameters, &formats)?;
         frontend::execute(out, "", row_limit)?;
         frontend::sync(out);
-        Ok(Self { statement, sink, tag: None })
+        let held = HeldRows::of(&statement.columns);
+        Ok(Self { statement, sink, held, tag: None })
     }
 }
 
@@ -52,12 +55,16 @@ impl<S: Sink> Exchange<S> for Query<S> {
 
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         let mut batches = VecDeque::new();
-        let outcome = self.sink.rows(rows, &mut batches);
+        let outcome = self.held.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
         Ok(outcome?)
     }
 
     fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        if let HeldRows::All { bytes, error } = self.held {
+            let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
+            return replay.look_up(context);
+        }
         let mut batches = VecDeque::new();
         self.sink.finish(&mut batches)?;
         context.events.extend(batches.into_iter().map(Event::Batch));

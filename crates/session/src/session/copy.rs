@@ -1,10 +1,12 @@
 //! COPY, from the owner's side.
 
+use std::sync::Arc;
+
 use colonnade_protocol::frontend;
 
 use super::Session;
 use crate::exchange::{CopyColumns, CopyIn, CopyOut};
-use crate::{Error, Sink};
+use crate::{Error, Sink, Statement};
 
 impl<S: Sink> Session<S> {
     /// Begins a COPY ... FROM STDIN; [`Event::CopyIn`](crate::Event::CopyIn) says when data may be
@@ -26,13 +28,19 @@ impl<S: Sink> Session<S> {
         self.talk.begin(exchange)
     }
 
-    /// Begins a COPY ... TO STDOUT in the binary format; its rows go to the sink.
+    /// Begins a COPY ... TO STDOUT in the binary format, of what a statement selects; its rows go
+    /// to the sink.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
-    pub fn copy_columns(&mut self, sql: &str, sink: S) -> Result<(), Error> {
+    pub fn copy_columns(
+        &mut self,
+        sql: &str,
+        statement: Arc<Statement>,
+        sink: S,
+    ) -> Result<(), Error> {
         self.talk.check_encoding()?;
-        let exchange = CopyColumns::start(sql, sink, &mut self.talk.out)?;
+        let exchange = CopyColumns::start(sql, statement, sink, &mut self.talk.out)?;
         self.talk.begin(exchange)
     }
 

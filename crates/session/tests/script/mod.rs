@@ -1,11 +1,12 @@
 //! A scripted server's half of a talk, and what the session made of it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use colonnade_columnar::{BatchBuilder, Catalog, DecodeOptions, ResultColumn, Types};
+use colonnade_columnar::{Catalog, DecodeOptions, ResultColumn, Types};
 use colonnade_protocol::DataRows;
 use colonnade_protocol::auth::{AuthPolicy, Authenticator, ChannelBinding};
 use colonnade_session::{ColumnSink, Event, Session, Sink, SinkError, Startup};
@@ -14,29 +15,39 @@ pub(crate) struct TestSink(ColumnSink);
 
 impl TestSink {
     pub(crate) fn whole(columns: &[(&str, u32)]) -> Self {
-        Self(ColumnSink::whole(builder(columns)))
+        Self(
+            ColumnSink::whole(&result_columns(columns), DecodeOptions::default()).expect("columns"),
+        )
     }
 
     pub(crate) fn batched(columns: &[(&str, u32)], batch_rows: usize) -> Self {
-        Self(ColumnSink::batched(builder(columns), batch_rows))
+        let (columns, options) = (result_columns(columns), DecodeOptions::default());
+        Self(ColumnSink::batched(&columns, options, batch_rows).expect("columns"))
     }
 }
 
-fn builder(columns: &[(&str, u32)]) -> BatchBuilder {
+fn result_columns(columns: &[(&str, u32)]) -> Vec<ResultColumn> {
     let types = Types::default();
-    let columns: Vec<_> = columns
+    columns
         .iter()
         .map(|(name, oid)| ResultColumn {
             name: (*name).to_owned(),
             pg_type: types.find(*oid).expect("a built-in type"),
             type_modifier: -1,
         })
-        .collect();
-    BatchBuilder::new(&columns, &DecodeOptions::default()).expect("columns")
+        .collect()
 }
 
 impl Sink for TestSink {
     type Batch = RecordBatch;
+
+    fn is_whole(&self) -> bool {
+        self.0.is_whole()
+    }
+
+    fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
+        Ok(Self(self.0.renewed(columns).expect("columns")))
+    }
 
     fn rows(
         &mut self,
@@ -109,7 +120,11 @@ pub(crate) fn session() -> Session<TestSink> {
 }
 
 pub(crate) fn session_with_cache(size: usize) -> Session<TestSink> {
-    let mut session = Session::new(size, Catalog::default());
+    session_with(size, Catalog::default())
+}
+
+pub(crate) fn session_with(cache_size: usize, catalog: Catalog) -> Session<TestSink> {
+    let mut session = Session::new(cache_size, catalog);
     let authenticator =
         Authenticator::new("ada", None, ChannelBinding::NotUsed, AuthPolicy::default());
     let parameters = vec![("user".to_owned(), "ada".to_owned())];

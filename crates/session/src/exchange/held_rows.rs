@@ -1,0 +1,155 @@
+//! Rows that are kept in case a type turns out to be another one than was thought: a composite that
+//! was altered since the catalogs were asked, or an anonymous record of a type that nobody asked
+//! for yet. The query has run, and cannot be run again; so its rows wait until the catalogs have
+//! been asked, and are decoded then.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use colonnade_columnar::{DecodeError, ResultColumn, Shape, Type};
+use colonnade_protocol::{DataRows, Frame, Oid, next_frame};
+
+use super::{Context, Introspect, Step, Then};
+use crate::{Completion, Error, Event, Sink, SinkError, Statement};
+
+/// After so many bytes of rows that were right, no type of the result can turn out otherwise but by
+/// values that are none.
+const FIRST_BYTES: usize = 256 * 1024;
+
+/// How often the catalogs are asked: a record may hold records of types that nobody knows.
+const ROUNDS: u8 = 8;
+
+pub(crate) enum HeldRows {
+    /// No type of the result can turn out otherwise.
+    Nothing,
+    /// The first rows, all of which were right so far.
+    First(Vec<u8>),
+    /// A row was not: these are all rows.
+    All { bytes: Vec<u8>, error: Box<DecodeError> },
+}
+
+impl HeldRows {
+    pub(crate) fn of(columns: &[ResultColumn]) -> Self {
+        if columns.iter().any(|column| can_be_another(&column.pg_type)) {
+            Self::First(Vec::new())
+        } else {
+            Self::Nothing
+        }
+    }
+
+    /// Hands rows on to the sink, or keeps them.
+    pub(crate) fn take<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        rows: DataRows<'_>,
+        batches: &mut VecDeque<S::Batch>,
+    ) -> Result<(), SinkError> {
+        let kept = match self {
+            Self::Nothing => return sink.rows(rows, batches),
+            Self::All { bytes, .. } => {
+                bytes.extend_from_slice(rows.rest());
+                return Ok(());
+            }
+            Self::First(kept) => kept,
+        };
+        kept.extend_from_slice(rows.rest());
+        match sink.rows(rows, batches) {
+            Err(SinkError::Decode(error)) if error.reason.is_stale_type() && sink.is_whole() => {
+                *self = Self::All { bytes: std::mem::take(kept), error: Box::new(error) };
+                Ok(())
+            }
+            outcome => {
+                if kept.len() > FIRST_BYTES {
+                    *self = Self::Nothing;
+                }
+                outcome
+            }
+        }
+    }
+}
+
+fn can_be_another(pg_type: &Type) -> bool {
+    match &pg_type.shape {
+        Shape::Composite(_) | Shape::Record(_) => true,
+        Shape::Array(part)
+        | Shape::Range(part)
+        | Shape::Multirange(part)
+        | Shape::Domain { base: part, .. }
+        | Shape::Custom { under: part, .. } => can_be_another(part),
+        _ => false,
+    }
+}
+
+/// A result that waits for its types.
+pub(crate) struct Replay<S> {
+    pub(crate) statement: Arc<Statement>,
+    pub(crate) sink: S,
+    pub(crate) tag: Option<String>,
+    bytes: Vec<u8>,
+    error: Box<DecodeError>,
+    /// The catalogs can be asked so often.
+    rounds_left: u8,
+}
+
+impl<S: Sink> Replay<S> {
+    pub(crate) fn new(
+        statement: Arc<Statement>,
+        sink: S,
+        tag: Option<String>,
+        bytes: Vec<u8>,
+        error: Box<DecodeError>,
+    ) -> Self {
+        Self { statement, sink, tag, bytes, error, rounds_left: ROUNDS }
+    }
+
+    /// Asks the catalogs again for all that the statement is made of, and for the unknown.
+    pub(crate) fn look_up(mut self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        let Some(rounds_left) = self.rounds_left.checked_sub(1) else {
+            return Err(Error::Decode(self.error));
+        };
+        self.rounds_left = rounds_left;
+        let types = &context.link.types;
+        let mut wanted: Vec<Oid> = self.error.reason.unknown_type().into_iter().collect();
+        if wanted.is_empty() {
+            for column in self.statement.columns.iter() {
+                types.catalog().forget(&column.pg_type);
+                wanted.push(column.pg_type.oid);
+            }
+        }
+        let missing = types.missing(wanted);
+        let then = Then::Replay(Box::new(self));
+        let next = Introspect::start(missing, then, context.link, context.out)?;
+        Ok(Step::Then(Box::new(next)))
+    }
+
+    /// The types are known: decodes the rows.
+    pub(crate) fn run(mut self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        let seen = |column: &ResultColumn| {
+            let found = context.link.types.find(column.pg_type.oid);
+            let pg_type = found.unwrap_or_else(|| Arc::clone(&column.pg_type));
+            ResultColumn { pg_type, ..column.clone() }
+        };
+        let columns: Arc<[ResultColumn]> = self.statement.columns.iter().map(seen).collect();
+        let mut sink = self.sink.renewed(&columns)?;
+        let mut batches = VecDeque::new();
+        let mut rest = self.bytes.as_slice();
+        while let Some((frame, length)) = next_frame(rest)? {
+            let (Frame::DataRows(rows) | Frame::CopyData(rows)) = frame else { break };
+            match sink.rows(rows, &mut batches) {
+                Ok(()) => {}
+                Err(SinkError::Decode(error)) if error.reason.is_stale_type() => {
+                    self.error = Box::new(error);
+                    return self.look_up(context);
+                }
+                Err(error) => return Err(error.into()),
+            }
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        sink.finish(&mut batches)?;
+        context.events.extend(batches.into_iter().map(Event::Batch));
+        let statement = self.statement.with_columns(columns);
+        context.link.statements.renew(&statement);
+        let (tag, sink) = (self.tag, Some(sink));
+        Ok(Step::Done(Completion { tag, statement: Some(statement), sink }))
+    }
+}

@@ -1,0 +1,190 @@
+# Generated from tests/async/test_type_lookup.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Types that are not built in: asked for once, and asked again when they have changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade
+
+if TYPE_CHECKING:
+    from tests.support.proxy import Proxy
+
+SCHEMA = "type_lookup"
+pytestmark = pytest.mark.usefixtures("schema")
+
+
+@pytest.fixture
+def schema(connection: colonnade.sync.Connection) -> None:
+    connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}")
+    connection.execute(f"SET search_path TO {SCHEMA}")
+
+
+def both(connection: colonnade.sync.Connection, query: str, *args: object) -> list[Any]:
+    """The first column in rows, which must agree with columns."""
+    rows = [row[0] for row in connection.fetch(query, *args)]
+    columns = connection.fetch_columns(query, *args)
+    assert len(columns) == len(rows)
+    return rows
+
+
+def test_types_made_while_connected(connection: colonnade.sync.Connection) -> None:
+    connection.execute(
+        "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE DOMAIN price AS numeric(8, 2);"
+        "CREATE TYPE item AS (name text, price price, mood mood);"
+        "CREATE TYPE price_range AS RANGE (subtype = price)"
+    )
+    query = """
+        SELECT ROW('tea', 2.5, 'ok')::item AS item, '{"[1,2)"}'::price_range[] AS ranges
+    """
+    row = connection.fetchrow(query)
+    assert tuple(row["item"].values()) == ("tea", row["item"]["price"], "ok")
+    assert str(row["item"]["price"]) == "2.50"
+    columns = connection.fetch_columns(query)
+    assert [field.type_name for field in columns.fields] == ["item", "price_range[]"]
+    assert "decimal128(8, 2)" in columns.fields[0].arrow_type
+    again = "SELECT $1::item"
+    assert connection.fetchval(again, ("tea", 3, "sad")) == ("tea", 3, "sad")
+
+
+def test_a_label_that_was_added(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    query = "SELECT m::mood AS m FROM unnest($1::text[]) AS m"
+    assert both(connection, query, ["ok", "sad", None]) == ["ok", "sad", None]
+    connection.execute("ALTER TYPE mood ADD VALUE 'happy' BEFORE 'ok'")
+    columns = connection.fetch_columns(query, ["happy", "ok", None])
+    table = columns.to_arrow()
+    table.validate(full=True)
+    assert table["m"].to_pylist() == ["happy", "ok", None]
+    assert connection.fetchval("SELECT $1::mood", "happy") == "happy"
+
+
+@pytest.mark.parametrize("way", ["rows", "columns", "copy"])
+def test_a_composite_that_was_altered(connection: colonnade.sync.Connection, way: str) -> None:
+    def fetched() -> list[Any]:
+        query = "SELECT p FROM people AS p ORDER BY a"
+        if way == "rows":
+            return [
+                None if row["p"] is None else dict(row["p"].items())
+                for row in connection.fetch(query)
+            ]
+        if way == "columns":
+            columns = connection.fetch_columns(query)
+        else:
+            columns = connection.copy_columns_from_query(query)
+        return list(columns.to_arrow()["p"].to_pylist())
+
+    connection.execute("CREATE TABLE people (a int4, b text); INSERT INTO people VALUES (1, 'x')")
+    assert fetched() == [{"a": 1, "b": "x"}]
+    connection.execute("ALTER TABLE people ADD COLUMN c date")
+    assert fetched() == [{"a": 1, "b": "x", "c": None}]
+    connection.execute("ALTER TABLE people DROP COLUMN b")
+    assert fetched() == [{"a": 1, "c": None}]
+    connection.execute("ALTER TABLE people ALTER COLUMN a TYPE text")
+    assert fetched() == [{"a": "1", "c": None}]
+    # The statement is kept with what was learned.
+    assert fetched() == [{"a": "1", "c": None}]
+
+
+def test_a_parameter_whose_composite_was_altered(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TYPE pair AS (a int4, b text)")
+    query = "SELECT ($1::pair).a"
+    assert connection.fetchval(query, (1, "x")) == 1
+    connection.execute("ALTER TYPE pair ADD ATTRIBUTE c int4")
+    # The server's word for it; then the type is looked up.
+    with pytest.raises(colonnade.PostgresError):
+        connection.fetchval(query, (1, "x"))
+    assert connection.fetchval(query, (1, "x", 3)) == 1
+
+
+@pytest.mark.parametrize("way", ["rows", "columns", "copy"])
+def test_a_type_within_an_anonymous_record(connection: colonnade.sync.Connection, way: str) -> None:
+    connection.execute(
+        "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TYPE deep AS (m mood, n int4)"
+    )
+    query = (
+        "SELECT CASE WHEN n = 3 THEN "
+        "ROW(n, 'ok'::mood, ROW('sad', 1)::deep, ROW(ARRAY['ok']::mood[])) "
+        "END AS r FROM generate_series(1, 4) AS n"
+    )
+    if way == "rows":
+        values = [row["r"] for row in connection.fetch(query)]
+        assert values == [None, None, (3, "ok", ("sad", 1), (["ok"],)), None]
+        return
+    if way == "columns":
+        columns = connection.fetch_columns(query)
+    else:
+        columns = connection.copy_columns_from_query(query)
+    record = {"f1": 3, "f2": "ok", "f3": {"m": "sad", "n": 1}, "f4": {"f1": ["ok"]}}
+    assert columns.to_arrow()["r"].to_pylist() == [None, None, record, None]
+
+
+def test_in_a_stream_the_next_query_knows(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TABLE people (a int4); INSERT INTO people VALUES (1)")
+    query = "SELECT p FROM people AS p"
+    connection.fetch(query)
+    connection.execute("ALTER TABLE people ADD COLUMN b int4 DEFAULT 2")
+    with pytest.raises(colonnade.DecodeError, match="looked up again for the next query"):
+        for _ in connection.iter_columns(query, batch_rows=1):
+            pass
+    batches = [cols for cols in connection.iter_columns(query, batch_rows=1)]
+    assert batches[0].to_arrow()["p"].to_pylist() == [{"a": 1, "b": 2}]
+
+
+def test_without_a_statement_cache(dsn: str) -> None:
+    other = colonnade.sync.connect(dsn, statement_cache_size=0)
+    try:
+        other.execute(f"SET search_path TO {SCHEMA}; CREATE TYPE mood AS ENUM ('ok')")
+        for _ in range(2):
+            assert other.fetchval("SELECT $1::mood", "ok") == "ok"
+            assert other.fetchval("SELECT ARRAY[$1::mood]", "ok") == ["ok"]
+    finally:
+        other.close()
+
+
+def test_everything_can_be_forgotten(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TYPE mood AS ENUM ('ok')")
+    assert connection.fetchval("SELECT 'ok'::mood") == "ok"
+    connection.reload_schema_state()
+    assert connection.fetchval("SELECT 'ok'::mood") == "ok"
+
+
+def test_within_a_transaction(connection: colonnade.sync.Connection) -> None:
+    connection.execute("BEGIN; CREATE TYPE mood AS ENUM ('ok'); CREATE TABLE t (m mood[])")
+    assert connection.fetch("SELECT m FROM t") == []
+    connection.execute("ROLLBACK")
+    with pytest.raises(colonnade.PostgresError):
+        connection.fetch("SELECT m FROM t")
+    assert connection.fetchval("SELECT 1") == 1
+
+
+def test_a_type_that_is_gone_between(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TYPE mood AS ENUM ('ok')")
+    assert connection.fetchval("SELECT 'ok'::mood") == "ok"
+    connection.execute("DROP TYPE mood; CREATE TYPE mood AS (a int4)")
+    assert connection.fetchval("SELECT ROW(1)::mood") == (1,)
+
+
+def test_all_types_of_a_statement_take_one_round_trip(proxy: Proxy) -> None:
+    with colonnade.sync.connect(f"{proxy.dsn}?sslmode=disable") as connection:
+        connection.execute(
+            f"SET search_path TO {SCHEMA}; CREATE TYPE mood AS ENUM ('ok');"
+            "CREATE TYPE pair AS (m mood, n int4); CREATE TYPE triple AS (p pair[], m mood)"
+        )
+        query = "SELECT $1::triple, NULL::pair[], 'ok'::mood, NULL::pg_am"
+        before = len(proxy.first.tags)
+        connection.fetch(query, None)
+        tags = proxy.first.tags[before:]
+        # To prepare, to ask, and to run.
+        assert tags.count("S") == 3
+        before = len(proxy.first.tags)
+        connection.fetch(query, None)
+        connection.fetch("SELECT 'ok'::mood, $1::pair", None)
+        assert proxy.first.tags[before:].count("S") == 1 + 2
+        before = len(proxy.first.tags)
+        # The array of a known type is a type of its own.
+        connection.fetch("SELECT ARRAY['ok']::mood[], $1::pair", None)
+        assert proxy.first.tags[before:].count("S") == 3

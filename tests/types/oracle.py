@@ -20,6 +20,9 @@ MOMENT = re.compile(
     r"(?: (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:\.(?P<fraction>\d{1,6}))?(?:\+00)?)?"
     r"(?P<bc> BC)?"
 )
+NUMBER = re.compile(r"NaN|-?(?:Infinity|\d[\d.]*(?:e[+-]?\d+)?)")
+PAIR = re.compile(r'"((?:[^"\\]|\\.)*)"=>(?:NULL|"((?:[^"\\]|\\.)*)")')
+ESCAPE = re.compile(r"\\(.)")
 # The Gregorian calendar repeats after 400 years, which are 146097 days.
 CYCLE_YEARS, CYCLE_DAYS = 400, 146_097
 
@@ -66,6 +69,54 @@ def float8_bits(number: float) -> bytes:
     return b"nan" if number != number else struct.pack("<d", number)  # noqa: PLR0124
 
 
+def numbers(text: str) -> list[bytes]:
+    """The numbers of a figure, in their order."""
+    return [float8_bits(float(number)) for number in NUMBER.findall(text)]
+
+
+def points(text: str) -> list[list[bytes]]:
+    found = numbers(text)
+    return [found[start : start + 2] for start in range(0, len(found), 2)]
+
+
+def time_tz(text: str) -> dict[str, int]:
+    sign = max(text.rfind("+"), text.rfind("-"))
+    offset = clock((text[sign + 1 :] + ":00:00")[:8]) // 1_000_000
+    return {"time": clock(text[:sign]), "offset": -offset if text[sign] == "-" else offset}
+
+
+def interval(text: str) -> tuple[int, int, int]:
+    """Months, days and nanoseconds of an interval as the style "postgres" prints it."""
+    months = days = micros = 0
+    words = text.split()
+    if ":" in words[-1]:
+        last = words.pop()
+        micros = clock(last.lstrip("+-")) * (-1 if last.startswith("-") else 1)
+    for count, unit in zip(words[::2], words[1::2], strict=True):
+        if unit.startswith("day"):
+            days += int(count)
+        else:
+            months += int(count) * (12 if unit.startswith("year") else 1)
+    return months, days, micros * 1000
+
+
+def tid(text: str) -> dict[str, int]:
+    block, offset = text.strip("()").split(",")
+    return {"block": int(block), "offset": int(offset)}
+
+
+def lsn(text: str) -> int:
+    high, low = text.split("/")
+    return int(high, 16) << 32 | int(low, 16)
+
+
+def hstore(text: str) -> list[tuple[str, str | None]]:
+    unescaped = [
+        [w and ESCAPE.sub(r"\1", w) for w in pair.groups()] for pair in PAIR.finditer(text)
+    ]
+    return [(key or "", value) for key, value in unescaped]
+
+
 READERS: dict[str, Callable[[str], Any]] = {
     "bool": {"t": True, "f": False}.__getitem__,
     "int2": int,
@@ -82,6 +133,21 @@ READERS: dict[str, Callable[[str], Any]] = {
     "timestamp": moment,
     "timestamptz": moment,
     "numeric": Decimal,
+    "cid": int,
+    "xid8": int,
+    "pg_lsn": lsn,
+    "tid": tid,
+    "interval": interval,
+    "timetz": time_tz,
+    **dict.fromkeys(("point", "line", "lseg", "box", "circle"), numbers),
+    "polygon": points,
+    "path": lambda text: {"is_closed": text.startswith("("), "points": points(text)},
+    "int2vector": lambda text: [int(word) for word in text.split()],
+    "oidvector": lambda text: [int(word) for word in text.split()],
+    **dict.fromkeys(
+        ("vector", "halfvec"), lambda text: [float4_bits(float(n)) for n in NUMBER.findall(text)]
+    ),
+    "hstore": hstore,
 }
 
 
@@ -97,28 +163,41 @@ def expected(sql_type: str, texts: Sequence[str | None]) -> list[Any]:
 
 def raw(column: pa.ChunkedArray) -> list[Any]:
     """The values as Arrow's buffers hold them: times as counts, floats as bits."""
-    kind = column.type
+    return [value for chunk in column.chunks for value in raw_array(chunk)]
+
+
+def raw_array(array: pa.Array) -> list[Any]:
+    kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
-        column, kind = storage(column), kind.storage_type
-    if pa.types.is_date32(kind):
-        return as_list(column.cast(pa.int32()))
-    if pa.types.is_time32(kind):
-        return as_list(column.cast(pa.int32()))
+        return raw_array(array.storage)
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        return as_list(array.cast(pa.int32()))
     if pa.types.is_time64(kind) or pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return as_list(column.cast(pa.int64()))
+        return as_list(array.cast(pa.int64()))
     if pa.types.is_float32(kind):
-        return [None if number is None else float4_bits(number) for number in as_list(column)]
+        return [None if number is None else float4_bits(number) for number in as_list(array)]
     if pa.types.is_float64(kind):
-        return [None if number is None else float8_bits(number) for number in as_list(column)]
-    return as_list(column)
+        return [None if number is None else float8_bits(number) for number in as_list(array)]
+    if pa.types.is_interval(kind):
+        return [value and tuple(value) for value in as_list(array)]
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        items = iter(raw_array(array.flatten()))
+        lengths = as_list(array.value_lengths())
+        return [None if n is None else [next(items) for _ in range(n)] for n in lengths]
+    if pa.types.is_struct(kind):
+        fields = [raw_array(array.field(index)) for index in range(kind.num_fields)]
+        names = [kind.field(index).name for index in range(kind.num_fields)]
+        valid = as_list(array.is_valid())
+        rows = zip(*fields, strict=True)
+        return [
+            dict(zip(names, row, strict=True)) if here else None
+            for row, here in zip(rows, valid, strict=True)
+        ]
+    return as_list(array)
 
 
-def storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
-
-
-def as_list(column: pa.ChunkedArray) -> list[Any]:
-    values: list[Any] = column.to_pylist()
+def as_list(array: pa.Array) -> list[Any]:
+    values: list[Any] = array.to_pylist()
     return values
 
 

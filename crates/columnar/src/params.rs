@@ -16,8 +16,12 @@ pub fn push_parameter(
     value: &Value<'_>,
 ) -> Result<(), EncodeError> {
     match (value, &pg_type.bare().shape) {
-        (Value::Null, _) => {
-            params.push_null(Format::Binary);
+        (Value::Null, shape) => {
+            // A server without a function that reads the binary form refuses even a NULL in it.
+            params.push_null(match shape {
+                Shape::Opaque => Format::Text,
+                _ => pg_type.parameter_format(),
+            });
             Ok(())
         }
         (Value::Text(text), shape) if !matches!(shape, Shape::Scalar(_) | Shape::Enum(_)) => params
@@ -44,6 +48,7 @@ pub fn push_parameter(
 mod tests {
     use super::*;
     use crate::types::built_in;
+    use crate::value::List;
 
     #[test]
     fn formats_and_bytes() {
@@ -55,6 +60,8 @@ mod tests {
         push_parameter(&mut params, &unknown, &Value::Text("t".into())).unwrap();
         push_parameter(&mut params, &unknown, &Value::Bytes([1][..].into())).unwrap();
         push_parameter(&mut params, aclitem, &Value::Text("a=r/b".into())).unwrap();
+        push_parameter(&mut params, aclitem, &Value::Null).unwrap();
+        push_parameter(&mut params, &unknown, &Value::Null).unwrap();
         let before = params.bytes().to_vec();
         assert!(push_parameter(&mut params, int4, &Value::Int(1 << 40)).is_err());
         assert!(push_parameter(&mut params, &unknown, &Value::Int(1)).is_err());
@@ -62,8 +69,23 @@ mod tests {
         assert_eq!(params.bytes(), before);
         let expected =
             b"\0\0\0\x04\0\0\0\x07\xff\xff\xff\xff\0\0\0\x01t\0\0\0\x01\x01\0\0\0\x05a=r/b";
-        assert_eq!(before, expected);
+        assert_eq!(before, [&expected[..], &[0xff; 8]].concat());
         use Format::{Binary, Text};
-        assert_eq!(params.formats(), [Binary, Binary, Text, Binary, Text]);
+        assert_eq!(params.formats(), [Binary, Binary, Text, Binary, Text, Text, Text]);
+    }
+
+    #[test]
+    fn vectors_are_sent_as_their_text() {
+        let list = |elements: Vec<Value<'static>>| {
+            Value::List(List { dimensions: vec![elements.len()], elements })
+        };
+        let mut params = EncodedParams::new();
+        let int2vector = built_in(22).unwrap();
+        push_parameter(&mut params, int2vector, &list(vec![Value::Int(1), Value::Int(-2)]))
+            .unwrap();
+        push_parameter(&mut params, int2vector, &list(vec![])).unwrap();
+        assert_eq!(params.bytes(), b"\0\0\0\x041 -2\0\0\0\0");
+        assert_eq!(params.formats(), [Format::Text, Format::Text]);
+        assert!(push_parameter(&mut params, int2vector, &list(vec![Value::Null])).is_err());
     }
 }

@@ -72,6 +72,27 @@ pub(super) fn encode(
     Ok(())
 }
 
+/// Appends the text form of an `int2vector` or `oidvector`: numbers between blanks.
+pub(super) fn encode_vector(list: &List<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    for (index, value) in list.elements.iter().enumerate() {
+        out.extend(if index == 0 { None } else { Some(b' ') });
+        match value {
+            Value::Int(number) if list.dimensions.len() == 1 => {
+                out.extend_from_slice(number.to_string().as_bytes());
+            }
+            Value::UInt(number) if list.dimensions.len() == 1 => {
+                out.extend_from_slice(number.to_string().as_bytes());
+            }
+            other => {
+                let given = other.describe();
+                let error = EncodeError::WrongKind { expected: "an int", given };
+                return Err(error.within(Place::Element(index)));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// How many dimensions begin, or end, at the boundary before an element.
 fn boundaries(dimensions: &[usize], index: usize) -> usize {
     let mut size = 1_usize;

@@ -86,6 +86,10 @@ pub enum CodecFormat {
     Tuple,
 }
 
+/// Arrays that are types of their own: OID, OID of the array type, name, type of the elements.
+const VECTORS: [(Oid, Oid, &str, Oid); 2] =
+    [(22, 1006, "int2vector", 21), (30, 1013, "oidvector", 26)];
+
 /// The types that are the same in every server, ordered by OID.
 static BUILT_IN: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
     let mut types: Vec<Arc<Type>> = Vec::new();
@@ -117,9 +121,7 @@ static BUILT_IN: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
             let _ = add(array_oid, format!("{name}[]"), Shape::Array(made));
         }
     }
-    for (oid, array_oid, name, element) in
-        [(22, 1006, "int2vector", 21), (30, 1013, "oidvector", 26)]
-    {
+    for (oid, array_oid, name, element) in VECTORS {
         let Some(element) = type_of(element) else { continue };
         let vector = add(oid, name.to_owned(), Shape::Array(Arc::new(Type::of_line(element))));
         let _ = add(array_oid, format!("{name}[]"), Shape::Array(vector));
@@ -209,10 +211,17 @@ impl Type {
         has_parts && self.format() == Format::Text
     }
 
+    /// Whether it is an array that a server takes in its text form: of the binary form it refuses
+    /// the empty one.
+    fn is_vector(&self) -> bool {
+        VECTORS.iter().any(|(oid, ..)| *oid == self.oid)
+    }
+
     /// The format in which its values are sent.
     pub(crate) fn parameter_format(&self) -> Format {
         match &self.shape {
             Shape::Scalar(line) => line.parameter,
+            Shape::Array(_) if self.is_vector() => Format::Text,
             Shape::Array(part) | Shape::Range(part) | Shape::Multirange(part) => {
                 part.parameter_format()
             }
@@ -279,6 +288,9 @@ impl Type {
             (Shape::Scalar(line), _) => (line.encode)(value, out),
             (Shape::Domain { base, .. }, _) => base.encode(value, out),
             (Shape::Enum(_), _) => (text::TEXT.encode)(value, out),
+            (Shape::Array(_), Value::List(list)) if self.is_vector() => {
+                array_text::encode_vector(list, out)
+            }
             (Shape::Array(element), Value::List(list)) => match element.parameter_format() {
                 Format::Text => array_text::encode(element, list, out),
                 Format::Binary => array::encode(element, list, out),

@@ -15,7 +15,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_parameter};
-use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
@@ -61,8 +60,8 @@ fn push(
     argument: &Bound<'_, PyAny>,
 ) -> Result<(), Refusal> {
     if is_null(argument)? {
-        encoded.push_null(Format::Binary);
-        return Ok(());
+        return push_parameter(encoded, pg_type, &Value::Null)
+            .map_err(|error| Refusal::of_encoder(&error, &Value::Null));
     }
     // Buffers are of no plain class of Python's.
     if scalars::is_foreign(argument) && arrays::push(encoded, pg_type, argument)? {

@@ -1,0 +1,224 @@
+"""Every line of the table, alone and within arrays, composites, records, domains and ranges.
+
+Columns are held against the server's own text, taken apart here; rows go back as parameters, and
+the server must print the same text again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from colonnade import _core
+from colonnade.errors import DecodeError
+from tests.types import literals, oracle
+from tests.types.corpus import SAMPLES, Sample
+from tests.types.rare_samples import EXTENSION_SAMPLES, FOREIGN_SAMPLES, RARE_SAMPLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from colonnade.sync import Connection
+
+    Read = literals.Read
+
+ALL_SAMPLES = (*SAMPLES, *RARE_SAMPLES)
+# No text makes a value of them, or no expression has them; `test_type_table.py` selects them.
+OUTPUT_ONLY = {
+    *("anyarray", "gtsvector", "pg_brin_bloom_summary", "pg_brin_minmax_multi_summary", "unknown"),
+    *("pg_dependencies", "pg_mcv_list", "pg_ndistinct", "pg_node_tree", "void"),
+}
+# What the server makes no array of values of.
+VECTORS = {"int2vector", "oidvector"}
+# No column is of it.
+PSEUDO_TYPES = {"cstring"}
+UNORDERED = {
+    *("json", "point", "line", "lseg", "path", "box", "polygon", "circle", "xml", "cid", "xid"),
+    *("aclitem", "refcursor", "cstring", "jsonpath", "pg_snapshot", "txid_snapshot"),
+    *("int2vector", "regproc", "regprocedure", "regoper", "regoperator", "regclass"),
+    *("regcollation", "regtype", "regrole", "regnamespace", "regconfig", "regdictionary"),
+}
+# Without a binary form that means anything elsewhere: what is made of them is text as a whole.
+TEXT_ONLY = {line.name for line in _core.TYPES if not line.send}
+# Parsed by the server alone: no composite or range of them can be sent but as text.
+TEXT_PARAMETERS = {line.name for line in _core.TYPES if line.is_sent_as_text} | VECTORS
+# A timedelta has days and microseconds, so that months, and hours beside days, are not kept.
+LOSSY = {"interval"}
+NUMBERS = itertools.count(1)
+every_sample = pytest.mark.parametrize("sample", ALL_SAMPLES, ids=lambda sample: sample.sql_type)
+
+
+@pytest.fixture(autouse=True)
+def made(request: pytest.FixtureRequest, link: Connection) -> Iterator[str]:
+    """The name of what a test creates, which is gone after it.
+
+    No two tests have the same one, for a statement that is kept knows the types of its text.
+    """
+    case = getattr(request.node, "callspec", None)
+    sample = case and case.params.get("sample")
+    is_xml = isinstance(sample, Sample) and sample.sql_type == "xml"
+    if is_xml and not request.getfixturevalue("has_xml"):
+        pytest.skip("this server was built without XML")
+    link.execute("BEGIN")
+    yield f"every_{next(NUMBERS)}"
+    link.execute("ROLLBACK")
+
+
+def test_every_line_has_a_sample() -> None:
+    sampled = {base_of(sample).strip('"') for sample in ALL_SAMPLES}
+    assert {line.name for line in _core.TYPES} - sampled == OUTPUT_ONLY
+    assert {line.name for line in _core.EXTENSION_TYPES} - EXTENSION_SAMPLES.keys() == {
+        "geometry",
+        "geography",
+    }
+
+
+def base_of(sample: Sample) -> str:
+    return oracle.base_type(sample.sql_type)
+
+
+def reader(sample: Sample) -> Read:
+    return oracle.READERS.get(base_of(sample), str)
+
+
+def array_reader(sample: Sample) -> Read:
+    return literals.array(reader(sample), ";" if base_of(sample) == "box" else ",")
+
+
+def of_parts(sample: Sample, read: Read) -> Read:
+    """How to read what is made of values in parts: as one text, where a part is text only."""
+    return str if base_of(sample) in TEXT_ONLY else read
+
+
+def check(link: Connection, sample: Sample, wrapped: str, read: Read, sql_type: str) -> None:
+    """Hold a column against the server's text of it, and send the rows back.
+
+    `wrapped` is an expression over `v`, the sample's value; it is of the type `sql_type`. Without
+    that the rows are not sent.
+    """
+    sql = (
+        "SELECT w AS v, CASE WHEN w IS DISTINCT FROM NULL THEN concat(w) END AS t FROM"
+        f" (SELECT {wrapped} AS w, n FROM (SELECT e::{sample.sql_type} AS v, n FROM"
+        " jsonb_array_elements_text($1) WITH ORDINALITY x(e, n)) s) s ORDER BY n"
+    )
+    columns = link.fetch_columns(sql, oracle.json_texts([*sample.in_columns, None]))
+    table = oracle.arrow_table(columns)
+    texts = table["t"].to_pylist()
+    assert oracle.raw(table["v"]) == [None if text is None else read(text) for text in texts]
+    rows = link.fetch(sql, oracle.json_texts([*sample.in_rows, None]))
+    if sql_type and base_of(sample) not in LOSSY:
+        again = [link.fetchval(f"SELECT concat($1::{sql_type})", row["v"]) for row in rows]
+        assert again == [row["t"] or "" for row in rows]
+
+
+@every_sample
+def test_alone(link: Connection, sample: Sample) -> None:
+    check(link, sample, "v", reader(sample), sample.sql_type)
+
+
+@every_sample
+def test_in_arrays(link: Connection, sample: Sample) -> None:
+    base = base_of(sample)
+    if base in VECTORS:
+        pytest.skip("arrays of it are not made of its values")
+    for shape in ("ARRAY[v, NULL, v]", "ARRAY[[v, NULL], [NULL, v]]", "ARRAY[v]"):
+        check(link, sample, f"{shape}::{base}[]", array_reader(sample), f"{base}[]")
+
+
+@every_sample
+def test_in_composites(link: Connection, sample: Sample, made: str) -> None:
+    base = base_of(sample)
+    if base in PSEUDO_TYPES:
+        pytest.skip("no column is of a pseudo-type")
+    link.execute(f"CREATE TYPE {made} AS (a {sample.sql_type}, b int4, c {sample.sql_type}[])")
+    list_read: Read = str if base in VECTORS else array_reader(sample)
+    values = "NULL" if base in VECTORS else f"ARRAY[v, NULL]::{sample.sql_type}[]"
+    fields: list[tuple[str, Read]] = [("a", reader(sample)), ("b", int), ("c", list_read)]
+    read = of_parts(sample, literals.composite(fields))
+    back = "" if base in TEXT_PARAMETERS - TEXT_ONLY else made
+    check(link, sample, f"ROW(v, NULL, {values})::{made}", read, back)
+    of_two = f"ARRAY[NULL, ROW(v, 7, NULL)::{made}]"
+    check(link, sample, of_two, literals.array(read), back and f"{back}[]")
+
+
+@every_sample
+def test_in_records(link: Connection, sample: Sample) -> None:
+    if base_of(sample) in PSEUDO_TYPES | TEXT_ONLY:
+        pytest.skip("a record of it is of no use: its parts come in their binary form")
+    read = literals.composite([("f1", reader(sample)), ("f2", str)])
+    check(link, sample, "CASE WHEN v IS NOT NULL THEN ROW(v, 'x'::text) END", read, "")
+
+
+@every_sample
+def test_in_domains(link: Connection, sample: Sample, made: str) -> None:
+    base = base_of(sample)
+    if base in PSEUDO_TYPES:
+        pytest.skip("no domain is over a pseudo-type")
+    link.execute(f"CREATE DOMAIN {made}_outer AS {sample.sql_type}")
+    link.execute(f"CREATE DOMAIN {made}_inner AS {made}_outer")
+    link.execute(f"CREATE TYPE {made} AS (d {made}_inner)")
+    check(link, sample, f"v::{made}_inner", reader(sample), f"{made}_inner")
+    lists = f"ARRAY[v, NULL]::{made}_outer[]"
+    check(link, sample, lists, array_reader(sample), f"{made}_outer[]")
+    read = of_parts(sample, literals.composite([("d", reader(sample))]))
+    back = "" if base in TEXT_PARAMETERS - TEXT_ONLY else made
+    check(link, sample, f"ROW(v::{made}_inner)::{made}", read, back)
+
+
+@every_sample
+def test_in_ranges(link: Connection, sample: Sample, made: str) -> None:
+    base = base_of(sample)
+    if base in UNORDERED:
+        pytest.skip("it has no order, so no ranges")
+    link.execute(
+        f"CREATE TYPE {made} AS RANGE (subtype = {base}, multirange_type_name = {made}_many)"
+    )
+    both, empty = f"{made}(v, v, '[]')", f"CASE WHEN v IS NOT NULL THEN 'empty'::{made} END"
+    read = of_parts(sample, literals.range_of(reader(sample)))
+    back = "" if base in TEXT_PARAMETERS - TEXT_ONLY else made
+    for range_ in (both, f"{made}(v, NULL, '(]')", f"{made}(NULL, v)", empty):
+        check(link, sample, range_, read, back)
+    lists = f"ARRAY[{both}, NULL, {empty}]"
+    check(link, sample, lists, literals.array(read), back and f"{back}[]")
+    many = of_parts(sample, literals.multirange_of(reader(sample)))
+    check(link, sample, f"{made}_many({both})", many, back and f"{back}_many")
+
+
+@pytest.mark.parametrize("name", EXTENSION_SAMPLES)
+def test_types_of_extensions(link: Connection, name: str, made: str) -> None:
+    extension, sample = EXTENSION_SAMPLES[name]
+    create_extension(link, extension)
+    check(link, sample, "v", reader(sample), sample.sql_type)
+    base = base_of(sample)
+    check(link, sample, f"ARRAY[v, NULL]::{base}[]", array_reader(sample), f"{base}[]")
+    link.execute(f"CREATE TYPE {made} AS (a {sample.sql_type}, b int4)")
+    read = literals.composite([("a", reader(sample)), ("b", int)])
+    check(link, sample, f"ROW(v, 7)::{made}", read, made)
+
+
+def create_extension(link: Connection, name: str) -> None:
+    if not link.fetchval("SELECT count(*) FROM pg_available_extensions WHERE name = $1", name):
+        pytest.skip("the server does not have the extension")
+    link.execute(f"CREATE EXTENSION {name}")
+
+
+@pytest.mark.parametrize("name", FOREIGN_SAMPLES)
+def test_types_of_other_extensions(link: Connection, name: str) -> None:
+    """Bytes that go back as they came, or what the functions of a built-in type have written."""
+    extension, arrow, texts = FOREIGN_SAMPLES[name]
+    create_extension(link, extension)
+    for text in texts:
+        sql = f"SELECT $1::text::{name} AS v, $1::text::{name}::text AS t, NULL::{name}[] AS n"
+        columns = link.fetch_columns(sql, text)
+        assert columns.fields[0].arrow_type == arrow
+        row: Any = link.fetchrow(sql, text)
+        assert oracle.arrow_table(columns)["v"].to_pylist() == [row["v"]]
+        assert link.fetchval(f"SELECT $1::{name}::text", row["v"]) == row["t"]
+
+
+def test_a_value_of_a_wrapped_type_that_is_refused(link: Connection) -> None:
+    with pytest.raises(DecodeError) as refused:
+        link.fetch_columns("SELECT ARRAY['2024-01-01'::date, 'infinity']")
+    assert refused.value.type_name == "date[]"

@@ -9,7 +9,6 @@
 
 mod support;
 
-use colonnade_protocol::backend::EncryptionReply;
 use colonnade_protocol::error::Fault;
 use colonnade_protocol::{
     CopyFormat, Error, ErrorFields, Field, Format, Message, RemoteError, TransactionStatus,
@@ -251,13 +250,4 @@ fn error_fields_have_names() {
 fn cancel_keys_are_not_printed() {
     let message = Message::BackendKeyData { process_id: 7, secret_key: b"hush" };
     assert_eq!(format!("{message:?}"), "BackendKeyData process=7 key=(4 bytes, not shown)");
-}
-
-#[test]
-fn encryption_is_answered_with_one_byte() {
-    assert_eq!(EncryptionReply::parse(b'S'), Ok(EncryptionReply::Accepted));
-    assert_eq!(EncryptionReply::parse(b'G'), Ok(EncryptionReply::Accepted));
-    assert_eq!(EncryptionReply::parse(b'N'), Ok(EncryptionReply::Refused));
-    assert_eq!(EncryptionReply::parse(b'E'), Ok(EncryptionReply::Error));
-    assert_eq!(EncryptionReply::parse(b'H'), Err(RemoteError::UnknownTag { tag: b'H' }.into()));
 }

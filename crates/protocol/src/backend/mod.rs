@@ -4,7 +4,6 @@
 
 mod authentication;
 mod copy;
-mod encryption;
 mod error_fields;
 mod negotiation;
 mod parameter;
@@ -13,7 +12,6 @@ mod row_description;
 
 pub use authentication::SaslMechanisms;
 pub use copy::CopyFormat;
-pub use encryption::EncryptionReply;
 pub use error_fields::ErrorFields;
 pub use query::TransactionStatus;
 pub use row_description::Field;

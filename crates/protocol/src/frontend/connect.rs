@@ -12,14 +12,13 @@ const GSSENC_REQUEST: u32 = (1234 << 16) | 5680;
 /// Servers close the connection on longer startup messages, without saying why.
 const STARTUP_LEN_MAX: usize = 10_000;
 
-/// Asks for TLS; the server answers with one byte, see
-/// [`EncryptionReply`](crate::backend::EncryptionReply).
+/// Asks for TLS. The server answers with one byte before frames begin, `S` or `N`; whatever follows
+/// an `S` came unencrypted and may be somebody else's, so that it must be refused.
 pub fn ssl_request(out: &mut Vec<u8>) {
     untagged(out, SSL_REQUEST, &[]);
 }
 
-/// Asks for GSSAPI encryption; the server answers with one byte, see
-/// [`EncryptionReply`](crate::backend::EncryptionReply).
+/// Asks for GSSAPI encryption; the server answers with one byte, `G` or `N`.
 pub fn gssenc_request(out: &mut Vec<u8>) {
     untagged(out, GSSENC_REQUEST, &[]);
 }

@@ -26,7 +26,6 @@ mod column;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
-mod nested_fault;
 mod params;
 mod schema;
 #[allow(unsafe_code, reason = "the one file that may, see its head")]
@@ -42,9 +41,10 @@ pub use builder::{BatchBuilder, DecodeOptions, ResultColumn};
 pub use catalog::{Catalog, TypeRow, Types, named_type};
 pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
-pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Misfit, Reason, ShapeFault};
+pub use error::{
+    AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason,
+};
 pub use export::{StringLayout, with_string_layout};
-pub use nested_fault::{NestedFault, Place};
 pub use params::push_parameter;
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use types::{Attribute, CodecFormat, Kind, PgType, Shape, Type, type_of};

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::LargeUtf8Type;
+use arrow_array::types::{Int32Type, LargeUtf8Type};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeBinaryArray, LargeStringArray, OffsetSizeTrait, RecordBatch,
-    StringArray,
+    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, LargeStringArray, OffsetSizeTrait,
+    RecordBatch, StringArray, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -33,8 +33,27 @@ impl StringLayout {
         match (self, data_type) {
             (Self::View, DataType::Utf8 | DataType::LargeUtf8) => DataType::Utf8View,
             (Self::Large, DataType::Utf8) => DataType::LargeUtf8,
+            (_, DataType::List(item)) => DataType::List(self.of_field(item)),
+            (_, DataType::LargeList(item)) => DataType::LargeList(self.of_field(item)),
+            (_, DataType::FixedSizeList(item, size)) => {
+                DataType::FixedSizeList(self.of_field(item), *size)
+            }
+            (_, DataType::Map(entries, is_sorted)) => {
+                DataType::Map(self.of_field(entries), *is_sorted)
+            }
+            (_, DataType::Struct(fields)) => {
+                DataType::Struct(fields.iter().map(|field| self.of_field(field)).collect())
+            }
+            (_, DataType::Dictionary(keys, values)) => {
+                DataType::Dictionary(keys.clone(), Box::new(self.of(values)))
+            }
             _ => data_type.clone(),
         }
+    }
+
+    fn of_field(self, field: &Arc<Field>) -> Arc<Field> {
+        let data_type = self.of(field.data_type());
+        Arc::new(field.as_ref().clone().with_data_type(data_type))
     }
 }
 
@@ -81,10 +100,7 @@ pub(crate) fn string_layout_schema(schema: &SchemaRef, layout: StringLayout) -> 
     if !schema.fields().iter().any(changes) {
         return Arc::clone(schema);
     }
-    let fields = schema.fields().iter().map(|field| {
-        let data_type = layout.of(field.data_type());
-        Arc::new(field.as_ref().clone().with_data_type(data_type))
-    });
+    let fields = schema.fields().iter().map(|field| layout.of_field(field));
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
@@ -103,6 +119,16 @@ fn convert(column: &ArrayRef, layout: StringLayout) -> ArrayRef {
             let offsets = array.value_offsets().iter().copied().map(i64::from).collect();
             let data = array.values().clone();
             trusted::byte_array::<LargeUtf8Type>(offsets, data, array.nulls().cloned())
+        }
+        _ if column.data_type().is_nested() || any.is::<DictionaryArray<Int32Type>>() => {
+            let data_type = layout.of(column.data_type());
+            if data_type == *column.data_type() {
+                return Arc::clone(column);
+            }
+            let data = column.to_data();
+            let parts = data.child_data().iter().map(|part| make_array(part.clone()));
+            let parts = parts.map(|part| convert(&part, layout).to_data()).collect();
+            trusted::with_children(data, data_type, parts)
         }
         _ => Arc::clone(column),
     }

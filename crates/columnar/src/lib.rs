@@ -23,10 +23,14 @@ mod builder;
 mod catalog;
 pub mod cells;
 mod column;
+mod column_value;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod interval_text;
+mod nested_fault;
 mod params;
+mod polars;
 mod schema;
 #[allow(unsafe_code, reason = "the one file that may, see its head")]
 mod trusted;
@@ -41,11 +45,13 @@ pub use builder::{BatchBuilder, DecodeOptions, ResultColumn};
 pub use catalog::{Catalog, TypeRow, Types, named_type};
 pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
-pub use error::{
-    AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason,
-};
+pub use column_value::{column_value, list_dimensions};
+pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Misfit, Reason, ShapeFault};
 pub use export::{StringLayout, with_string_layout};
+pub use interval_text::interval_text;
+pub use nested_fault::{NestedFault, Place};
 pub use params::push_parameter;
+pub use polars::{AsText, for_polars, interval_texts};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use types::{Attribute, CodecFormat, Kind, PgType, Shape, Type, type_of};
 pub use value::{Bits, List, Network, Range, Sign, Value};

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use arrow_array::types::{ByteArrayType, Int32Type};
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, GenericByteArray, ListArray, PrimitiveArray, RecordBatch,
-    StringViewArray, StructArray,
+    StringViewArray, StructArray, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{FieldRef, Fields, SchemaRef};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, FieldRef, Fields, SchemaRef};
 
 /// A text or binary array. `offsets` must start at 0, never fall, and end within `data`; for
 /// text, `data` between any two neighbours must be UTF-8; `nulls` must have one bit per value.
@@ -107,6 +108,23 @@ pub(crate) fn dictionary_array(
     // SAFETY: the callers take each key from the index that they gave a value, or push 0 for a
     // NULL.
     unsafe { Arc::new(DictionaryArray::<Int32Type>::new_unchecked(keys, values)) }
+}
+
+/// The array of another type over the same buffers, with other children. Each child must be as
+/// long as the one that it replaces, and of the type that `data_type` has there; in all else the
+/// type must lie in memory as the one before it.
+pub(crate) fn with_children(
+    data: ArrayData,
+    data_type: DataType,
+    children: Vec<ArrayData>,
+) -> ArrayRef {
+    debug_assert_eq!(data.child_data().len(), children.len());
+    debug_assert!(data.child_data().iter().zip(&children).all(|(old, new)| old.len() == new.len()));
+    let builder = data.into_builder().data_type(data_type).child_data(children);
+    // SAFETY: the callers convert each child value by value and put the types that came of it
+    // into the type; offsets, keys and validity are those of the array before, which was valid.
+    let data = unsafe { builder.build_unchecked() };
+    make_array(data)
 }
 
 /// A record batch. `schema` must have one field per column with the column's type, and every

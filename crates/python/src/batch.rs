@@ -1,16 +1,13 @@
 //! One Arrow record batch and how it is handed to other libraries.
 
-mod decimals;
 mod requested;
 
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, StructArray};
-use arrow_schema::Schema;
-use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use colonnade_columnar::{CellEncoding, ResultColumn, StringLayout, export};
+use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
+use colonnade_columnar::{CellEncoding, ResultColumn, StringLayout, export, for_polars};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -109,9 +106,10 @@ impl Batch {
     fn column(&self, index: usize) -> PyResult<Column> {
         let array = self.batch.columns().get(index);
         let field = self.batch.schema_ref().fields().get(index);
+        let pg_type = self.fields.get(index).map(|field| Arc::clone(&field.pg_type));
         array
             .zip(field)
-            .map(|(array, field)| Column::new(Arc::clone(array), CellEncoding::of(field)))
+            .map(|(array, field)| Column::new(Arc::clone(array), CellEncoding::of(field), pg_type))
             .ok_or_else(|| PyIndexError::new_err("column index out of range"))
     }
 
@@ -124,31 +122,12 @@ impl Batch {
         Ok(Self { batch: self.batch.slice(offset, length), fields: Arc::clone(&self.fields) })
     }
 
-    /// The batch with decimals of 256 bits as decimals of 38 digits where every value of the
-    /// column has that few, else as text; and the positions of the columns that became text.
-    fn narrow_decimals(&self) -> PyResult<(Self, Vec<usize>)> {
-        let (batch, as_text) = decimals::narrowed(&self.batch).map_err(export_error)?;
-        Ok((Self { batch, fields: Arc::clone(&self.fields) }, as_text))
-    }
-
-    /// The batch with the columns of one extension type as plain ones of its storage type.
-    fn without_extension(&self, name: &str) -> PyResult<Self> {
-        let fields = self.batch.schema_ref().fields().iter().map(|field| {
-            if field.extension_type_name() != Some(name) {
-                return Arc::clone(field);
-            }
-            let mut metadata = field.metadata().clone();
-            metadata.remove(EXTENSION_TYPE_NAME_KEY);
-            metadata.remove(EXTENSION_TYPE_METADATA_KEY);
-            Arc::new(field.as_ref().clone().with_metadata(metadata))
-        });
-        let metadata = self.batch.schema_ref().metadata().clone();
-        let schema = Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata));
-        let columns = self.batch.columns().to_vec();
-        let rows = RecordBatchOptions::new().with_row_count(Some(self.batch.num_rows()));
-        let batch =
-            RecordBatch::try_new_with_options(schema, columns, &rows).map_err(export_error)?;
-        Ok(Self { batch, fields: Arc::clone(&self.fields) })
+    /// The batch as Polars takes it; and the positions of the columns that became text because of
+    /// their decimals, and because of their intervals.
+    fn for_polars(&self) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
+        let (batch, as_text) = for_polars(&self.batch).map_err(export_error)?;
+        let made = Self { batch, fields: Arc::clone(&self.fields) };
+        Ok((made, as_text.decimals, as_text.intervals))
     }
 
     /// A PyCapsule with an Arrow C stream of this one batch. Of a requested schema the layouts of

@@ -1,6 +1,7 @@
 //! One column: its raw values for NumPy, and its values as Python objects.
 
 mod numpy_strings;
+mod parts;
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, cast::AsArray};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::DataType;
-use colonnade_columnar::{CellEncoding, cells};
-use pyo3::exceptions::PyTypeError;
+use colonnade_columnar::{CellEncoding, Type, cells, interval_texts};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -19,12 +20,17 @@ use crate::values;
 
 /// A column of a batch.
 #[pyclass(frozen, module = "colonnade._core")]
-pub(crate) struct Column(ArrayRef, Option<CellEncoding>);
+pub(crate) struct Column(ArrayRef, Option<CellEncoding>, Option<Arc<Type>>);
 
 impl Column {
-    /// `cells` is what the array holds when it is one of cells.
-    pub(crate) fn new(array: ArrayRef, cells: Option<CellEncoding>) -> Self {
-        Self(array, cells)
+    /// `cells` is what the array holds when it is one of cells; `pg_type` is the type of the
+    /// values, where PostgreSQL has one.
+    pub(crate) fn new(
+        array: ArrayRef,
+        cells: Option<CellEncoding>,
+        pg_type: Option<Arc<Type>>,
+    ) -> Self {
+        Self(array, cells, pg_type)
     }
 
     /// The array, with cells as the text or bytes that they hold.
@@ -114,7 +120,7 @@ impl Column {
             return Err(PyTypeError::new_err("the column has no dictionary"));
         };
         let keys = texts.keys().values().inner().clone();
-        Ok((Buffer::new(keys), Self::new(Arc::clone(texts.values()), None)))
+        Ok((Buffer::new(keys), Self::new(Arc::clone(texts.values()), None, None)))
     }
 
     /// The values of a text column as a NumPy array of `StringDType(na_object=None)`, made anew.
@@ -130,9 +136,54 @@ impl Column {
         }
     }
 
-    /// The values as rows give them: int, float, str, bytes, datetime, Decimal, UUID, None.
+    /// The values as rows give them.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        values::list_of_array(py, self.plain().as_ref())
+        values::list_of_array(py, self.2.as_deref(), self.plain().as_ref())
+    }
+
+    /// The values as Arrow has them: text where a row has an object of another type.
+    fn stored_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        values::list_of_array(py, None, self.plain().as_ref())
+    }
+
+    /// What PostgreSQL makes of a value with parts: "array", "composite", "range", "multirange",
+    /// "figure", "timetz"; else "plain".
+    #[getter]
+    fn form(&self) -> &'static str {
+        parts::form(self.2.as_deref())
+    }
+
+    /// The columns within: of a list its elements, all of them one after another, of a struct its
+    /// fields with their names. None of other types.
+    fn parts(&self) -> Vec<(String, Self)> {
+        parts::parts(&self.0, self.2.as_deref())
+            .into_iter()
+            .map(|(name, array, pg_type)| (name, Self::new(array, None, pg_type)))
+            .collect()
+    }
+
+    /// Of a list column where among its elements each row begins, and where the last one ends, as
+    /// integers of 64 bits.
+    fn offsets(&self) -> PyResult<Buffer> {
+        let offsets = parts::offsets(self.0.as_ref());
+        offsets.map(|offsets| Buffer::new(ArrowBuffer::from_vec(offsets))).ok_or_else(|| {
+            PyTypeError::new_err(format!("a {} column has no lists", self.type_name()))
+        })
+    }
+
+    /// Rows `offset` to `offset + length`, sharing the memory.
+    fn slice(&self, offset: usize, length: usize) -> PyResult<Self> {
+        match offset.checked_add(length) {
+            Some(end) if end <= self.0.len() => {
+                Ok(Self(self.0.slice(offset, length), self.1, self.2.clone()))
+            }
+            _ => Err(PyIndexError::new_err("slice reaches past the last row")),
+        }
+    }
+
+    /// Of a column of intervals their texts, as the server prints them.
+    fn interval_texts(&self) -> Self {
+        Self::new(Arc::new(interval_texts(self.0.as_ref())), None, None)
     }
 
     fn __repr__(&self) -> String {

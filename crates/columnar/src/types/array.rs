@@ -18,7 +18,7 @@ use super::tree::Type;
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{EncodeError, Reason};
-use crate::error::{LayoutFault, Place, within};
+use crate::nested_fault::{NestedFault, Place, within};
 use crate::trusted;
 use crate::validity::Validity;
 use crate::value::{List, Value};
@@ -82,10 +82,10 @@ pub fn encode_head(
     Ok(())
 }
 
-fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, LayoutFault> {
+fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, NestedFault> {
     let head = ArrayHead::read(cursor)?;
     if head.element != expected {
-        return Err(LayoutFault::PartType { expected, actual: head.element });
+        return Err(NestedFault::PartType { expected, actual: head.element });
     }
     Ok(head)
 }
@@ -99,7 +99,7 @@ pub(super) trait ListWire: Send + Sync + 'static {
         cursor: &mut Cursor<'_>,
         lengths: &mut Vec<usize>,
         cells: &mut Vec<Span>,
-    ) -> Result<(), LayoutFault>;
+    ) -> Result<(), NestedFault>;
 }
 
 struct ArrayWire {
@@ -112,7 +112,7 @@ impl ListWire for ArrayWire {
         cursor: &mut Cursor<'_>,
         lengths: &mut Vec<usize>,
         cells: &mut Vec<Span>,
-    ) -> Result<(), LayoutFault> {
+    ) -> Result<(), NestedFault> {
         let head = checked_head(cursor, self.element)?;
         lengths.extend_from_slice(head.lengths());
         cells.reserve(head.count);
@@ -150,7 +150,7 @@ impl<W: ListWire> ListBuilder<W> {
 
     /// Notes the cells of a block; answers how many NULLs it has, and the first row whose frame is
     /// at fault. The rows before that one are noted.
-    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
+    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
         let mut lengths = Vec::new();
@@ -219,13 +219,13 @@ impl Levels {
     }
 
     /// Appends an array with these dimensions; none for one without elements, or a NULL.
-    pub(super) fn push(&mut self, lengths: &[usize]) -> Result<(), LayoutFault> {
+    pub(super) fn push(&mut self, lengths: &[usize]) -> Result<(), NestedFault> {
         if !lengths.is_empty() && !self.is_fixed {
             self.is_fixed = true;
             self.offsets.resize(lengths.len(), vec![0]);
         }
         if !lengths.is_empty() && lengths.len() != self.offsets.len() {
-            return Err(LayoutFault::MixedDimensions {
+            return Err(NestedFault::MixedDimensions {
                 column: self.offsets.len(),
                 value: lengths.len(),
             });
@@ -235,10 +235,10 @@ impl Levels {
         let mut lists = 1_usize;
         for (level, length) in self.offsets.iter_mut().zip(lengths) {
             let mut end = level.last().copied().unwrap_or(0);
-            let step = i32::try_from(*length).map_err(|_| LayoutFault::TooManyElements)?;
+            let step = i32::try_from(*length).map_err(|_| NestedFault::TooManyElements)?;
             level.reserve(lists);
             for _ in 0..lists {
-                end = end.checked_add(step).ok_or(LayoutFault::TooManyElements)?;
+                end = end.checked_add(step).ok_or(NestedFault::TooManyElements)?;
                 level.push(end);
             }
             lists = lists.saturating_mul(*length);

@@ -13,7 +13,7 @@ use super::tree::Attribute;
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{EncodeError, Reason};
-use crate::error::{LayoutFault, Place, within};
+use crate::nested_fault::{NestedFault, Place, within};
 use crate::trusted;
 use crate::validity::Validity;
 use crate::value::Value;
@@ -65,18 +65,18 @@ pub(super) fn encode(
     Ok(())
 }
 
-fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), LayoutFault> {
+fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), NestedFault> {
     let actual = cursor.int()?;
     if usize::try_from(actual) == Ok(expected) {
         return Ok(());
     }
-    Err(LayoutFault::FieldCount { expected, actual })
+    Err(NestedFault::FieldCount { expected, actual })
 }
 
-fn read_field(cursor: &mut Cursor<'_>, attribute: &Attribute) -> Result<Span, LayoutFault> {
+fn read_field(cursor: &mut Cursor<'_>, attribute: &Attribute) -> Result<Span, NestedFault> {
     let (expected, actual) = (attribute.pg_type.oid, cursor.oid()?);
     if actual != expected {
-        return Err(LayoutFault::PartType { expected, actual });
+        return Err(NestedFault::PartType { expected, actual });
     }
     cursor.cell()
 }
@@ -104,7 +104,7 @@ impl StructBuilder {
     }
 
     /// Pushes a cell of the row to each attribute, or takes those of a faulty row back.
-    fn note_row(&mut self, bytes: &[u8], span: Span) -> Result<(), LayoutFault> {
+    fn note_row(&mut self, bytes: &[u8], span: Span) -> Result<(), NestedFault> {
         let mut cursor = Cursor::new(bytes, span);
         read_head(&mut cursor, self.attributes.len())?;
         for (attribute, cells) in self.attributes.iter().zip(&mut self.cells) {
@@ -114,7 +114,7 @@ impl StructBuilder {
     }
 
     /// Notes the cells of a block; answers the number of NULLs, and the row at fault, if any.
-    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
+    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
         self.cells.iter_mut().for_each(Vec::clear);

@@ -2,7 +2,7 @@
 
 use colonnade_protocol::{Oid, Span};
 
-use crate::error::LayoutFault;
+use crate::nested_fault::NestedFault;
 
 /// Dimensions that an array of PostgreSQL's can have.
 pub(super) const DIMENSIONS_MAX: usize = 6;
@@ -29,33 +29,33 @@ impl<'a> Cursor<'a> {
         Self { bytes: raw, position: 0, end: raw.len() }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], LayoutFault> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], NestedFault> {
         let rest = self.bytes.get(self.position..self.end).unwrap_or(&[]);
-        let taken = rest.first_chunk::<N>().ok_or(LayoutFault::Truncated)?;
+        let taken = rest.first_chunk::<N>().ok_or(NestedFault::Truncated)?;
         self.position += N;
         Ok(*taken)
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, LayoutFault> {
+    pub(super) fn byte(&mut self) -> Result<u8, NestedFault> {
         self.take::<1>().map(|[byte]| byte)
     }
 
-    pub(super) fn int(&mut self) -> Result<i32, LayoutFault> {
+    pub(super) fn int(&mut self) -> Result<i32, NestedFault> {
         self.take().map(i32::from_be_bytes)
     }
 
-    pub(super) fn oid(&mut self) -> Result<Oid, LayoutFault> {
+    pub(super) fn oid(&mut self) -> Result<Oid, NestedFault> {
         self.take().map(Oid::from_be_bytes)
     }
 
     /// A cell: where its bytes lie in the run.
-    pub(super) fn cell(&mut self) -> Result<Span, LayoutFault> {
+    pub(super) fn cell(&mut self) -> Result<Span, NestedFault> {
         match self.int()? {
             -1 => Ok(Span::NULL),
             length => {
-                let length = usize::try_from(length).map_err(|_| LayoutFault::Truncated)?;
+                let length = usize::try_from(length).map_err(|_| NestedFault::Truncated)?;
                 if length > self.end - self.position {
-                    return Err(LayoutFault::Truncated);
+                    return Err(NestedFault::Truncated);
                 }
                 let span = Span::new(self.position, length);
                 self.position += length;
@@ -70,10 +70,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// Nothing may be left.
-    pub(super) fn finish(&self) -> Result<(), LayoutFault> {
+    pub(super) fn finish(&self) -> Result<(), NestedFault> {
         match self.left() {
             0 => Ok(()),
-            left => Err(LayoutFault::Trailing(left)),
+            left => Err(NestedFault::Trailing(left)),
         }
     }
 }
@@ -89,12 +89,12 @@ pub(super) struct ArrayHead {
 
 impl ArrayHead {
     /// Reads the head. An array without elements has no dimensions, whatever it says.
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, NestedFault> {
         let claimed = cursor.int()?;
         let dimensions = usize::try_from(claimed)
             .ok()
             .filter(|count| *count <= DIMENSIONS_MAX)
-            .ok_or(LayoutFault::DimensionCount(claimed))?;
+            .ok_or(NestedFault::DimensionCount(claimed))?;
         let _has_nulls = cursor.int()?;
         let element = cursor.oid()?;
         let mut lengths = [0; DIMENSIONS_MAX];
@@ -103,12 +103,12 @@ impl ArrayHead {
             let claimed = cursor.int()?;
             let _lower_bound = cursor.int()?;
             *length =
-                usize::try_from(claimed).map_err(|_| LayoutFault::DimensionLength(claimed))?;
+                usize::try_from(claimed).map_err(|_| NestedFault::DimensionLength(claimed))?;
             count = count.saturating_mul(*length);
         }
         // A cell has a length of four bytes at least.
         if count > cursor.left() / 4 {
-            return Err(LayoutFault::Truncated);
+            return Err(NestedFault::Truncated);
         }
         let dimensions = if count == 0 { 0 } else { dimensions };
         Ok(Self { lengths, dimensions, count, element })

@@ -18,7 +18,7 @@ use super::tree::Type;
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{EncodeError, Reason};
-use crate::error::{LayoutFault, Place, within};
+use crate::nested_fault::{NestedFault, Place, within};
 use crate::trusted;
 use crate::validity::{Bits, Validity};
 use crate::value::{Range, Value};
@@ -57,7 +57,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, NestedFault> {
         let flags = cursor.byte()?;
         let contradicts =
             |inclusive, infinite| flags & inclusive != 0 && flags & (infinite | EMPTY) != 0;
@@ -65,11 +65,11 @@ impl Frame {
             || contradicts(LOWER_INCLUSIVE, LOWER_INFINITE)
             || contradicts(UPPER_INCLUSIVE, UPPER_INFINITE)
         {
-            return Err(LayoutFault::RangeFlags(flags));
+            return Err(NestedFault::RangeFlags(flags));
         }
         let mut bound = |infinite| match flags & (infinite | EMPTY) {
             0 => match cursor.cell()? {
-                Span::NULL => Err(LayoutFault::Truncated),
+                Span::NULL => Err(NestedFault::Truncated),
                 cell => Ok(cell),
             },
             _ => Ok(Span::NULL),
@@ -172,18 +172,18 @@ impl ListWire for MultirangeWire {
         cursor: &mut Cursor<'_>,
         lengths: &mut Vec<usize>,
         cells: &mut Vec<Span>,
-    ) -> Result<(), LayoutFault> {
+    ) -> Result<(), NestedFault> {
         let claimed = cursor.int()?;
         let count = usize::try_from(claimed)
             .ok()
             .filter(|count| *count <= cursor.left() / 4)
-            .ok_or(LayoutFault::Truncated)?;
+            .ok_or(NestedFault::Truncated)?;
         if count > 0 {
             lengths.push(count);
         }
         for _ in 0..count {
             match cursor.cell()? {
-                Span::NULL => return Err(LayoutFault::Truncated),
+                Span::NULL => return Err(NestedFault::Truncated),
                 cell => cells.push(cell),
             }
         }
@@ -220,7 +220,7 @@ impl RangeBuilder {
 
     /// Notes the bounds of a block and its flags; answers the number of NULLs, and the row at
     /// fault, if any.
-    fn note(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
+    fn note(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
         self.lower_cells.clear();

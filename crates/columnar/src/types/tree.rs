@@ -162,6 +162,28 @@ impl Type {
         }
     }
 
+    /// The type as it is without domains and codecs, at any depth.
+    pub fn without_codecs(&self) -> Self {
+        let bare = self.bare();
+        let part = |part: &Arc<Self>| Arc::new(part.without_codecs());
+        let shape = match &bare.shape {
+            Shape::Array(element) => Shape::Array(part(element)),
+            Shape::Range(subtype) => Shape::Range(part(subtype)),
+            Shape::Multirange(subtype) => Shape::Multirange(part(subtype)),
+            Shape::Composite(attributes) => Shape::Composite(
+                attributes
+                    .iter()
+                    .map(|attribute| Attribute {
+                        pg_type: part(&attribute.pg_type),
+                        ..attribute.clone()
+                    })
+                    .collect(),
+            ),
+            other => other.clone(),
+        };
+        Self { shape, ..bare.clone() }
+    }
+
     /// The format in which to ask for its values: binary, but for types that have no binary form,
     /// or of which we read only the text, and for what is made of such.
     pub fn format(&self) -> Format {

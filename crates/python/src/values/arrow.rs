@@ -9,22 +9,34 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
 use arrow_schema::DataType;
-use colonnade_columnar::Value;
+use colonnade_columnar::{Kind, Type, Value, column_value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::to_python;
+use super::{Maker, to_python};
+use crate::arrow_names::arrow_type_name;
 use crate::codecs::Codecs;
 use crate::moments;
 
-/// Every value of an array as a Python object, None for NULL.
+/// Every value of a column as a Python object, None for NULL: those that rows have, where the
+/// column's PostgreSQL type is given.
 pub(crate) fn list_of_array<'py>(
     py: Python<'py>,
+    pg_type: Option<&Type>,
     array: &dyn Array,
 ) -> PyResult<Bound<'py, PyList>> {
     let codecs = Codecs::default();
     let list = PyList::empty(py);
+    if needs_type(pg_type, array.data_type()) {
+        let pg_type = pg_type.map_or_else(|| Type::opaque(0), Type::without_codecs);
+        let maker = Maker::new(py, &pg_type);
+        for index in 0..array.len() {
+            let value = column_value(&pg_type, array, index).ok_or_else(|| unknown(array))?;
+            list.append(maker.make(py, &codecs, value)?)?;
+        }
+        return Ok(list);
+    }
     for index in 0..array.len() {
         if array.is_null(index) {
             list.append(py.None())?;
@@ -36,6 +48,23 @@ pub(crate) fn list_of_array<'py>(
         }
     }
     Ok(list)
+}
+
+/// Whether the values of an Arrow type are not yet those of rows, or hold others.
+fn needs_type(pg_type: Option<&Type>, data_type: &DataType) -> bool {
+    let kind = pg_type.and_then(|pg_type| pg_type.bare().kind());
+    match data_type {
+        DataType::Null | DataType::Interval(_) => true,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            matches!(kind, Some(Kind::Bits | Kind::Network | Kind::Snapshot))
+        }
+        other => other.is_nested(),
+    }
+}
+
+fn unknown(array: &dyn Array) -> PyErr {
+    let name = arrow_type_name(array.data_type());
+    PyTypeError::new_err(format!("no Python values of Arrow type {name}"))
 }
 
 /// The value at an index that is not NULL.
@@ -76,9 +105,7 @@ fn value_of(array: &dyn Array, index: usize) -> PyResult<Value<'_>> {
             }
             None => return Err(PyTypeError::new_err("a dictionary has keys of 32 bits")),
         },
-        other => {
-            return Err(PyTypeError::new_err(format!("no Python values of Arrow type {other}")));
-        }
+        _ => return Err(unknown(array)),
     })
 }
 

@@ -1,0 +1,267 @@
+//! Batches without the types on which Polars panics, or with which it can do nothing: also those
+//! within lists and structs.
+//!
+//! Decimals of 256 bits become decimals of 38 digits where every value has that few, else text.
+//! Intervals become durations, a day as 24 hours, where none of them has months, else text. Maps
+//! become lists of keys and values. Extension types become what they are stored as.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal256Type, IntervalMonthDayNanoType};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, DurationMicrosecondArray, RecordBatch, StringArray,
+    make_array,
+};
+use arrow_buffer::IntervalMonthDayNano;
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef, Fields};
+use arrow_schema::{IntervalUnit, Schema};
+
+use crate::export::{StringLayout, with_string_layout};
+use crate::interval_text::interval_text;
+use crate::trusted;
+
+const DAY_MICROS: i64 = 86_400_000_000;
+const NANOS_OF_MICRO: i64 = 1_000;
+
+/// Columns that hold text now, by their positions.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct AsText {
+    /// For their decimals have too many digits.
+    pub decimals: Vec<usize>,
+    /// For their intervals have months.
+    pub intervals: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Texted {
+    Decimal,
+    Interval,
+}
+
+/// The batch as Polars takes it.
+///
+/// # Errors
+/// Arrow refuses what was made.
+pub fn for_polars(batch: &RecordBatch) -> Result<(RecordBatch, AsText), ArrowError> {
+    // Cells of one width are known by an extension type, and are text before it is taken off.
+    let batch = &with_string_layout(batch, StringLayout::Small);
+    let mut as_text = AsText::default();
+    let mut fields = Vec::with_capacity(batch.num_columns());
+    let mut columns = Vec::with_capacity(batch.num_columns());
+    let described = batch.schema_ref().fields().iter();
+    for (index, (field, column)) in described.zip(batch.columns()).enumerate() {
+        let mut texted = BTreeSet::new();
+        let converted = convert(column, &mut texted)?;
+        fields.push(plain_field(field, converted.data_type()));
+        columns.push(converted);
+        for kind in texted {
+            match kind {
+                Texted::Decimal => as_text.decimals.push(index),
+                Texted::Interval => as_text.intervals.push(index),
+            }
+        }
+    }
+    let metadata = batch.schema_ref().metadata().clone();
+    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
+    Ok((trusted::record_batch(schema, columns, batch.num_rows()), as_text))
+}
+
+/// The field of a type, without its extension type.
+fn plain_field(field: &Field, data_type: &DataType) -> FieldRef {
+    let mut metadata = field.metadata().clone();
+    metadata.remove(EXTENSION_TYPE_NAME_KEY);
+    metadata.remove(EXTENSION_TYPE_METADATA_KEY);
+    Arc::new(field.clone().with_data_type(data_type.clone()).with_metadata(metadata))
+}
+
+fn convert(column: &ArrayRef, texted: &mut BTreeSet<Texted>) -> Result<ArrayRef, ArrowError> {
+    match column.data_type() {
+        DataType::Decimal256(_, scale) => Ok(match to_decimal128(column.as_ref(), *scale)? {
+            Some(narrow) => narrow,
+            None => {
+                texted.insert(Texted::Decimal);
+                decimal_text(column.as_ref())
+            }
+        }),
+        DataType::Interval(IntervalUnit::MonthDayNano) => Ok(match to_duration(column.as_ref()) {
+            Some(durations) => durations,
+            None => {
+                texted.insert(Texted::Interval);
+                Arc::new(interval_texts(column.as_ref()))
+            }
+        }),
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..)
+        | DataType::Struct(_)
+        | DataType::Map(..) => {
+            let data = column.to_data();
+            let parts = data.child_data().iter().map(|part| make_array(part.clone()));
+            let parts = parts.map(|part| convert(&part, texted)).collect::<Result<Vec<_>, _>>()?;
+            let data_type = of_parts(column.data_type(), &parts);
+            let children = parts.iter().map(|part| part.to_data()).collect();
+            Ok(trusted::with_children(data, data_type, children))
+        }
+        _ => Ok(Arc::clone(column)),
+    }
+}
+
+/// The type of a column whose parts have become these.
+fn of_parts(data_type: &DataType, parts: &[ArrayRef]) -> DataType {
+    let part_type =
+        |index: usize| parts.get(index).map_or(&DataType::Null, |part| part.data_type());
+    match data_type {
+        DataType::List(item) => DataType::List(plain_field(item, part_type(0))),
+        DataType::LargeList(item) => DataType::LargeList(plain_field(item, part_type(0))),
+        DataType::FixedSizeList(item, size) => {
+            DataType::FixedSizeList(plain_field(item, part_type(0)), *size)
+        }
+        // A map lies in memory as a list of its entries does.
+        DataType::Map(entries, _) => DataType::List(plain_field(entries, part_type(0))),
+        DataType::Struct(fields) => {
+            let fields = fields.iter().enumerate();
+            let fields = fields.map(|(index, field)| plain_field(field, part_type(index)));
+            DataType::Struct(fields.collect::<Fields>())
+        }
+        other => other.clone(),
+    }
+}
+
+/// `None` when a value has more digits than the type.
+fn to_decimal128(column: &dyn Array, scale: i8) -> Result<Option<ArrayRef>, ArrowError> {
+    if i16::from(scale) > i16::from(DECIMAL128_MAX_PRECISION) {
+        return Ok(None);
+    }
+    let limit = 10_i128.pow(u32::from(DECIMAL128_MAX_PRECISION));
+    let narrow: Option<Vec<Option<i128>>> = column
+        .as_primitive::<Decimal256Type>()
+        .iter()
+        .map(|value| match value {
+            None => Some(None),
+            Some(value) => value.to_i128().filter(|value| value.abs() < limit).map(Some),
+        })
+        .collect();
+    let Some(values) = narrow else { return Ok(None) };
+    let array =
+        Decimal128Array::from(values).with_precision_and_scale(DECIMAL128_MAX_PRECISION, scale)?;
+    Ok(Some(Arc::new(array)))
+}
+
+fn decimal_text(column: &dyn Array) -> ArrayRef {
+    let decimals = column.as_primitive::<Decimal256Type>();
+    let text = |row| decimals.is_valid(row).then(|| decimals.value_as_string(row));
+    Arc::new((0..decimals.len()).map(text).collect::<StringArray>())
+}
+
+/// `None` when an interval has months, or is too long.
+fn to_duration(column: &dyn Array) -> Option<ArrayRef> {
+    let intervals = column.as_primitive::<IntervalMonthDayNanoType>();
+    let duration = |interval: Option<IntervalMonthDayNano>| match interval {
+        None => Some(None),
+        Some(interval) if interval.months == 0 => i64::from(interval.days)
+            .checked_mul(DAY_MICROS)?
+            .checked_add(interval.nanoseconds / NANOS_OF_MICRO)
+            .map(Some),
+        Some(_) => None,
+    };
+    let durations = intervals.iter().map(duration).collect::<Option<Vec<_>>>()?;
+    Some(Arc::new(DurationMicrosecondArray::from(durations)))
+}
+
+/// A column of intervals as the server prints them.
+pub fn interval_texts(column: &dyn Array) -> StringArray {
+    let Some(intervals) = column.as_primitive_opt::<IntervalMonthDayNanoType>() else {
+        return StringArray::new_null(column.len());
+    };
+    let text = |interval: IntervalMonthDayNano| {
+        interval_text(interval.months, interval.days, interval.nanoseconds / NANOS_OF_MICRO)
+    };
+    intervals.iter().map(|interval| interval.map(text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ListArray, StructArray};
+    use arrow_buffer::OffsetBuffer;
+    use arrow_buffer::i256;
+
+    use super::*;
+    use crate::testing::validate;
+
+    fn intervals(months: i32) -> ArrayRef {
+        let values = vec![
+            Some(IntervalMonthDayNano::new(months, 2, 3_000)),
+            None,
+            Some(IntervalMonthDayNano::new(0, -1, 0)),
+        ];
+        Arc::new(arrow_array::IntervalMonthDayNanoArray::from(values))
+    }
+
+    fn decimals(value: i256) -> ArrayRef {
+        let values = vec![Some(value), None, Some(i256::ONE)];
+        let array = arrow_array::Decimal256Array::from(values);
+        Arc::new(array.with_precision_and_scale(60, 2).unwrap())
+    }
+
+    fn texts() -> ArrayRef {
+        Arc::new(StringArray::from(vec![Some("a"), None, Some("longer than twelve bytes")]))
+    }
+
+    /// The columns as a struct, and that in lists.
+    fn batch(columns: Vec<ArrayRef>) -> RecordBatch {
+        let field = |column: &ArrayRef| Field::new("x", column.data_type().clone(), true);
+        let fields: Fields = columns.iter().map(field).collect();
+        let part: ArrayRef = Arc::new(StructArray::new(fields, columns, None));
+        let item = Arc::new(Field::new("item", part.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths([2, 1]);
+        let lists: ArrayRef = Arc::new(ListArray::new(item, offsets, part, None));
+        let schema = Schema::new(vec![field(&lists)]);
+        RecordBatch::try_new(Arc::new(schema), vec![lists]).unwrap()
+    }
+
+    fn type_within(batch: &RecordBatch, index: usize) -> DataType {
+        let parts = batch.column(0).as_list::<i32>().values().as_struct().columns().to_vec();
+        parts[index].data_type().clone()
+    }
+
+    #[test]
+    fn what_polars_does_not_take_is_converted_within_lists() {
+        let whole = batch(vec![intervals(0), decimals(i256::from_i128(150)), texts()]);
+        for batch in [whole.clone(), whole.slice(1, 1), whole.slice(1, 0)] {
+            let (converted, as_text) = for_polars(&batch).unwrap();
+            validate(&converted);
+            assert_eq!(as_text, AsText::default());
+            let microseconds = arrow_schema::TimeUnit::Microsecond;
+            assert_eq!(type_within(&converted, 0), DataType::Duration(microseconds));
+            assert_eq!(type_within(&converted, 1), DataType::Decimal128(38, 2));
+            let view = with_string_layout(&converted, StringLayout::View);
+            validate(&view);
+            assert_eq!(type_within(&view, 2), DataType::Utf8View);
+            assert_eq!(view.num_rows(), batch.num_rows());
+        }
+    }
+
+    #[test]
+    fn what_has_no_place_is_text_and_says_so() {
+        let (converted, as_text) =
+            for_polars(&batch(vec![intervals(1), decimals(i256::MAX), texts()])).unwrap();
+        validate(&converted);
+        assert_eq!(as_text, AsText { decimals: vec![0], intervals: vec![0] });
+        let parts = converted.column(0).as_list::<i32>().values().as_struct().columns().to_vec();
+        assert_eq!(parts[0].as_string::<i32>().value(0), "1 mon 2 days 00:00:00.000003");
+        assert!(parts[0].is_null(1));
+        assert_eq!(parts[0].as_string::<i32>().value(2), "-1 days");
+        assert_eq!(parts[1].as_string::<i32>().value(2), "0.01");
+    }
+
+    #[test]
+    fn an_interval_past_64_bits_of_microseconds_is_text() {
+        let far = IntervalMonthDayNano::new(0, i32::MAX, 0);
+        let array: ArrayRef = Arc::new(arrow_array::IntervalMonthDayNanoArray::from(vec![far; 3]));
+        let (_, as_text) = for_polars(&batch(vec![array])).unwrap();
+        assert_eq!(as_text.intervals, vec![0]);
+    }
+}

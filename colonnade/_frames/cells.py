@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, cast
 
 from colonnade._frames.kinds import ColumnType, Kind, column_type
-from colonnade._frames.moments import date_text, time_text, timestamp_text
-from colonnade._frames.values import python_values
+from colonnade._frames.moments import date_text, offset_text, time_text, timestamp_text
 
 if TYPE_CHECKING:
-    from colonnade._core import Batch
+    from collections.abc import Iterable
+
+    from colonnade._core import Batch, Column
 
 NUMBERS = {Kind.INT, Kind.FLOAT, Kind.DECIMAL}
 _CUT = "..."
@@ -26,19 +30,134 @@ _MICROS: dict[str, Callable[[int], int]] = {
 
 def column_cells(batch: Batch, index: int, characters_max: int) -> list[str | None]:
     """One text per row, None for NULL. Nothing in it moves the cursor or breaks the line."""
-    column = batch.column(index)
-    kind = column_type(batch.fields[index].arrow_type)
+    return _cells(batch.column(index), characters_max)
+
+
+def _cells(column: Column, characters_max: int, around: str = "plain") -> list[str | None]:
+    """`around` is the form of the value that these are parts of."""
+    kind = column_type(column.arrow_type)
+    if (nested := _NESTED.get(kind.kind)) is not None:
+        texts = nested(column, characters_max, around)
+        cells = zip(texts, _nulls(column), strict=True)
+        return [None if null else cut(text, characters_max) for text, null in cells]
     if kind.kind in _MOMENTS:
         # Not through Python's classes, which have no place for the year 44 BC.
         numbers = memoryview(column.values()).cast("i" if kind.values == "i4" else "q")
-        mask = column.null_mask()
-        nulls = bytes(len(column)) if mask is None else memoryview(mask)
+        moments = zip(numbers, _nulls(column), strict=True)
         text = _moment(kind)
-        return [None if null else text(number) for number, null in zip(numbers, nulls, strict=True)]
-    return [
-        None if value is None else _text(value, characters_max)
-        for value in python_values(batch, index)
-    ]
+        return [None if null else text(number) for number, null in moments]
+    if kind.kind is Kind.INTERVAL:
+        return cast("list[str | None]", column.interval_texts().to_pylist())
+    values = column.stored_pylist()
+    if column.arrow_type == "float32":
+        values = [value if value is None else _float32(value) for value in values]
+    return [None if value is None else _text(value, characters_max) for value in values]
+
+
+def _nulls(column: Column) -> bytes | memoryview:
+    mask = column.null_mask()
+    return bytes(len(column)) if mask is None else memoryview(mask)
+
+
+def _lists(column: Column, characters_max: int, around: str) -> list[str]:
+    """`{1, 2, NULL}`; of what is no array, `[1, 2]`."""
+    form = _form(column, around)
+    left, right = _LIST_BRACKETS.get(form, ("[", "]"))
+    ((_, part),) = column.parts()
+    offsets = memoryview(column.offsets()).cast("q")
+    texts = []
+    for start, end in pairwise(offsets):
+        shown = part.slice(start, min(end - start, _parts_max(characters_max)))
+        texts.append(left + _joined(_cells(shown, characters_max, form)) + right)
+    return texts
+
+
+def _fixed_lists(column: Column, characters_max: int, around: str) -> list[str]:
+    """`(1.5, 2.0)` of a figure, `[1.5, 2.0]` of a vector."""
+    left, right = ("(", ")") if _form(column, around) == "figure" else ("[", "]")
+    size = column_type(column.arrow_type).size
+    ((_, part),) = column.parts()
+    texts = []
+    for row in range(len(column)):
+        shown = part.slice(row * size, min(size, _parts_max(characters_max)))
+        texts.append(left + _joined(_cells(shown, characters_max)) + right)
+    return texts
+
+
+def _structs(column: Column, characters_max: int, around: str) -> list[str]:
+    """`(1, a)`; of a range `[1, 5)`."""
+    form = _form(column, around)
+    parts = [part for _, part in column.parts()][: _parts_max(characters_max)]
+    if form == "timetz":
+        time, offset = parts
+        times, offsets = _cells(time, characters_max), offset.stored_pylist()
+        return [
+            f"{time}{offset_text(offset or 0)}" for time, offset in zip(times, offsets, strict=True)
+        ]
+    cells = [_cells(part, characters_max, form) for part in parts]
+    rows = zip(*cells, strict=True) if cells else [()] * len(column)
+    if form == "range":
+        return [_range(*row) for row in rows]
+    if form == "figure":
+        return [_path(*row) for row in rows]
+    return [f"({_joined(row)})" for row in rows]
+
+
+def _range(*parts: str | None) -> str:
+    lower, upper, lower_inc, upper_inc, empty = parts
+    if empty == "true":
+        return "empty"
+    left = "[" if lower_inc == "true" else "("
+    right = "]" if upper_inc == "true" else ")"
+    return f"{left}{lower or ''}, {upper or ''}{right}"
+
+
+def _path(*parts: str | None) -> str:
+    """Of an open path the brackets are square, as PostgreSQL has them."""
+    is_closed, points = parts
+    return points or "" if is_closed == "true" else f"[{(points or '')[1:-1]}]"
+
+
+def _maps(column: Column, characters_max: int, around: str) -> list[str]:
+    """`"a"=>"1", "b"=>NULL`, as PostgreSQL has it."""
+    del around
+    texts = []
+    for pairs in column.stored_pylist():
+        shown = islice((pairs or {}).items(), _parts_max(characters_max))
+        texts.append(
+            ", ".join(
+                f"{_quoted(key, characters_max)}=>{_quoted(value, characters_max)}"
+                for key, value in shown
+            )
+        )
+    return texts
+
+
+def _quoted(text: str | None, characters_max: int) -> str:
+    return "NULL" if text is None else f'"{_text(text, characters_max)}"'
+
+
+def _form(column: Column, around: str) -> str:
+    """The points of a figure are figures."""
+    return "figure" if around == "figure" else column.form
+
+
+def _parts_max(characters_max: int) -> int:
+    """More parts than would be seen, but not all of a large list: each takes three characters."""
+    return characters_max // 3 + 1
+
+
+def _joined(cells: Iterable[str | None]) -> str:
+    return ", ".join("NULL" if cell is None else cell or '""' for cell in cells)
+
+
+_LIST_BRACKETS = {"array": ("{", "}"), "multirange": ("{", "}"), "figure": ("(", ")")}
+_NESTED: dict[Kind, Callable[[Column, int, str], list[str]]] = {
+    Kind.LIST: _lists,
+    Kind.FIXED_LIST: _fixed_lists,
+    Kind.STRUCT: _structs,
+    Kind.MAP: _maps,
+}
 
 
 def _moment(kind: ColumnType) -> Callable[[int], str]:
@@ -48,6 +167,15 @@ def _moment(kind: ColumnType) -> Callable[[int], str]:
     if kind.kind is Kind.TIMESTAMP:
         return lambda count: timestamp_text(micros(count), is_zoned=kind.is_zoned)
     return lambda count: time_text(micros(count))
+
+
+def _float32(value: float) -> float:
+    """The number of fewest digits that is the same one in 32 bits."""
+    for digits in (6, 7, 8):
+        short = float(f"{value:.{digits}g}")
+        if math.isfinite(value) and struct.unpack("f", struct.pack("f", short))[0] == value:
+            return short
+    return value
 
 
 def _text(value: Any, characters_max: int) -> str:

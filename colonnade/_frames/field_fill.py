@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from colonnade._frames.kinds import Kind
-from colonnade._frames.numpy import dates, null_mask, objects, stored_values, times
+from colonnade._frames.numpy import array_of, dates, null_mask, objects, stored_values, texts, times
 from colonnade._frames.values import python_values
 from colonnade.errors import DecodeError, SchemaError
 
@@ -50,7 +50,7 @@ class Target:
         holder = np.zeros(1, dtype=self.dtype)
         try:
             holder[0] = value
-            is_held = _same(holder[0], value)
+            is_held = bool(np.all(_same(holder[0], value)))
         except (TypeError, ValueError, OverflowError):
             is_held = False
         if not is_held:
@@ -62,7 +62,9 @@ class Target:
         import numpy as np
 
         nulls = null_mask(self.batch, self.index)
-        if nulls is not None and self._replacement is None and self.dtype.kind not in "fmMO":
+        # A field that is an array within the row is filled by its elements.
+        dtype = self.dtype.base
+        if nulls is not None and self._replacement is None and dtype.kind not in "fmMO":
             raise self.refused(
                 int(nulls.argmax()),
                 f"NULL has no form in {self.dtype}: give null={{...}} a value for it, "
@@ -70,10 +72,10 @@ class Target:
             )
         filled = self._fill(self)
         if nulls is None:
-            return np.asarray(filled, dtype=self.dtype)
+            return np.asarray(filled, dtype=dtype)
         # A copy: the column's own memory keeps what it has where it is NULL.
-        field = np.array(filled, dtype=self.dtype)
-        missing = {"f": "nan", "m": "NaT", "M": "NaT"}.get(self.dtype.kind)
+        field = np.array(filled, dtype=dtype)
+        missing = {"f": "nan", "m": "NaT", "M": "NaT"}.get(dtype.kind)
         field[nulls] = missing if self._replacement is None else self._replacement
         return field
 
@@ -92,9 +94,9 @@ class Target:
         return DecodeError(field.name, field.type_name, row, reason)
 
 
-def _same(held: Any, value: Any) -> bool:
+def _same(held: Any, value: Any) -> Any:
     """Equal, or both one of those that equal nothing: NaN, NaT."""
-    return bool(held == value) or bool(held != held and value != value)  # noqa: PLR0124
+    return (held == value) | ((held != held) & (value != value))  # noqa: PLR0124
 
 
 def _unit(dtype: np.dtype[Any]) -> str:
@@ -153,6 +155,16 @@ def _float_to_float(target: Target) -> Any:
     with np.errstate(over="ignore"):
         converted = values.astype(target.dtype)
     target.refuse_first(np.isinf(converted) & ~np.isinf(values), values)
+    return converted
+
+
+def _vectors(target: Target) -> Any:
+    import numpy as np
+
+    values = array_of(target.batch.column(target.index))
+    with np.errstate(over="ignore"):
+        converted = values.astype(target.dtype.base)
+    target.refuse_first((np.isinf(converted) & ~np.isinf(values)).any(axis=1), values)
     return converted
 
 
@@ -236,14 +248,14 @@ def _text(target: Target) -> Any:
     if packed is not None:
         return packed
     width = target.dtype.itemsize // 4
-    return _fixed_width(target, python_values(target.batch, target.index), "", "characters", width)
+    return _fixed_width(target, list(texts(target.batch, target.index)), "", "characters", width)
 
 
 def _text_bytes(target: Target) -> Any:
     packed = _packed(target)
     if packed is not None:
         return packed
-    values = python_values(target.batch, target.index)
+    values = texts(target.batch, target.index)
     encoded = [None if value is None else value.encode() for value in values]
     return _fixed_width(target, encoded, b"", "bytes in UTF-8", target.dtype.itemsize)
 
@@ -331,5 +343,11 @@ FILLS: dict[Kind, dict[str, Fill]] = {
     Kind.CELLS: {"U": _cells, "S": _cells, "O": _objects},
     Kind.BINARY: {"S": _bytes, "V": _raw_bytes, "O": _objects},
     Kind.UUID: {"V": _uuid_bytes, "U": _uuid_text, "S": _uuid_text, "O": _objects},
+    Kind.FIXED_LIST: {"f": _vectors, "O": _objects},
+    Kind.LIST: {"O": _objects},
+    Kind.STRUCT: {"O": _objects},
+    Kind.MAP: {"O": _objects},
+    Kind.INTERVAL: {"O": _objects},
+    Kind.NULL: {"O": _objects},
     Kind.OTHER: {"O": _objects},
 }

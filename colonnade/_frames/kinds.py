@@ -26,19 +26,27 @@ class Kind(enum.Enum):
     CELLS = "text or bytes of a fixed width"
     BINARY = "binary"
     UUID = "UUID"
+    INTERVAL = "interval"
+    LIST = "list"
+    FIXED_LIST = "list of a fixed length"
+    STRUCT = "struct"
+    MAP = "map"
+    NULL = "null"
     OTHER = "other"
 
 
 class ColumnType(NamedTuple):
     """The kind, how NumPy reads the column's values where they lie, and in which zone they are.
 
-    ``values`` is None where NumPy cannot read them. ``unit`` is that of a moment.
+    ``values`` is None where NumPy cannot read them. ``unit`` is that of a moment, ``size`` the
+    number of elements that each list of a fixed length has.
     """
 
     kind: Kind
     values: str | None
     zone: str | None = None
     unit: str = "us"
+    size: int = 0
 
     @property
     def is_zoned(self) -> bool:
@@ -66,8 +74,18 @@ _FIXED = {
     "time64[us]": ColumnType(Kind.TIME, "m8[us]"),
     "time64[ns]": ColumnType(Kind.TIME, "m8[ns]", unit="ns"),
     "fixed_size_binary[16]": ColumnType(Kind.UUID, "V16"),
+    "month_day_nano_interval": ColumnType(Kind.INTERVAL, None),
+    "null": ColumnType(Kind.NULL, None),
 }
 _MOMENT = re.compile(r"(timestamp|duration)\[(\w+)(?:, (.+))?\]")
+_NESTED = re.compile(r"(fixed_size_list|large_list|list|struct|map)<.*>(?:\[(\d+)\])?", re.DOTALL)
+_NESTED_KINDS = {
+    "fixed_size_list": Kind.FIXED_LIST,
+    "large_list": Kind.LIST,
+    "list": Kind.LIST,
+    "struct": Kind.STRUCT,
+    "map": Kind.MAP,
+}
 _TEXT = {"utf8", "large_utf8", "utf8_view"}
 _BINARY = {"binary", "large_binary", "binary_view"}
 
@@ -83,6 +101,9 @@ def column_type(arrow_type: str) -> ColumnType:
         return ColumnType(Kind.BINARY, None)
     if arrow_type.startswith("dictionary<"):
         return ColumnType(Kind.DICTIONARY, None)
+    if nested := _NESTED.fullmatch(arrow_type):
+        word, size = nested.groups()
+        return ColumnType(_NESTED_KINDS[word], None, size=int(size or 0))
     if arrow_type[0] in "US":
         return ColumnType(Kind.CELLS, arrow_type)
     if moment := _MOMENT.fullmatch(arrow_type):

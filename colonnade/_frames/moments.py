@@ -33,6 +33,17 @@ def timestamp_text(us: int, *, is_zoned: bool) -> str:
     return _with_era(year, f"-{month:02}-{day:02} {time_text(clock)}{zone}")
 
 
+def offset_text(seconds: int) -> str:
+    """An offset from UTC, seconds east of it: `+02`, `-03:30`."""
+    sign = "-" if seconds < 0 else "+"
+    minutes, second = divmod(abs(seconds), 60)
+    hour, minute = divmod(minutes, 60)
+    text = f"{sign}{hour:02}"
+    if minute or second:
+        text += f":{minute:02}"
+    return f"{text}:{second:02}" if second else text
+
+
 def _with_era(year: int, rest: str) -> str:
     return f"{year:04}{rest}" if year > 0 else f"{1 - year:04}{rest} BC"
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from colonnade._frames.kinds import Kind, column_type
 from colonnade._frames.libraries import needed_by
-from colonnade._frames.values import python_values
+from colonnade._frames.values import python_values, refused_value
+from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
-    from colonnade._core import Batch
+    from colonnade._core import Batch, Column
 
 
 def column_array(batch: Batch, index: int, user: str) -> NDArray[Any]:
@@ -21,22 +25,28 @@ def column_array(batch: Batch, index: int, user: str) -> NDArray[Any]:
     Arrays over the columns' memory are read-only; those that had to be made are the caller's.
     """
     with needed_by(user, "numpy"):
-        import numpy as np
-    kind = column_type(batch.fields[index].arrow_type).kind
-    if kind is Kind.DATE:
-        return dates(batch, index, "D")
-    if kind is Kind.TIME:
-        return times(batch, index, is_writable=False)
+        importlib.import_module("numpy")
+    try:
+        return array_of(batch.column(index))
+    except OverflowError:
+        raise refused_value(batch, index) from None
+
+
+def array_of(column: Column) -> NDArray[Any]:
+    """The array of a column, or of a column within one."""
+    import numpy as np
+
+    kind = column_type(column.arrow_type).kind
     if kind in {Kind.TEXT, Kind.DICTIONARY}:
-        return np.asarray(batch.column(index).string_array())
-    if kind in {Kind.DECIMAL, Kind.BINARY, Kind.UUID, Kind.OTHER}:
-        return objects(batch, index)
-    values = stored_values(batch, index)
+        return np.asarray(column.string_array())
+    if (make := _MADE.get(kind)) is not None:
+        return make(column)
+    values = values_of(column)
     # Booleans are bits in the column and were unpacked for this call.
     values.flags.writeable = kind is Kind.BOOL
     if kind in {Kind.FLOAT, Kind.TIMESTAMP, Kind.DURATION}:
         return values
-    mask = null_mask(batch, index)
+    mask = mask_of(column)
     return values if mask is None else _masked(values, mask)
 
 
@@ -50,22 +60,110 @@ def _masked(values: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[Any]:
     return masked
 
 
+def _lists(column: Column) -> NDArray[np.object_]:
+    """An array per row, each a view of the array of all elements."""
+    import numpy as np
+
+    offsets: NDArray[np.int64] = np.frombuffer(memoryview(column.offsets()), dtype=np.int64)
+    first, last = int(offsets[0]), int(offsets[-1])
+    ((_, part),) = column.parts()
+    elements = array_of(part.slice(first, last - first))
+    masks = np.ma.getmaskarray(elements) if isinstance(elements, np.ma.MaskedArray) else None
+    nulls = mask_of(column)
+    ends = (offsets - first).tolist()
+    lists = np.empty(len(column), dtype=object)
+    for row in range(len(column)):
+        if nulls is not None and nulls[row]:
+            continue
+        start, end = ends[row], ends[row + 1]
+        is_plain = masks is None or not _any(masks[start:end])
+        source = elements.data if masks is not None and is_plain else elements
+        lists[row] = source[start:end]
+    return lists
+
+
+def _any(mask: NDArray[Any]) -> bool:
+    """Whether anything is masked, also a field of a structured array alone."""
+    if mask.dtype.names is None:
+        return bool(mask.any())
+    return any(bool(mask[name].any()) for name in mask.dtype.names)
+
+
+def _fixed_lists(column: Column) -> NDArray[Any]:
+    """An array of one more dimension; the floats of a NULL are NaN."""
+    size = column_type(column.arrow_type).size
+    ((_, part),) = column.parts()
+    elements = array_of(part)
+    if elements.dtype.kind != "f":
+        return objects_of(column)
+    return elements.reshape(len(column), size, *elements.shape[1:])
+
+
+_FIELD_KINDS = {
+    Kind.BOOL,
+    Kind.INT,
+    Kind.FLOAT,
+    Kind.DATE,
+    Kind.TIME,
+    Kind.TIMESTAMP,
+    Kind.DURATION,
+}
+
+
+def _structs(column: Column) -> NDArray[Any]:
+    """A structured array where every field has a NumPy type, else the objects of rows.
+
+    It is masked where a row, or a field without a null of its own, is NULL.
+    """
+    import numpy as np
+
+    parts = column.parts()
+    names = [name for name, _ in parts]
+    kinds = {column_type(part.arrow_type).kind for _, part in parts}
+    if not names or not all(names) or len({*names}) < len(names) or not kinds <= _FIELD_KINDS:
+        return objects_of(column)
+    arrays = [array_of(part) for _, part in parts]
+    types = [(name, array.dtype) for name, array in zip(names, arrays, strict=True)]
+    rows = np.empty(len(column), dtype=types)
+    masks = np.zeros(len(column), dtype=[(name, np.bool_) for name in names])
+    nulls = mask_of(column)
+    is_masked = nulls is not None
+    for name, array in zip(names, arrays, strict=True):
+        rows[name] = np.ma.getdata(array)
+        if isinstance(array, np.ma.MaskedArray):
+            masks[name] = array.mask
+            is_masked = True
+        if nulls is not None:
+            masks[name] |= nulls
+    return np.ma.MaskedArray(rows, mask=masks) if is_masked else rows
+
+
 def stored_values(batch: Batch, index: int) -> NDArray[Any]:
     """The values of a fixed-width column where they lie, to be written to as well.
 
     Slots of NULLs hold NaN or NaT, and 0 in types that have neither.
     """
+    return values_of(batch.column(index))
+
+
+def values_of(column: Column) -> NDArray[Any]:
+    """The values of a fixed-width column where they lie."""
     import numpy as np
 
-    dtype: np.dtype[Any] = np.dtype(column_type(batch.fields[index].arrow_type).values)
-    return np.frombuffer(memoryview(batch.column(index).values()), dtype=dtype)
+    dtype: np.dtype[Any] = np.dtype(column_type(column.arrow_type).values)
+    return np.frombuffer(memoryview(column.values()), dtype=dtype)
 
 
 def null_mask(batch: Batch, index: int) -> NDArray[np.bool_] | None:
     """True where the column is NULL, in memory of its own; None where it never is."""
+    return mask_of(batch.column(index))
+
+
+def mask_of(column: Column) -> NDArray[np.bool_] | None:
+    """True where the column is NULL; None where it never is."""
     import numpy as np
 
-    mask = batch.column(index).null_mask()
+    mask = column.null_mask()
     return None if mask is None else np.frombuffer(memoryview(mask), dtype=np.bool_)
 
 
@@ -79,38 +177,96 @@ def column_null_mask(batch: Batch, index: int) -> NDArray[np.bool_]:
 
 def dates(batch: Batch, index: int, unit: str) -> NDArray[np.datetime64]:
     """A column of dates as `datetime64` of a unit of days or seconds, NULL as NaT."""
+    return dates_of(batch.column(index)).astype(f"M8[{unit}]", copy=False)
+
+
+def dates_of(column: Column) -> NDArray[np.datetime64]:
+    """A column of dates as `datetime64` of days, NULL as NaT."""
     import numpy as np
 
-    days = stored_values(batch, index).astype(np.int64).view("M8[D]")
-    mask = null_mask(batch, index)
+    days = values_of(column).astype(np.int64).view("M8[D]")
+    mask = mask_of(column)
     if mask is not None:
         days[mask] = np.datetime64("NaT")
-    return days.astype(f"M8[{unit}]", copy=False)
+    return days
 
 
-def times(batch: Batch, index: int, *, is_writable: bool = True) -> NDArray[np.timedelta64]:
-    """A column of times of day as `timedelta64` of its unit, NULL as NaT.
+def times(batch: Batch, index: int) -> NDArray[np.timedelta64]:
+    """A column of times of day as `timedelta64` of its unit, NULL as NaT, to be written to.
 
     Those of 32 bits are widened and the caller's; others lie where the column has them.
     """
+    return _times_of(batch.column(index))
+
+
+def _times_of(column: Column) -> NDArray[np.timedelta64]:
     import numpy as np
 
-    values = stored_values(batch, index)
+    values = values_of(column)
     if values.dtype.kind == "m":
-        values.flags.writeable = is_writable
         return values
-    unit = column_type(batch.fields[index].arrow_type).unit
+    unit = column_type(column.arrow_type).unit
     widened = values.astype(np.int64).view(f"m8[{unit}]")
-    mask = null_mask(batch, index)
+    mask = mask_of(column)
     if mask is not None:
         widened[mask] = np.timedelta64("NaT")
     return widened
 
 
-def objects(batch: Batch, index: int) -> NDArray[np.object_]:
-    """The column's Python objects, None for NULL."""
+def _guarded_times(column: Column) -> NDArray[np.timedelta64]:
+    times = _times_of(column)
+    times.flags.writeable = column_type(column.arrow_type).values == "i4"
+    return times
+
+
+def intervals(batch: Batch, index: int) -> NDArray[np.timedelta64]:
+    """A column of intervals as `timedelta64[us]`, of those objects that rows have, NULL as NaT."""
     import numpy as np
 
-    array = np.empty(batch.num_rows, dtype=object)
-    array[:] = python_values(batch, index)
+    values = python_values(batch, index)
+    most = np.iinfo(np.int64).max // 1_000_000
+    for row, value in enumerate(values):
+        if value is not None and not -most < value.days * 86_400 < most:
+            field = batch.fields[index]
+            raise DecodeError(field.name, field.type_name, row, f"{value} is no timedelta64[us]")
+    return np.array(values, dtype="m8[us]")
+
+
+def objects(batch: Batch, index: int) -> NDArray[np.object_]:
+    """The column's Python objects, None for NULL."""
+    return _object_array(python_values(batch, index))
+
+
+def objects_of(column: Column) -> NDArray[np.object_]:
+    """The Python objects of a column, or of one within a column."""
+    return _object_array(column.to_pylist())
+
+
+def texts(batch: Batch, index: int) -> NDArray[np.object_]:
+    """The texts of a column, also where a row has an object of them."""
+    return _object_array(batch.column(index).stored_pylist())
+
+
+def _object_array(values: list[Any]) -> NDArray[np.object_]:
+    import numpy as np
+
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
     return array
+
+
+# How arrays are made of columns that NumPy cannot read as they lie.
+_MADE: dict[Kind, Callable[[Column], NDArray[Any]]] = {
+    Kind.DATE: dates_of,
+    Kind.TIME: _guarded_times,
+    Kind.LIST: _lists,
+    Kind.FIXED_LIST: _fixed_lists,
+    Kind.STRUCT: _structs,
+    Kind.DECIMAL: objects_of,
+    Kind.BINARY: objects_of,
+    Kind.UUID: objects_of,
+    Kind.INTERVAL: objects_of,
+    Kind.MAP: objects_of,
+    Kind.NULL: objects_of,
+    Kind.OTHER: objects_of,
+}

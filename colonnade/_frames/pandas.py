@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from colonnade._frames.arrow import arrow_table
 from colonnade._frames.kinds import Kind, column_type
 from colonnade._frames.libraries import needed_by
-from colonnade._frames.numpy import dates, null_mask, objects, stored_values, times
+from colonnade._frames.numpy import (
+    dates,
+    intervals,
+    null_mask,
+    objects,
+    stored_values,
+    texts,
+    times,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from colonnade._core import Batch
+
+# Python objects where pyarrow is not there.
+_ARROW_KINDS = {Kind.DECIMAL, Kind.LIST, Kind.FIXED_LIST, Kind.STRUCT, Kind.MAP}
 
 Dtypes = Literal["numpy", "nullable", "arrow"]
 _USER = "Columns.to_pandas()"
@@ -61,7 +72,14 @@ class _Source:
         del dtypes
         import pandas as pd
 
-        if column_type(self._batch.fields[index].arrow_type).kind is Kind.UUID:
+        kind = column_type(self._batch.fields[index].arrow_type).kind
+        if kind is Kind.UUID:
+            return objects(self._batch, index)
+        if kind is Kind.INTERVAL:
+            import pyarrow as pa
+
+            return pd.arrays.ArrowExtensionArray(pa.array(intervals(self._batch, index)))
+        if self._has_uuids(index):
             return objects(self._batch, index)
         return pd.arrays.ArrowExtensionArray(_storage(self.table.column(index)))
 
@@ -70,7 +88,7 @@ class _Source:
         import pandas as pd
 
         batch = self._batch
-        kind, _, zone, unit = column_type(batch.fields[index].arrow_type)
+        kind, _, zone, unit, _ = column_type(batch.fields[index].arrow_type)
         if kind in {Kind.BOOL, Kind.INT, Kind.FLOAT}:
             return self._number(index, kind, dtypes)
         if kind is Kind.TIMESTAMP and zone is not None:
@@ -87,9 +105,15 @@ class _Source:
             return dates(batch, index, "s")
         if kind is Kind.TEXT or (kind is Kind.CELLS and self._is_text(index)):
             return self._text(index, dtypes)
-        if kind is Kind.DECIMAL and self.has_pyarrow:
+        if kind is Kind.INTERVAL:
+            return intervals(batch, index)
+        if kind in _ARROW_KINDS and self.has_pyarrow and not self._has_uuids(index):
             return pd.arrays.ArrowExtensionArray(self.table.column(index))
         return objects(batch, index)
+
+    def _has_uuids(self, index: int) -> bool:
+        """Whether there are UUIDs within the column, for which pandas has no type."""
+        return "extension<arrow.uuid>" in str(self.table.column(index).type)
 
     def _number(self, index: int, kind: Kind, dtypes: Dtypes) -> Any:
         import numpy as np
@@ -130,7 +154,7 @@ class _Source:
         missing = pd.NA if dtypes == "nullable" else np.nan
         if not self.has_pyarrow:
             dtype = pd.StringDtype("python", na_value=missing)
-            return pd.array(objects(self._batch, index), dtype=dtype)
+            return pd.array(texts(self._batch, index), dtype=dtype)
         dtype = pd.StringDtype("pyarrow", na_value=missing)
         return pd.array(_storage(self.table.column(index)), dtype=dtype)
 

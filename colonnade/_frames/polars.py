@@ -20,22 +20,31 @@ def polars_frame(batch: Batch) -> pl.DataFrame:
     """The batch as a frame over the same memory, but for what Polars does not take.
 
     Decimals of 256 bits, on which it panics, become decimals of 38 digits where every value of the
-    column has that few, else text, with a warning. json becomes plain text: Polars would keep it
-    as an extension type, without the methods of strings.
+    column has that few, else text, with a warning. So do intervals: durations where none has
+    months, else text. Maps become lists of keys and values. json becomes plain text: Polars would
+    keep it as an extension type, without the methods of strings. All of this holds within lists
+    and structs too.
     """
     with needed_by("Columns.to_polars()", "polars"):
         import polars as pl
     require_unique_names(batch, "Columns.to_polars()")
-    narrow, as_text = batch.narrow_decimals()
-    if as_text:
-        names = [batch.fields[index].name for index in as_text]
-        shown = ", ".join(f'"{name}"' for name in names)
-        warnings.warn(
-            InterfaceWarning(
-                f"given to Polars as text: {shown}",
-                detail="Polars' decimals end at 38 digits, and the column has more.",
-                hint=f'Choose for yourself with schema={{"{names[0]}": "float64"}}, or "utf8".',
-            ),
-            stacklevel=3,
-        )
-    return pl.DataFrame(StreamSource(narrow.without_extension("arrow.json"), "view"))
+    converted, decimals, intervals = batch.for_polars()
+    reasons = (
+        (decimals, "Polars' decimals end at 38 digits, and the column has more.", "float64"),
+        (intervals, "Polars' durations have no months, and the column has some.", "utf8"),
+    )
+    for columns, detail, dtype in reasons:
+        if columns:
+            names = [batch.fields[index].name for index in columns]
+            shown = ", ".join(f'"{name}"' for name in names)
+            choice = f'schema={{"{names[0]}": "{dtype}"}}'
+            other = ', or "utf8"' if dtype != "utf8" else ""
+            warnings.warn(
+                InterfaceWarning(
+                    f"given to Polars as text: {shown}",
+                    detail=detail,
+                    hint=f"Choose for yourself with {choice}{other}.",
+                ),
+                stacklevel=3,
+            )
+    return pl.DataFrame(StreamSource(converted, "view"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade._frames.field_fill import FILLS, Target
 from colonnade._frames.kinds import Kind, column_type, require_unique_names
 from colonnade._frames.libraries import needed_by
+from colonnade._frames.numpy import array_of
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from colonnade._core import Batch
+    from colonnade._core import Batch, Column
 
 _USER = "Columns.to_structured()"
 # What a field is when nothing is said; objects where NumPy's fixed width would lose something.
@@ -46,13 +47,23 @@ def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -
     return array
 
 
-def _natural_fields(batch: Batch) -> list[tuple[str, str]]:
-    fields = []
-    for field in batch.fields:
+def _natural_fields(batch: Batch) -> list[tuple[str, Any]]:
+    fields: list[tuple[str, Any]] = []
+    for index, field in enumerate(batch.fields):
         column = column_type(field.arrow_type)
-        natural = f"m8[{column.unit}]" if column.kind is Kind.TIME else column.values
+        natural: Any = f"m8[{column.unit}]" if column.kind is Kind.TIME else column.values
+        if column.kind is Kind.FIXED_LIST:
+            natural = _fixed_list_dtype(batch.column(index))
         fields.append((field.name, _NATURAL.get(column.kind, natural or "O")))
     return fields
+
+
+def _fixed_list_dtype(column: Column) -> np.dtype[Any] | None:
+    """An array within the row; None where the elements are no floats."""
+    import numpy as np
+
+    array = array_of(column)
+    return np.dtype((array.dtype, array.shape[1:])) if array.dtype.kind == "f" else None
 
 
 def _refuse_unknown(argument: str, names: Iterable[str], known: Collection[str]) -> None:
@@ -68,15 +79,19 @@ def _target(
     batch: Batch, index: int, dtype: np.dtype[Any], replacements: dict[str, Any], name: str
 ) -> Target:
     field = batch.fields[index]
-    kind = column_type(field.arrow_type).kind
-    fills = FILLS[kind]
-    if dtype.kind not in fills or dtype.subdtype is not None or dtype.names is not None:
+    column = column_type(field.arrow_type)
+    fills = FILLS[column.kind]
+    # Only a list of a fixed length is an array within the row, of just that length.
+    size = (column.size,) if column.kind is Kind.FIXED_LIST and dtype.base.kind == "f" else ()
+    if dtype.base.kind not in fills or dtype.shape != size or dtype.names is not None:
         possible = ", ".join(_DTYPE_WORDS[letter] for letter in fills)
+        if column.kind is Kind.FIXED_LIST:
+            possible += f", the former as an array of {column.size}"
         raise SchemaError(
             f'column "{name}" ({field.type_name}) cannot become {dtype}',
             hint=f"Possible: {possible}.",
         )
-    target = Target(batch, index, name, dtype, fills[dtype.kind])
+    target = Target(batch, index, name, dtype, fills[dtype.base.kind])
     if name in replacements:
         target.replace_null_by(replacements[name])
     return target

@@ -19,10 +19,11 @@ def python_values(batch: Batch, index: int) -> list[Any]:
     try:
         return batch.column(index).to_pylist()
     except OverflowError:
-        raise _refused_value(batch, index) from None
+        raise refused_value(batch, index) from None
 
 
-def _refused_value(batch: Batch, index: int) -> DecodeError:
+def refused_value(batch: Batch, index: int) -> DecodeError:
+    """The error of the first value that has no Python object."""
     row, count = 0, batch.num_rows
     while count > 1:
         half = count // 2

@@ -179,10 +179,6 @@ def test_html_of_many(fetch: Fetch) -> None:
     assert ">c30<" in header
 
 
-def test_unknown_types_are_printed_as_bytes(fetch: Fetch) -> None:
-    assert r"\x" in repr(fetch("select '[1,5)'::int4range as r"))
-
-
 def test_moments_agree_with_python() -> None:
     source = random.Random(20_240_229)
     epoch = datetime(1970, 1, 1)

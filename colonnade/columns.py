@@ -121,9 +121,10 @@ class Columns:
     def __getitem__(self, key: str | SupportsIndex | slice) -> NDArray[Any] | Columns:
         """A column by name or position as a NumPy array, or rows by a slice.
 
-        NULL is NaN in floats and NaT in times; it is masked in integers and booleans, and None
-        in text (NumPy's ``StringDType``) and in objects, which numeric (``Decimal``), uuid and
-        bytea become.
+        NULL is NaN in floats and NaT in times; it is masked in integers, booleans and structs,
+        and None in text (NumPy's ``StringDType``) and in objects, which numeric (``Decimal``),
+        uuid, bytea and interval become. Lists of floats of one length are an array of one more
+        dimension; of other lists each row has an array.
         """
         if isinstance(key, slice):
             return self._rows(key)
@@ -179,18 +180,19 @@ class Columns:
     def to_polars(self) -> pl.DataFrame:
         """A Polars frame over the same memory.
 
-        Polars ends at decimals of 38 digits. A numeric column with more comes as text, with an
+        Polars ends at decimals of 38 digits, and its durations have no months. A numeric column
+        with more digits comes as text, and so does an interval column with months, with an
         ``InterfaceWarning`` that names it.
         """
         return polars_frame(self._batch)
 
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Every column as a list of Python objects, by name."""
+        """Every column as a list of the Python objects that rows have, by name."""
         require_unique_names(self._batch, "Columns.to_pydict()")
         return {name: python_values(self._batch, index) for index, name in enumerate(self.names)}
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Every row as a dictionary of Python objects."""
+        """Every row as a dictionary of the Python objects that rows have."""
         require_unique_names(self._batch, "Columns.to_pylist()")
         names = self.names
         if not names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The whole result, rows of it, and no row.
 SLICES = (slice(None), slice(1, 4), slice(3, None), slice(2, 2))
+STRINGS: tuple[Literal["small", "large", "view"], ...] = ("small", "large", "view")
 every_type = pytest.mark.parametrize("sql_type", EVERY)
 
 
@@ -107,7 +108,7 @@ def test_polars(link: Connection, sql_type: str) -> None:
 
 
 @every_type
-@pytest.mark.parametrize("strings", ["small", "large", "view"])
+@pytest.mark.parametrize("strings", STRINGS)
 def test_pyarrow(link: Connection, sql_type: str, strings: Any) -> None:
     for cols, rows in parts(link, sql_type):
         want = wanted(sql_type, rows)
@@ -222,6 +223,32 @@ def test_intervals_in_pandas_count_months_as_rows_do(link: Connection) -> None:
     far = link.fetch_columns("select '300000 years'::interval as a")
     with pytest.raises(colonnade.DecodeError, match="timedelta64"):
         far.to_pandas()
+
+
+def test_hstore(link: Connection) -> None:
+    if not link.fetch("select from pg_available_extensions where name = 'hstore'"):
+        pytest.skip("this server has no hstore")
+    link.execute("create extension if not exists hstore with schema every_type")
+    sql = "select v::hstore from (values ('a=>1,b=>NULL'), (null), ('')) t (v)"
+    cols = link.fetch_columns(sql)
+    want = [{"a": "1", "b": None}, None, {}]
+    assert cols.to_pydict()["v"] == [row["v"] for row in link.fetch(sql)] == want
+    assert cols["v"].tolist() == cols.to_polars()["v"].to_list() == want
+    for strings in STRINGS:
+        cols[1:].to_arrow(strings).validate(full=True)
+    assert [dict(value) for value in cols.to_pandas()["v"].dropna()] == [want[0], want[2]]
+    assert repr(cols).split("\n")[4].strip() == '"a"=>"1", "b"=>NULL'
+
+
+def test_a_value_without_python_object_within_others_is_named(link: Connection) -> None:
+    cols = link.fetch_columns(
+        "select array[case when g = 3 then '0044-03-15 BC' else '2024-02-29' end::date] as a "
+        "from generate_series(1, 4) g"
+    )
+    assert cols["a"][2].astype("i8").tolist() == [-735160]
+    with pytest.raises(colonnade.DecodeError, match="44 BC") as caught:
+        cols.to_pydict()
+    assert (caught.value.column, caught.value.row) == ("a", 2)
 
 
 def test_nothing_but_nulls(link: Connection) -> None:

@@ -64,3 +64,15 @@ def test_pandas_without_pyarrow(fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -
     assert frame["n"].isna().tolist() == [True]
     assert str(frame["d"].dtype) == "object"
     assert cols.to_pandas("nullable")["t"].dtype.storage == "python"
+
+
+def test_nested_columns_in_pandas_without_pyarrow(
+    fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cols = fetch("select array[1, null] as a, '[1,2)'::int4range as r, '101'::bit(3) as b")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    frame = cols.to_pandas()
+    assert [str(dtype) for dtype in frame.dtypes] == ["object", "object", "str"]
+    assert frame["a"][0] == [1, None]
+    assert frame["r"][0] == cols.to_pydict()["r"][0]
+    assert frame["b"][0] == "101"

@@ -2,8 +2,8 @@
 //! within lists and structs.
 //!
 //! Decimals of 256 bits become decimals of 38 digits where every value has that few, else text.
-//! Intervals become durations, a day as 24 hours, where none of them has months, else text. Maps
-//! become lists of keys and values. Extension types become what they are stored as.
+//! Intervals become durations, a day as 24 hours, where none of them has months, else text.
+//! Extension types become what they are stored as.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -119,8 +119,9 @@ fn of_parts(data_type: &DataType, parts: &[ArrayRef]) -> DataType {
         DataType::FixedSizeList(item, size) => {
             DataType::FixedSizeList(plain_field(item, part_type(0)), *size)
         }
-        // A map lies in memory as a list of its entries does.
-        DataType::Map(entries, _) => DataType::List(plain_field(entries, part_type(0))),
+        DataType::Map(entries, is_sorted) => {
+            DataType::Map(plain_field(entries, part_type(0)), *is_sorted)
+        }
         DataType::Struct(fields) => {
             let fields = fields.iter().enumerate();
             let fields = fields.map(|(index, field)| plain_field(field, part_type(index)));

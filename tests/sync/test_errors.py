@@ -193,7 +193,7 @@ AWARE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
         ("timestamp", AWARE, "naive"),
         ("timestamptz", 5, "a datetime.datetime"),
         ("numeric", "many", "a decimal.Decimal"),
-        ("int4range", 5, "str in its text form or as bytes"),
+        ("int4range", 5, "a Range, or a tuple"),
     ],
 )
 def test_a_wrong_argument_names_its_place_type_and_value(

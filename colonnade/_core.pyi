@@ -122,7 +122,9 @@ class Batch:
 @final
 class ArrowColumn:
     @staticmethod
-    def from_numpy(array: Any, mask: Any | None, *, is_utc: bool) -> ArrowColumn | None: ...
+    def from_numpy(
+        array: Any, mask: Any | None, *, is_utc: bool, are_times: bool = False
+    ) -> ArrowColumn | None: ...
     @staticmethod
     def from_arrow(source: Any, /) -> ArrowColumn | None: ...
     @staticmethod

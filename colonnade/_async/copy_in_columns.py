@@ -170,6 +170,8 @@ class CopyInColumnsMixin:
         while await self._send_chunks(copy, encoder):
             copy.rows_done = encoder.rows_done
             part = await anext(parts, None)
+            # Nor must the making of parts that are smaller than a chunk.
+            await self._transport.give_turn()
             if part is None:
                 encoder.finish()
                 await self._send_chunks(copy, encoder)

@@ -175,6 +175,8 @@ class NumpyValues(Values):
             array = _decoded(array, column, first_row)
         if array.dtype.kind in "mM":
             mask = _without_nat(array, mask, column, encoding, first_row)
+        if array.dtype.kind == "M" and column.pg_type.name == "date" and not self._zone:
+            array = _days(array, mask, column, first_row)
         made = _arrow(array, mask, column, self._zone)
         if made is not None:
             return Cells(made)
@@ -198,8 +200,11 @@ def _arrow(
     array: NDArray[Any], mask: Mask, column: Column, zone: bool | None
 ) -> ArrowColumn | None:
     is_utc = column.pg_type.name == "timestamptz" if zone is None else zone
+    are_times = column.pg_type.name == "time" and array.dtype.kind == "m"
+    if are_times and array.dtype != "m8[ns]":
+        array = array.astype("m8[us]")
     try:
-        return ArrowColumn.from_numpy(array, mask, is_utc=is_utc)
+        return ArrowColumn.from_numpy(array, mask, is_utc=is_utc, are_times=are_times)
     except (TypeError, ValueError) as error:
         msg = f'column "{column.name}", from {array.dtype} to {column.pg_type.name}: {error}'
         raise EncodeError(msg) from error
@@ -247,6 +252,22 @@ def _without_nat(
     if mask is not None:
         missing |= mask
     return missing
+
+
+def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> NDArray[Any]:
+    """Moments as days, which pandas has no type for; each must be the first one of its day."""
+    days = array.astype("M8[D]")
+    within = days.astype(array.dtype) != array
+    if mask is not None:
+        within &= ~mask
+    if within.any():
+        place = int(within.argmax())
+        msg = (
+            f'column "{column.name}", row {first_row + place}, from {array.dtype} to date: '
+            f"{array[place]} is not the first moment of a day, and nothing is rounded"
+        )
+        raise EncodeError(msg)
+    return days
 
 
 def values_of(name: str, value: Any) -> Values:

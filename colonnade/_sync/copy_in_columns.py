@@ -169,6 +169,8 @@ class CopyInColumnsMixin:
         while self._send_chunks(copy, encoder):
             copy.rows_done = encoder.rows_done
             part = next(parts, None)
+            # Nor must the making of parts that are smaller than a chunk.
+            self._transport.give_turn()
             if part is None:
                 encoder.finish()
                 self._send_chunks(copy, encoder)

@@ -98,7 +98,10 @@ async def measure_async(peer: AsyncPeer, job: Job) -> Measurement:
     """Measure a peer that lives on the running event loop."""
     connection = await peer.connect(job.dsn)
     try:
-        await peer.fetch(connection, WARM_UP_SQL)
+        if (prepare := getattr(peer, "prepare", None)) is not None:
+            await prepare(connection, job.sql)
+        else:
+            await peer.fetch(connection, WARM_UP_SQL)
         meter = _Meter()
         fetched = await peer.fetch(connection, job.sql)
         cost = meter.read(fetched)
@@ -121,7 +124,10 @@ def measure_blocking(peer: BlockingPeer, job: Job) -> Measurement:
     """Measure a peer that blocks its thread."""
     connection = peer.connect(job.dsn)
     try:
-        peer.fetch(connection, WARM_UP_SQL)
+        if (prepare := getattr(peer, "prepare", None)) is not None:
+            prepare(connection, job.sql)
+        else:
+            peer.fetch(connection, WARM_UP_SQL)
         meter = _Meter()
         fetched = peer.fetch(connection, job.sql)
         return meter.read(fetched)

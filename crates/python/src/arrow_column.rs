@@ -7,7 +7,7 @@ use arrow_array::{
     make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer};
-use arrow_schema::{ArrowError, Field};
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -26,19 +26,25 @@ fn refused(error: &ArrowError) -> PyErr {
 #[pymethods]
 impl ArrowColumn {
     /// Copies a NumPy array; `mask`, of as many booleans, is true where there is no value. `is_utc`
-    /// says what its moments are meant as. None where only the array's objects can be taken.
+    /// says what its moments are meant as, `are_times` that its micro- and nanoseconds
+    /// count from midnight.
+    /// None where only the array's objects can be taken.
     #[staticmethod]
-    #[pyo3(signature = (array, mask, *, is_utc))]
+    #[pyo3(signature = (array, mask, *, is_utc, are_times = false))]
     fn from_numpy(
         array: &Bound<'_, PyAny>,
         mask: Option<&Bound<'_, PyAny>>,
         is_utc: bool,
+        are_times: bool,
     ) -> PyResult<Option<Self>> {
         let made = match raw_cells(array)? {
             Some(cells) => Some((cells, vec![array.len()?])),
             None => numpy_import::array(array, is_utc)?,
         };
-        let Some((flat, shape)) = made else { return Ok(None) };
+        let Some((mut flat, shape)) = made else { return Ok(None) };
+        if are_times {
+            flat = times(flat)?;
+        }
         let column = nested(flat, shape.get(1..).unwrap_or_default())?;
         match mask {
             Some(mask) => masked(&column, mask).map(|column| Some(Self(column))),
@@ -92,6 +98,17 @@ fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let bytes: Vec<u8> = array.call_method0("tobytes")?.extract()?;
     let cells = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
     cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(|error| refused(&error))
+}
+
+/// Spans of time since midnight as times of day; other values as they are.
+fn times(array: ArrayRef) -> PyResult<ArrayRef> {
+    let DataType::Duration(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) =
+        *array.data_type()
+    else {
+        return Ok(array);
+    };
+    let data = array.to_data().into_builder().data_type(DataType::Time64(unit)).build();
+    data.map(make_array).map_err(|error| refused(&error))
 }
 
 /// The values in lists of these lengths, the outermost first.

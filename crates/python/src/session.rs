@@ -160,8 +160,7 @@ impl Session {
 
     /// Takes the bytes that must be written to the socket.
     fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = self.lock(py)?.core.data_to_send();
-        Ok(PyBytes::new(py, &data))
+        Ok(self.lock(py)?.core.send_with(|data| PyBytes::new(py, data)))
     }
 
     /// Whether reading on is wanted; False holds the server back.

@@ -11,6 +11,9 @@ A peer's module says what it is in constants and does it in three functions, cor
     fetch(connection, sql) -> Fetched
     close(connection)
 
+A module may have `prepare(connection, sql)`, which is called before the measurement in place of the
+small query that warms a connection up.
+
 A module may have `unavailable() -> str | None`, a reason for which it cannot run here, and a peer
 that is a program of its own has `command(dsn, sql) -> list[str]` in place of the three functions.
 """

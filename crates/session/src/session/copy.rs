@@ -94,4 +94,15 @@ impl<S: Sink> Session<S> {
         }
         Ok(())
     }
+
+    /// Gives what must be written to the socket to `read`: as `data_to_send`, but during a COPY the
+    /// memory is kept for the next piece of data, for new pages cost more than what is in them.
+    pub fn send_with<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> T {
+        if !self.talk.link.copying {
+            return read(&self.data_to_send());
+        }
+        let answer = read(&self.talk.out);
+        self.talk.out.clear();
+        answer
+    }
 }

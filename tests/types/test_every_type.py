@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from colonnade import _core
-from colonnade.errors import DecodeError
+from colonnade.errors import DecodeError, EncodeError
 from tests.types import literals, oracle
 from tests.types.corpus import SAMPLES, Sample
 from tests.types.rare_samples import EXTENSION_SAMPLES, FOREIGN_SAMPLES, RARE_SAMPLES
@@ -184,6 +184,37 @@ def test_in_ranges(link: Connection, sample: Sample, made: str) -> None:
     check(link, sample, lists, literals.array(read), back and f"{back}[]")
     many = of_parts(sample, literals.multirange_of(reader(sample)))
     check(link, sample, f"{made}_many({both})", many, back and f"{back}_many")
+
+
+@every_sample
+def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
+    """What a query gave goes into a table, and the server prints the same of it."""
+    base = base_of(sample)
+    if base in PSEUDO_TYPES:
+        pytest.skip("no column is of a pseudo-type")
+    lists = "NULL" if base in VECTORS else f"ARRAY[v, NULL, v]::{base}[]"
+    link.execute(f"CREATE TYPE {made}_pair AS (a {sample.sql_type}, b int4)")
+    link.execute(
+        f"CREATE TABLE {made} (n int4, v {sample.sql_type}, many {base}[], pair {made}_pair)"
+    )
+    sql = (
+        f"SELECT n::int4, v, {lists} AS many, ROW(v, 7)::{made}_pair AS pair FROM"
+        f" (SELECT e::{sample.sql_type} AS v, n FROM jsonb_array_elements_text($1)"
+        " WITH ORDINALITY x(e, n)) s"
+    )
+    argument = oracle.json_texts([*sample.in_columns, None])
+    columns = link.fetch_columns(sql, argument)
+    if base in TEXT_PARAMETERS:
+        with pytest.raises(EncodeError, match="values of the type are sent as text only"):
+            link.copy_columns_to_table(made, columns)
+        return
+    assert link.copy_columns_to_table(made, columns) == f"COPY {len(columns)}"
+    texts = "SELECT n, concat(v), concat(many), concat(pair) FROM"
+    if sample.sql_type == "numeric":
+        # All values of its column have one scale.
+        texts = "SELECT n, trim_scale(v), array_length(many, 1), trim_scale((pair).a) FROM"
+    before = link.fetch(f"{texts} ({sql}) s ORDER BY n", argument)
+    assert link.fetch(f"{texts} {made} ORDER BY n") == before
 
 
 @pytest.mark.parametrize("name", EXTENSION_SAMPLES)

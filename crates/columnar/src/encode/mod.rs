@@ -26,6 +26,7 @@ mod integer;
 mod moment;
 mod nested;
 mod neutral;
+mod pair;
 mod plan;
 mod rows;
 

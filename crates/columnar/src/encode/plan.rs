@@ -10,7 +10,7 @@ use super::cells::AllNull;
 use super::indexed::{IndexedEncoder, indexes};
 use super::integer::Target;
 use super::{CastError, ColumnEncoder, EncodeOptions};
-use super::{bytes, decimal, figures, float, integer, moment, nested, neutral};
+use super::{bytes, decimal, figures, float, integer, moment, nested, neutral, pair};
 use crate::types::{PgType, Shape, Type};
 
 /// `jsonb` begins with its version on the wire.
@@ -103,7 +103,9 @@ fn scalar(
         "timestamp" => moment::timestamp(false, array, options),
         "timestamptz" => moment::timestamp(true, array, options),
         "interval" => moment::interval(array, options).or_else(|| neutral::encoder(target, array)),
-        _ => figures::encoder(line.kind, target, array).or_else(|| neutral::encoder(target, array)),
+        _ => figures::encoder(line.kind, target, array)
+            .or_else(|| pair::encoder(line.kind, target, array))
+            .or_else(|| neutral::encoder(target, array)),
     }
 }
 

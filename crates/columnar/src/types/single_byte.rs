@@ -22,7 +22,13 @@ pub(super) const CHAR: Codec = Codec {
     encode: |value, out| {
         let bytes = match value {
             Value::Bytes(bytes) => bytes.as_ref(),
-            Value::Text(text) => text.as_bytes(),
+            Value::Text(text) => match printed_byte(text.as_bytes()) {
+                Some(byte) => {
+                    out.push(byte);
+                    return Ok(());
+                }
+                None => text.as_bytes(),
+            },
             other => {
                 let given = other.describe();
                 return Err(EncodeError::WrongKind { expected: "a byte", given });
@@ -51,6 +57,16 @@ fn print(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
         ]),
     }
     Ok(())
+}
+
+/// The byte of a backslash and three octal digits, as the server reads them too.
+fn printed_byte(text: &[u8]) -> Option<u8> {
+    match *text {
+        [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7'] => {
+            Some((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))
+        }
+        _ => None,
+    }
 }
 
 struct Printed;
@@ -94,7 +110,9 @@ mod tests {
         assert_eq!(Case::new(18).error(&[hex("6162")]).0, 0);
         assert_eq!(encode(18, &Value::Text("".into())).unwrap(), [0]);
         assert_eq!(encode(18, &Value::Text("a".into())).unwrap(), [b'a']);
+        assert_eq!(encode(18, &Value::Text("\\377".into())).unwrap(), [0xff]);
         assert!(encode(18, &Value::Text("ab".into())).is_err());
+        assert!(encode(18, &Value::Text("\\400".into())).is_err());
         assert!(encode(18, &Value::Int(1)).is_err());
     }
 }

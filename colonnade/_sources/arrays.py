@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Rows of a part: many, so that what a part costs is nothing beside its rows; few, so that they are
 # made in less than a millisecond and stay in a near cache until they are written.
-ROWS_MOST = 16_384
+ROWS_MOST = 8_192
 ROWS_LEAST = 64
 CELLS_MOST = 262_144
 OBJECTS_MOST = 4_096

@@ -92,7 +92,8 @@ fn push_cell(
             Err(Refusal::because("the type has no NaN; nan_as_null=True makes it NULL"))
         }
         Ok(()) if cell.formats() == [Format::Text] => Err(Refusal::because(
-            "the text form of the type cannot be sent among binary values: give the value's parts",
+            "a text form cannot be sent among binary values: give the value's parts, or copy into a \
+             text column first",
         )),
         pushed => pushed.map(|()| false),
     }

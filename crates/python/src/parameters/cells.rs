@@ -92,8 +92,8 @@ fn push_cell(
             Err(Refusal::because("the type has no NaN; nan_as_null=True makes it NULL"))
         }
         Ok(()) if cell.formats() == [Format::Text] => Err(Refusal::because(
-            "a text form cannot be sent among binary values: give the value's parts, or copy into a \
-             text column first",
+            "a text form cannot be sent among binary values: give the value's parts, or copy into \
+             a text column first",
         )),
         pushed => pushed.map(|()| false),
     }

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade._copy_options import copy_statement, quote_identifier, table_target
+from colonnade._schema import asked_types, row_dtype
 from colonnade._sql_text import replace_parameters
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, InternalClientError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from colonnade._async.operation import Operation
+    from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
 
 
@@ -29,11 +31,14 @@ class CopyOutColumnsMixin:
     async def _completion(self) -> _core.Completion:
         raise NotImplementedError
 
+    def _decoded(self, batch: _core.Batch) -> _core.Batch:
+        raise NotImplementedError
+
     async def copy_columns_from_query(
         self,
         query: str,
         *args: object,
-        schema: Mapping[str, str] | None = None,
+        schema: Schema | None = None,
         infinity: str = "raise",
         timeout: float | None = None,
     ) -> Columns:
@@ -60,7 +65,7 @@ class CopyOutColumnsMixin:
         *,
         columns: Sequence[str] | None = None,
         schema_name: str | None = None,
-        schema: Mapping[str, str] | None = None,
+        schema: Schema | None = None,
         infinity: str = "raise",
         timeout: float | None = None,
     ) -> Columns:
@@ -83,17 +88,17 @@ class CopyOutColumnsMixin:
         self,
         copy: str,
         statement: _core.Statement,
-        schema: Mapping[str, str] | None,
+        schema: Schema | None,
         infinity: str,
     ) -> Columns:
-        overrides = None if schema is None else dict(schema)
+        overrides = asked_types(schema)
         self._session.copy_batches(copy, statement, overrides, infinity, None)
         batch = await self._transport.next_event()
         await self._completion()
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(batch)
+        return Columns(self._decoded(batch), row_dtype(schema))
 
     async def _copied_columns(self, table: str) -> list[str]:
         """The columns that a COPY of the whole table has."""

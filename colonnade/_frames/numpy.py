@@ -36,6 +36,8 @@ def array_of(column: Column) -> NDArray[Any]:
     """The array of a column, or of a column within one."""
     import numpy as np
 
+    if column.has_codec:
+        return _object_array(column.to_pylist())
     kind = column_type(column.arrow_type).kind
     if kind in {Kind.TEXT, Kind.DICTIONARY}:
         return np.asarray(column.string_array())

@@ -88,6 +88,8 @@ class _Source:
         import pandas as pd
 
         batch = self._batch
+        if batch.column(index).has_codec:
+            return objects(batch, index)
         kind, _, zone, unit, _ = column_type(batch.fields[index].arrow_type)
         if kind in {Kind.BOOL, Kind.INT, Kind.FLOAT}:
             return self._number(index, kind, dtypes)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from colonnade import _core
     from colonnade._sync.operation import Operation
     from colonnade._transport.blocking import BlockingTransport
-    from colonnade.columns import Columns
 
     CodecFormat = Literal["text", "binary", "tuple"]
 
@@ -90,10 +90,11 @@ class CodecsMixin:
         (microseconds,) of a time, (microseconds, seconds west of UTC) of a timetz, the fields of a
         composite.
 
-        In columns `decoder` is called for each value, and the column holds Python objects.
-        `column_decoder` is called with the whole column instead: as `Columns` of this one column,
-        of text, of bytes, or with "tuple" of the type's own values. What it returns takes the
-        column's place: an array of Arrow's or NumPy's or a sequence, as long as the column.
+        In columns the value is kept as it came, as text, as bytes, or with "tuple" in the type's
+        own form; so Arrow's readers see it. NumPy, pandas and Python get an object of each value,
+        for which `decoder` is called when they are asked for. `column_decoder` is called instead,
+        once with the whole column as it came, as `Columns` of it alone. The array it returns, of
+        NumPy's or any library that speaks Arrow, takes the column's place for every reader.
 
         A codec holds for the elements of arrays too, for fields of composites and bounds of ranges
         unless it is of the text form, which is not to be had there. It holds for statements that
@@ -155,6 +156,18 @@ class CodecsMixin:
         """
         with self._operation(None):
             self._session.forget_types()
+
+    def _decoded(self, batch: _core.Batch) -> _core.Batch:
+        """The batch, with the columns whose codecs take them whole."""
+        if not self._column_codecs:
+            return batch
+        for index in range(batch.num_columns):
+            number = batch.codec(index)
+            codec = None if number is None else self._column_codecs.get(number)
+            if codec is not None and codec.decoder is not None:
+                stored = Columns(batch.stored_column(index))
+                batch = batch.with_column(index, codec.decoder(stored))
+        return batch
 
     def _found(self, name: str, schema: str) -> _Found:
         rows = self._rows(_LOOK_UP, (name, schema), 1)

@@ -71,7 +71,8 @@ class ColumnStream:
         finally:
             self._is_waiting = False
         if isinstance(event, _core.Batch):
-            return Columns(event, self._row)
+            batch = self._connection._decoded(event)  # noqa: SLF001
+            return Columns(batch, self._row)
         self._finish()
         raise StopIteration
 

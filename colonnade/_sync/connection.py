@@ -129,7 +129,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(batch, row_dtype(schema))
+        return Columns(self._decoded(batch), row_dtype(schema))
 
     def iter_columns(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import colonnade
@@ -142,7 +144,7 @@ async def test_aliases(connection: colonnade.Connection) -> None:
     await connection.set_builtin_type_codec("money", schema="pg_catalog", codec_name="int8")
     assert await connection.fetchval("SELECT '12.50'::money") == 1250
     cols = await connection.fetch_columns("SELECT '12.50'::money AS m, '{1}'::money[] AS many")
-    assert cols.to_arrow().to_pydict() == {"m": [1250], "many": [[100]]}
+    assert cols.to_pydict() == {"m": [1250], "many": [[100]]}
     await connection.reset_type_codec("money", schema="pg_catalog")
     assert await connection.fetchval("SELECT '12.50'::money") == "$12.50"
     with pytest.raises(InterfaceError, match="there is no such codec"):
@@ -161,3 +163,93 @@ async def test_errors_of_a_codec_are_the_callers(connection: colonnade.Connectio
     with pytest.raises(colonnade.EncodeError, match=r"\$1"):
         await connection.fetchval("SELECT $1::int4", 5)
     assert await connection.fetchval("SELECT 'usable'") == "usable"
+
+
+async def test_objects_in_columns(connection: colonnade.Connection) -> None:
+    await connection.set_type_codec(
+        "jsonb", schema="pg_catalog", encoder=json.dumps, decoder=json.loads
+    )
+    query = """
+        SELECT n, nullif(to_jsonb(n), '2') AS one, ARRAY[to_jsonb(n), NULL] AS many
+        FROM generate_series(1, 3) AS n
+    """
+    rows = await connection.fetch(query)
+    cols = await connection.fetch_columns(query)
+    assert cols.to_pylist() == [dict(row.items()) for row in rows]
+    assert cols["one"].tolist() == [1, None, 3]
+    assert cols["one"].dtype == object
+    assert cols.to_pandas()["many"].tolist() == [[1, None], [2, None], [3, None]]
+    assert cols[1:].to_pydict()["one"] == [None, 3]
+    # Arrow has no place for any object: it sees what came.
+    assert cols.to_arrow()["one"].to_pylist() == ["1", None, "3"]
+    assert "one" in repr(cols)
+    with pytest.raises(colonnade.SchemaError, match="comes as text"):
+        await connection.copy_columns_from_query(query)
+
+
+async def test_parts_in_columns(connection: colonnade.Connection) -> None:
+    await connection.set_type_codec(
+        "interval",
+        schema="pg_catalog",
+        encoder=lambda value: value,
+        decoder=lambda parts: parts[0],
+        format="tuple",
+    )
+    cols = await connection.fetch_columns(
+        "SELECT '14 mons'::interval AS i, ARRAY['1 mon', NULL]::interval[] AS many"
+    )
+    assert cols.to_pydict() == {"i": [14], "many": [[1, None]]}
+    assert cols.to_arrow()["i"].to_pylist()[0].months == 14
+
+
+async def test_a_whole_column_at_once(connection: colonnade.Connection) -> None:
+    calls: list[int] = []
+
+    def lengths_of_text(cols: colonnade.Columns) -> Any:
+        assert cols.names == ("one",)
+        texts = cols.to_arrow()["one"].to_pylist()
+        calls.append(len(texts))
+        return np.array([len(text or "") for text in texts])
+
+    query = """
+        SELECT CASE WHEN n <> 2 THEN to_jsonb(n * 10) END AS one FROM generate_series(1, 4) AS n
+    """
+    for decoder in (lengths_of_text, lambda cols: pl.Series(lengths_of_text(cols))):
+        calls.clear()
+        await connection.set_type_codec(
+            "jsonb",
+            schema="pg_catalog",
+            encoder=json.dumps,
+            decoder=json.loads,
+            column_decoder=decoder,
+        )
+        cols = await connection.fetch_columns(query)
+        assert cols["one"].tolist() == [2, 0, 2, 2]
+        assert cols.to_arrow()["one"].to_pylist() == [2, 0, 2, 2]
+        assert cols.fields[0].arrow_type == "int64"
+        assert cols.to_pydict() == {"one": [2, 0, 2, 2]}
+        assert calls == [4]
+        batches = [cols async for cols in connection.iter_columns(query, batch_rows=3)]
+        assert [cols["one"].tolist() for cols in batches] == [[2, 0, 2], [2]]
+        # Rows have no whole columns.
+        assert [row["one"] for row in await connection.fetch(query)] == [10, None, 30, 40]
+
+
+async def test_what_a_column_decoder_must_not_return(connection: colonnade.Connection) -> None:
+    async def given(values: object) -> None:
+        await connection.set_type_codec(
+            "jsonb",
+            schema="pg_catalog",
+            encoder=json.dumps,
+            decoder=json.loads,
+            column_decoder=lambda _: values,
+        )
+        await connection.fetch_columns("SELECT '1'::jsonb AS one")
+
+    with pytest.raises(TypeError, match="column_decoder returns"):
+        await given([1])
+    with pytest.raises(TypeError, match="column_decoder returns"):
+        await given(np.array([object()], dtype=object))
+    with pytest.raises(ValueError, match="1 rows, and 2 values"):
+        await given(np.array([1, 2]))
+    assert await connection.fetchval("SELECT 1") == 1

@@ -22,6 +22,11 @@ pub fn column_value<'a>(pg_type: &Type, array: &'a dyn Array, row: usize) -> Opt
     if array.is_null(row) {
         return Some(Value::Null);
     }
+    if let Some(codec) = pg_type.codec()
+        && let Some(raw) = encoded(array, row)
+    {
+        return Some(Value::Custom { codec, raw: Cow::Borrowed(raw) });
+    }
     match (&pg_type.bare().shape, array.data_type()) {
         (Shape::Scalar(line), _) => match scalar(line.kind, line.name, array, row) {
             Some(value) => Some(value),
@@ -51,6 +56,18 @@ pub fn column_value<'a>(pg_type: &Type, array: &'a dyn Array, row: usize) -> Opt
                 .map(Value::Multirange)
         }
         _ => value_of(array, row),
+    }
+}
+
+/// What a codec reads: the text or the bytes; `None` where it takes the type's own values.
+fn encoded(array: &dyn Array, row: usize) -> Option<&[u8]> {
+    match array.data_type() {
+        DataType::Utf8 => Some(array.as_string::<i32>().value(row).as_bytes()),
+        DataType::LargeUtf8 => Some(array.as_string::<i64>().value(row).as_bytes()),
+        DataType::Utf8View => Some(array.as_string_view().value(row).as_bytes()),
+        DataType::Binary => Some(array.as_binary::<i32>().value(row)),
+        DataType::LargeBinary => Some(array.as_binary::<i64>().value(row)),
+        _ => None,
     }
 }
 

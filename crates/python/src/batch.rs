@@ -1,5 +1,6 @@
 //! One Arrow record batch and how it is handed to other libraries.
 
+mod replaced;
 mod requested;
 
 use std::sync::Arc;
@@ -7,12 +8,15 @@ use std::sync::Arc;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
-use colonnade_columnar::{CellEncoding, ResultColumn, StringLayout, export, for_polars};
+use colonnade_columnar::{
+    CellEncoding, ResultColumn, Shape, StringLayout, Type, export, for_polars,
+};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::arrow_names::field_type_name;
+use crate::codecs::Codecs;
 use crate::column::Column;
 
 /// A column of a result: what PostgreSQL calls it, and what it became.
@@ -43,16 +47,31 @@ impl Field {
 pub(crate) struct Batch {
     batch: RecordBatch,
     fields: Arc<[ResultColumn]>,
+    /// The codecs that types of the fields name.
+    codecs: Arc<Codecs>,
 }
 
 impl Batch {
-    pub(crate) fn new(batch: RecordBatch, fields: Arc<[ResultColumn]>) -> Self {
-        Self { batch, fields }
+    pub(crate) fn new(
+        batch: RecordBatch,
+        fields: Arc<[ResultColumn]>,
+        codecs: Arc<Codecs>,
+    ) -> Self {
+        Self { batch, fields, codecs }
+    }
+
+    /// Another batch of the same columns.
+    fn of_same(&self, batch: RecordBatch) -> Self {
+        Self::new(batch, Arc::clone(&self.fields), Arc::clone(&self.codecs))
     }
 
     /// The batch itself.
     pub(crate) fn record_batch(&self) -> RecordBatch {
         self.batch.clone()
+    }
+
+    fn field(&self, index: usize) -> PyResult<&ResultColumn> {
+        self.fields.get(index).ok_or_else(|| PyIndexError::new_err("column index out of range"))
     }
 
     fn with_layout(&self, strings: &str) -> PyResult<RecordBatch> {
@@ -109,8 +128,45 @@ impl Batch {
         let pg_type = self.fields.get(index).map(|field| Arc::clone(&field.pg_type));
         array
             .zip(field)
-            .map(|(array, field)| Column::new(Arc::clone(array), CellEncoding::of(field), pg_type))
+            .map(|(array, field)| {
+                let (array, cells) = (Arc::clone(array), CellEncoding::of(field));
+                Column::new(array, cells, pg_type, Arc::clone(&self.codecs))
+            })
             .ok_or_else(|| PyIndexError::new_err("column index out of range"))
+    }
+
+    /// The number of the codec that reads a column's type; None where it has none.
+    fn codec(&self, index: usize) -> Option<usize> {
+        self.fields.get(index).and_then(|field| field.pg_type.codec())
+    }
+
+    /// A column by itself, as it came: the texts or bytes that a codec of its type reads.
+    fn stored_column(&self, index: usize) -> PyResult<Self> {
+        let batch = self.batch.project(&[index]).map_err(export_error)?;
+        let field = self.field(index)?;
+        let stored = ResultColumn { pg_type: Arc::new(field.pg_type.stored()), ..field.clone() };
+        Ok(Self::new(batch, [stored].into(), Arc::clone(&self.codecs)))
+    }
+
+    /// The batch with other values in a column: an array of NumPy's, or of any library that speaks
+    /// Arrow's PyCapsule interface.
+    fn with_column(&self, index: usize, values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let array = replaced::array(values)?;
+        if array.len() != self.batch.num_rows() {
+            return Err(PyValueError::new_err(format!(
+                "the column has {} rows, and {} values were given",
+                self.batch.num_rows(),
+                array.len()
+            )));
+        }
+        let field = self.field(index)?;
+        let stored = Type { shape: Shape::Opaque, ..field.pg_type.as_ref().clone() };
+        let mut fields = self.fields.to_vec();
+        if let Some(slot) = fields.get_mut(index) {
+            slot.pg_type = Arc::new(stored);
+        }
+        let batch = replaced::with_array(&self.batch, index, array).map_err(export_error)?;
+        Ok(Self::new(batch, fields.into(), Arc::clone(&self.codecs)))
     }
 
     /// Rows `offset` to `offset + length`, sharing the memory.
@@ -119,14 +175,14 @@ impl Batch {
         if end.is_none_or(|end| end > self.batch.num_rows()) {
             return Err(PyIndexError::new_err("slice reaches past the last row"));
         }
-        Ok(Self { batch: self.batch.slice(offset, length), fields: Arc::clone(&self.fields) })
+        Ok(self.of_same(self.batch.slice(offset, length)))
     }
 
     /// The batch as Polars takes it; and the positions of the columns that became text because of
     /// their decimals, and because of their intervals.
     fn for_polars(&self) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
         let (batch, as_text) = for_polars(&self.batch).map_err(export_error)?;
-        let made = Self { batch, fields: Arc::clone(&self.fields) };
+        let made = self.of_same(batch);
         Ok((made, as_text.decimals, as_text.intervals))
     }
 

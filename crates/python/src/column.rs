@@ -16,33 +16,46 @@ use pyo3::types::PyList;
 
 use crate::arrow_names::arrow_type_name;
 use crate::buffer::Buffer;
+use crate::codecs::Codecs;
 use crate::values;
 
 /// A column of a batch.
 #[pyclass(frozen, module = "colonnade._core")]
-pub(crate) struct Column(ArrayRef, Option<CellEncoding>, Option<Arc<Type>>);
+pub(crate) struct Column {
+    array: ArrayRef,
+    /// What the array holds when it is one of cells.
+    cells: Option<CellEncoding>,
+    /// The type of the values, where PostgreSQL has one.
+    pg_type: Option<Arc<Type>>,
+    /// The codecs that the type names.
+    codecs: Arc<Codecs>,
+}
 
 impl Column {
-    /// `cells` is what the array holds when it is one of cells; `pg_type` is the type of the
-    /// values, where PostgreSQL has one.
     pub(crate) fn new(
         array: ArrayRef,
         cells: Option<CellEncoding>,
         pg_type: Option<Arc<Type>>,
+        codecs: Arc<Codecs>,
     ) -> Self {
-        Self(array, cells, pg_type)
+        Self { array, cells, pg_type, codecs }
+    }
+
+    /// An array that belongs to this one.
+    fn part(&self, array: ArrayRef, pg_type: Option<Arc<Type>>) -> Self {
+        Self::new(array, None, pg_type, Arc::clone(&self.codecs))
     }
 
     /// The array, with cells as the text or bytes that they hold.
     fn plain(&self) -> ArrayRef {
-        match (self.1, self.0.as_fixed_size_binary_opt()) {
+        match (self.cells, self.array.as_fixed_size_binary_opt()) {
             (Some(encoding), Some(cells)) => cells::plain(cells, encoding),
-            _ => Arc::clone(&self.0),
+            _ => Arc::clone(&self.array),
         }
     }
 
     fn type_name(&self) -> String {
-        match (self.1, self.0.data_type()) {
+        match (self.cells, self.array.data_type()) {
             (Some(encoding), DataType::FixedSizeBinary(width)) => encoding.dtype(*width),
             (_, data_type) => arrow_type_name(data_type),
         }
@@ -52,7 +65,7 @@ impl Column {
 #[pymethods]
 impl Column {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.array.len()
     }
 
     #[getter]
@@ -63,17 +76,17 @@ impl Column {
     #[getter]
     fn null_count(&self) -> usize {
         // Arrow's type of nothing but NULLs has no validity that would count them.
-        self.0.logical_null_count()
+        self.array.logical_null_count()
     }
 
     /// The values of a fixed-width column, shared; of booleans a byte each, made anew. NULL slots
     /// hold NaN, NaT (the least integer), or 0 where the type has no null of its own.
     fn values(&self) -> PyResult<Buffer> {
-        if let Some(booleans) = self.0.as_boolean_opt() {
+        if let Some(booleans) = self.array.as_boolean_opt() {
             let bytes: Vec<u8> = booleans.values().iter().map(u8::from).collect();
             return Ok(Buffer::new(ArrowBuffer::from_vec(bytes)));
         }
-        let data = self.0.to_data();
+        let data = self.array.to_data();
         let width = match data.data_type() {
             DataType::FixedSizeBinary(width) => usize::try_from(*width).ok(),
             other => other.primitive_width(),
@@ -92,7 +105,7 @@ impl Column {
 
     /// A byte per row, 1 where the value is NULL; None where no value is.
     fn null_mask(&self) -> Option<Buffer> {
-        let nulls = self.0.logical_nulls().filter(|nulls| nulls.null_count() > 0)?;
+        let nulls = self.array.logical_nulls().filter(|nulls| nulls.null_count() > 0)?;
         let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
         Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
     }
@@ -116,16 +129,16 @@ impl Column {
 
     /// The keys of a dictionary column, 0 where NULL, and the texts that they are the places of.
     fn dictionary(&self) -> PyResult<(Buffer, Self)> {
-        let Some(texts) = self.0.as_dictionary_opt::<Int32Type>() else {
+        let Some(texts) = self.array.as_dictionary_opt::<Int32Type>() else {
             return Err(PyTypeError::new_err("the column has no dictionary"));
         };
         let keys = texts.keys().values().inner().clone();
-        Ok((Buffer::new(keys), Self::new(Arc::clone(texts.values()), None, None)))
+        Ok((Buffer::new(keys), self.part(Arc::clone(texts.values()), None)))
     }
 
     /// The values of a text column as a NumPy array of `StringDType(na_object=None)`, made anew.
     fn string_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let texts = self.0.as_dictionary_opt::<Int32Type>();
+        let texts = self.array.as_dictionary_opt::<Int32Type>();
         match texts.and_then(|texts| texts.downcast_dict::<StringArray>()) {
             Some(texts) => {
                 // Each row's own text: NumPy's strings do not share.
@@ -138,34 +151,40 @@ impl Column {
 
     /// The values as rows give them.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        values::list_of_array(py, self.2.as_deref(), self.plain().as_ref())
+        values::list_of_array(py, self.pg_type.as_deref(), self.plain().as_ref(), &self.codecs)
     }
 
     /// The values as Arrow has them: text where a row has an object of another type.
     fn stored_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        values::list_of_array(py, None, self.plain().as_ref())
+        values::list_of_array(py, None, self.plain().as_ref(), &self.codecs)
+    }
+
+    /// Whether a user's codec makes objects of the values or of parts of them.
+    #[getter]
+    fn has_codec(&self) -> bool {
+        self.pg_type.as_deref().is_some_and(Type::has_codecs)
     }
 
     /// What PostgreSQL makes of a value with parts: "array", "composite", "range", "multirange",
     /// "figure", "timetz"; else "plain".
     #[getter]
     fn form(&self) -> &'static str {
-        parts::form(self.2.as_deref())
+        parts::form(self.pg_type.as_deref())
     }
 
     /// The columns within: of a list its elements, all of them one after another, of a struct its
     /// fields with their names. None of other types.
     fn parts(&self) -> Vec<(String, Self)> {
-        parts::parts(&self.0, self.2.as_deref())
+        parts::parts(&self.array, self.pg_type.as_deref())
             .into_iter()
-            .map(|(name, array, pg_type)| (name, Self::new(array, None, pg_type)))
+            .map(|(name, array, pg_type)| (name, self.part(array, pg_type)))
             .collect()
     }
 
     /// Of a list column where among its elements each row begins, and where the last one ends, as
     /// integers of 64 bits.
     fn offsets(&self) -> PyResult<Buffer> {
-        let offsets = parts::offsets(self.0.as_ref());
+        let offsets = parts::offsets(self.array.as_ref());
         offsets.map(|offsets| Buffer::new(ArrowBuffer::from_vec(offsets))).ok_or_else(|| {
             PyTypeError::new_err(format!("a {} column has no lists", self.type_name()))
         })
@@ -174,8 +193,14 @@ impl Column {
     /// Rows `offset` to `offset + length`, sharing the memory.
     fn slice(&self, offset: usize, length: usize) -> PyResult<Self> {
         match offset.checked_add(length) {
-            Some(end) if end <= self.0.len() => {
-                Ok(Self(self.0.slice(offset, length), self.1, self.2.clone()))
+            Some(end) if end <= self.array.len() => {
+                let array = self.array.slice(offset, length);
+                Ok(Self {
+                    array,
+                    pg_type: self.pg_type.clone(),
+                    codecs: Arc::clone(&self.codecs),
+                    cells: self.cells,
+                })
             }
             _ => Err(PyIndexError::new_err("slice reaches past the last row")),
         }
@@ -183,11 +208,11 @@ impl Column {
 
     /// Of a column of intervals their texts, as the server prints them.
     fn interval_texts(&self) -> Self {
-        Self::new(Arc::new(interval_texts(self.0.as_ref())), None, None)
+        self.part(Arc::new(interval_texts(self.array.as_ref())), None)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Column of {} {}, {} NULL>", self.0.len(), self.type_name(), self.null_count())
+        format!("<Column of {} {}, {} NULL>", self.array.len(), self.type_name(), self.null_count())
     }
 }
 

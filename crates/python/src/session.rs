@@ -122,9 +122,15 @@ impl Session {
     /// The next event: a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
     /// None where more must be read first. Raises what the exchange failed with.
     fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(event) = self.lock(py)?.core.next_event() else { return Ok(None) };
+        let (event, codecs) = {
+            let mut inner = self.lock(py)?;
+            let Some(event) = inner.core.next_event() else { return Ok(None) };
+            (event, Arc::clone(&inner.codecs))
+        };
         let object = match event {
-            Event::Batch(made) => Bound::new(py, Batch::new(made.batch, made.columns))?.into_any(),
+            Event::Batch(made) => {
+                Bound::new(py, Batch::new(made.batch, made.columns, codecs))?.into_any()
+            }
             Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
             Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
             Event::Complete(completion) => {

@@ -202,6 +202,41 @@ impl Type {
         }
     }
 
+    /// Whether a user's codec reads it or a part of it.
+    pub fn has_codecs(&self) -> bool {
+        match &self.shape {
+            Shape::Custom { .. } => true,
+            Shape::Array(part)
+            | Shape::Range(part)
+            | Shape::Multirange(part)
+            | Shape::Domain { base: part, .. } => part.has_codecs(),
+            Shape::Composite(attributes) => {
+                attributes.iter().any(|attribute| attribute.pg_type.has_codecs())
+            }
+            _ => false,
+        }
+    }
+
+    /// The codec that reads its values, if a user has set one: its number.
+    pub fn codec(&self) -> Option<usize> {
+        match &self.shape {
+            Shape::Custom { codec, .. } => Some(*codec),
+            Shape::Domain { base, .. } => base.codec(),
+            _ => None,
+        }
+    }
+
+    /// What a column of a type with a codec holds: the codec's texts or bytes, or the type's own
+    /// values.
+    pub fn stored(&self) -> Self {
+        match &self.shape {
+            Shape::Domain { base, .. } => base.stored(),
+            Shape::Custom { format: CodecFormat::Tuple, under, .. } => under.without_codecs(),
+            Shape::Custom { .. } => Self::opaque(self.oid),
+            _ => self.clone(),
+        }
+    }
+
     /// A type within it whose codec reads text, where only binary forms come: in a composite, or in
     /// the bounds of a range. In an array the text form is taken apart.
     pub fn text_codec_out_of_place(&self) -> Option<&Self> {

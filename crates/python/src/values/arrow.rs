@@ -25,15 +25,20 @@ pub(crate) fn list_of_array<'py>(
     py: Python<'py>,
     pg_type: Option<&Type>,
     array: &dyn Array,
+    codecs: &Codecs,
 ) -> PyResult<Bound<'py, PyList>> {
-    let codecs = Codecs::default();
     let list = PyList::empty(py);
     if needs_type(pg_type, array.data_type()) {
-        let pg_type = pg_type.map_or_else(|| Type::opaque(0), Type::without_codecs);
-        let maker = Maker::new(py, &pg_type);
+        let unknown_type = Type::opaque(0);
+        let pg_type = pg_type.unwrap_or(&unknown_type);
+        let maker = Maker::new(py, pg_type);
         for index in 0..array.len() {
-            let value = column_value(&pg_type, array, index).ok_or_else(|| unknown(array))?;
-            list.append(maker.make(py, &codecs, value)?)?;
+            let value = column_value(pg_type, array, index).ok_or_else(|| unknown(array))?;
+            let object = match value {
+                Value::Null => py.None(),
+                value => maker.make(py, codecs, value)?,
+            };
+            list.append(object)?;
         }
         return Ok(list);
     }
@@ -44,7 +49,7 @@ pub(crate) fn list_of_array<'py>(
             list.append(moments::duration(py, moments::micros(array, index)?)?)?;
         } else {
             let value = value_of(array, index)?;
-            list.append(to_python(py, &codecs, value)?)?;
+            list.append(to_python(py, codecs, value)?)?;
         }
     }
     Ok(list)
@@ -52,6 +57,9 @@ pub(crate) fn list_of_array<'py>(
 
 /// Whether the values of an Arrow type are not yet those of rows, or hold others.
 fn needs_type(pg_type: Option<&Type>, data_type: &DataType) -> bool {
+    if pg_type.is_some_and(Type::has_codecs) {
+        return true;
+    }
     let kind = pg_type.and_then(|pg_type| pg_type.bare().kind());
     match data_type {
         DataType::Null | DataType::Interval(_) => true,

@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ import pytest
 from tests.types import oracle
 from tests.types.conftest import SETTINGS
 from tests.types.corpus import HUGE_NUMERICS, SAMPLES, query
+from tests.types.rare_samples import RARE_SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,61 +34,43 @@ ASYNCPG, BINARY, TEXT = "asyncpg", "psycopg, binary", "psycopg, text"
 PEERS = (ASYNCPG, BINARY, TEXT)
 
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "compatibility.md"
+
+
 @dataclass(frozen=True)
 class Difference:
     """Where a peer gives something else: in all values of the types, or in `texts` only."""
 
     peers: tuple[str, ...]
     types: tuple[str, ...]
+    texts: tuple[str, ...]
     reason: str
-    texts: tuple[str, ...] | None = None
 
     def covers(self, peer: str, sql_type: str, text: str) -> bool:
         return (
-            peer in self.peers
-            and sql_type in self.types
-            and (self.texts is None or text in self.texts)
+            peer in self.peers and sql_type in self.types and (not self.texts or text in self.texts)
         )
 
 
-#: Every difference there is; a test says when one of them is no longer there.
-DIFFERENCES = (
-    Difference((ASYNCPG,), ("uuid",), "a subclass of uuid.UUID that is equal; ours is UUID itself"),
-    Difference(
-        (ASYNCPG,),
-        ("numeric",),
-        "equal, but with an exponent; ours has the digits and the scale that the server prints",
-        ("1e10", "1e76", "1e131071"),
-    ),
-    Difference(
-        (BINARY, TEXT), ("json", "jsonb"), "psycopg parses; ours is the text, as asyncpg's is"
-    ),
-    Difference(
-        (BINARY, TEXT),
-        ('"char"',),
-        "psycopg has str, and in binary fails above 127; ours is the byte, as asyncpg's is",
-    ),
-    Difference(
-        (BINARY, TEXT),
-        ("xid",),
-        "psycopg has no number for it but bytes or str; ours is an int, as asyncpg's is",
-    ),
-    Difference(
-        (TEXT,),
-        ("float4",),
-        "psycopg reads the shortest text as a double; ours is the float4 itself, exactly",
-        (
-            *("0.1", "3.4028235e38", "-3.4028235e38", "1.1754944e-38", "1e-45", "-1e-45"),
-            "1.1754942e-38",
-        ),
-    ),
-    Difference(
-        (BINARY, TEXT),
-        ("date", "timestamp", "timestamptz"),
-        "psycopg refuses infinities; ours are the outermost values of Python, as asyncpg's are",
-        ("infinity", "-infinity"),
-    ),
-)
+def code(cell: str) -> tuple[str, ...]:
+    """What stands in a cell as code."""
+    return tuple(cell.split("`")[1::2])
+
+
+def documented() -> tuple[Difference, ...]:
+    """Every difference there is: the page lists them, and a test says when one is gone."""
+    below = PAGE.read_text("utf-8").split("\n## Values of rows, type by type\n")[1]
+    lines = [line for line in below.split("\n## ")[0].splitlines() if line.startswith("|")]
+    found = []
+    for line in lines[2:]:
+        peer, types, texts, _, _, reason = (cell.strip() for cell in line.strip("|").split("|"))
+        peers = tuple(known for known in PEERS if known.startswith(peer))
+        assert peers, line
+        found.append(Difference(peers, code(types), code(texts), reason))
+    return tuple(found)
+
+
+DIFFERENCES = documented()
 REFUSED = object()
 
 
@@ -130,23 +114,59 @@ def value_or_refusal(fetch: Callable[[], Any]) -> Any:
         return REFUSED
 
 
+def plain(value: Any) -> Any:
+    """A value without its driver's own classes: what is in it."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if hasattr(value, "is_closed"):
+        return (value.is_closed, [plain(point) for point in value])
+    if hasattr(value, "as_string") and hasattr(value, "to_int"):
+        return ("bits", value.as_string())
+    if hasattr(value, "lower_inc"):
+        if value.isempty:
+            return "empty"
+        return (plain(value.lower), plain(value.upper), value.lower_inc, value.upper_inc)
+    if type(value).__name__ in {"Polygon", "Multirange"}:
+        return [plain(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(plain(item) for item in value)
+    return value
+
+
 def agree(ours: object, theirs: object) -> bool:
+    if isinstance(ours, list | tuple) and type(ours) is type(theirs):
+        return len(ours) == len(theirs) and all(map(agree, ours, theirs))
     if isinstance(ours, Decimal) and isinstance(theirs, Decimal):
         return ours.as_tuple() == theirs.as_tuple()
-    if isinstance(ours, datetime) and isinstance(theirs, datetime):
+    if isinstance(ours, datetime | time) and isinstance(theirs, datetime | time):
         return ours == theirs and ours.utcoffset() == theirs.utcoffset()
     return oracle.same(ours, theirs)
+
+
+#: What is made of other types.
+MADE = (
+    *(("int4[]", text) for text in ("{}", "{1,NULL,-3}", "{{1,2},{3,4}}", "[0:1]={1,2}")),
+    *(("text[]", text) for text in ('{"",NULL,"NULL"}', '{"a,b","c\\"d"}')),
+    *((kind, text) for kind, text in (("numeric[]", "{1.50,NaN}"), ("date[]", "{2024-02-29}"))),
+    *(("int4range", text) for text in ("empty", "[1,5)", "(,7)", "(,)")),
+    *(("numrange", text) for text in ("[1.5,2]", "(0,)")),
+    ("tstzrange", "[2024-01-01 00:00+00,)"),
+    ("daterange", "[2024-01-01,2024-02-01)"),
+    *(("int4multirange", text) for text in ("{}", "{[1,5),[7,9)}")),
+    ("int4range[]", '{"[1,2)",NULL}'),
+)
 
 
 def cases() -> list[tuple[str, str]]:
     found = [
         (sample.sql_type, text)
-        for sample in SAMPLES
+        for sample in (*SAMPLES, *RARE_SAMPLES)
         if sample.sql_type != "xml"
         for text in (*sample.in_rows, *sample.rows_refuse, *sample.both_refuse)
     ]
     # The largest ones are asked for once, not thrice.
-    return found + [("numeric", text) for text in HUGE_NUMERICS if len(text) < 10_000]
+    huge = [("numeric", text) for text in HUGE_NUMERICS if len(text) < 10_000]
+    return [*found, *huge, *MADE]
 
 
 @pytest.mark.parametrize("peer", PEERS)
@@ -164,7 +184,7 @@ def test_rows_are_the_peers(link: Connection, peers: dict[str, Peer], peer: str)
 
         ours, theirs = value_or_refusal(our_value), value_or_refusal(their_value)
         known = [each for each in DIFFERENCES if each.covers(peer, sql_type, text)]
-        if agree(ours, theirs):
+        if agree(plain(ours), plain(theirs)):
             continue
         gone.difference_update(known)
         if not known:
@@ -182,7 +202,7 @@ class ParameterDifference:
     reason: str
 
 
-#: Objects that we and asyncpg take for different values; None is a refusal.
+#: Objects that we and asyncpg take for different values; None is a refusal. The page has them all.
 PARAMETER_DIFFERENCES = (
     ParameterDifference("int4", 1.5, None, "1", "asyncpg drops the fraction"),
     ParameterDifference("int4", Decimal("1.5"), None, "1", "asyncpg drops the fraction"),
@@ -222,6 +242,21 @@ PARAMETER_DIFFERENCES = (
     ),
     ParameterDifference('"char"', b"", "", None, "the server has an empty one, as its byte 0"),
 )
+
+
+def taken(text: str | None) -> str:
+    return "refused" if text is None else f"`{text}`" if text else "the empty one"
+
+
+def test_the_page_lists_every_parameter_that_differs() -> None:
+    below = PAGE.read_text("utf-8").split("\n## Parameters, object by object\n")[1]
+    lines = [line for line in below.split("\n## ")[0].splitlines() if line.startswith("| `")]
+    assert lines == [
+        f"| `{known.sql_type}` | `{known.value!r}` | {taken(known.asyncpgs)} | {taken(known.ours)}"
+        f" | {known.reason} |"
+        for known in PARAMETER_DIFFERENCES
+    ]
+
 
 #: Objects that are the same value for both.
 SAME_PARAMETERS: tuple[tuple[str, object], ...] = (

@@ -50,9 +50,10 @@ format: $(BUILD_STAMP) ## Format Rust and Python, fix what the linter can fix
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format --quiet .
 
-sync: $(BUILD_STAMP) ## Generate the error classes, and the blocking API from the asynchronous one
+sync: $(BUILD_STAMP) ## Generate error classes, the blocking API and the tables of types
 	@$(PY) -m tools.sqlstates
 	@$(PY) -m tools.unasync
+	@$(PY) -m tools.type_table
 
 rust-test: | need-cargo ## Run the Rust tests
 	@cargo test --quiet --workspace
@@ -92,6 +93,7 @@ drift: $(BUILD_STAMP)
 	@$(UV) lock --quiet --check
 	@$(PY) -m tools.sqlstates --check
 	@$(PY) -m tools.unasync --check
+	@$(PY) -m tools.type_table --check
 
 $(BUILD_STAMP): $(BUILD_INPUTS) $(TOOLS_STAMP) | need-cargo
 	@echo "Building: packages into .venv, the extension in release (about a minute the first time)"

@@ -11,10 +11,15 @@ import pytest
 
 from tests.columns.every_type import EVERY
 from tests.types import oracle
-from tests.types.corpus import BY_TYPE, SAMPLES
+from tests.types.corpus import SAMPLES
+from tests.types.rare_samples import RARE_SAMPLES
+from tests.types.test_every_type import OUTPUT_ONLY, base_of
 from tests.types.test_schema import CASTS, TEXTS
+from tests.types.test_type_table import MADE_OTHERWISE
+from tools import type_table
 
 if TYPE_CHECKING:
+    from colonnade import Columns
     from colonnade.sync import Connection
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
@@ -38,7 +43,9 @@ def code(cell: str) -> list[str]:
 
 
 BY_SCHEMA = "### Other types by `schema`"
-IN_COLUMNS = table("## In columns")
+IN_COLUMNS = [(name, row) for row in table("## In columns") for name in code(row[0])]
+IN_ROWS = [(name, row) for row in table("## In rows and as parameters") for name in code(row[0])]
+SAMPLED = {base_of(sample): sample for sample in (*RARE_SAMPLES, *SAMPLES)}
 
 
 def is_said(given: str, said: str) -> bool:
@@ -47,14 +54,21 @@ def is_said(given: str, said: str) -> bool:
     return re.fullmatch(pattern, given) is not None
 
 
-@pytest.mark.parametrize("row", IN_COLUMNS, ids=lambda row: row[0])
-def test_in_columns(link: Connection, has_xml: bool, row: list[str]) -> None:
-    sql_type = code(row[0])[0]
+def column_of(link: Connection, sql_type: str) -> Columns:
+    if sql_type in MADE_OTHERWISE:
+        return link.fetch_columns(MADE_OTHERWISE[sql_type])
+    if sql_type in OUTPUT_ONLY:
+        return link.fetch_columns(f"SELECT NULL::{sql_type} AS v")
+    sample = SAMPLED.get(sql_type) or SAMPLED.get(oracle.base_type(sql_type))
+    text = sample.values[0] if sample else EVERY[sql_type][0]
+    return link.fetch_columns(f"SELECT $1::text::{sql_type} AS v", text)
+
+
+@pytest.mark.parametrize(("sql_type", "row"), IN_COLUMNS)
+def test_in_columns(link: Connection, has_xml: bool, sql_type: str, row: list[str]) -> None:
     if sql_type == "xml" and not has_xml:
         pytest.skip("this server was built without XML")
-    known = EVERY.get(sql_type) or BY_TYPE.get(sql_type, BY_TYPE["numeric"]).values
-    text = known[0]
-    columns = link.fetch_columns(f"SELECT $1::text::{sql_type} AS v", text)
+    columns = column_of(link, sql_type)
     with warnings.catch_warnings():
         # Decimals of 256 bits go to Polars with a word about it.
         warnings.simplefilter("ignore")
@@ -74,9 +88,22 @@ def test_in_columns(link: Connection, has_xml: bool, row: list[str]) -> None:
     assert said_polars == (shown if "(" in said_polars else shown.partition("(")[0])
 
 
-def test_every_type_is_in_the_table() -> None:
-    listed = {code(row[0])[0].partition("(")[0] for row in IN_COLUMNS}
-    assert {oracle.base_type(sample.sql_type) for sample in SAMPLES} <= listed | {"char"}
+@pytest.mark.parametrize(("sql_type", "row"), IN_ROWS)
+def test_in_rows(link: Connection, has_xml: bool, sql_type: str, row: list[str]) -> None:
+    """The class of a row's value is told, or its form where it has no name."""
+    sample = SAMPLED.get(sql_type)
+    if sample is None or (sql_type == "xml" and not has_xml):
+        pytest.skip("no value of it can be made here")
+    for text in sample.values:
+        value = link.fetchval(f"SELECT $1::text::{sample.sql_type}", text)
+        kind = type(value).__name__
+        kinds = {kind, kind.replace("IPv6", "IPv4"), "(" if kind == "tuple" else kind}
+        assert any(kind in row[1] for kind in kinds), (kind, row[1])
+
+
+def test_the_page_is_what_the_tool_writes() -> None:
+    page = PAGE.read_text("utf-8")
+    assert type_table.written(page) == page
 
 
 def said(cast: str) -> str:

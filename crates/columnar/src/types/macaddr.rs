@@ -34,18 +34,34 @@ fn encode<const N: usize>(
     text: &str,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    let mut octets = [0; N];
-    let mut parts = text.split(':');
-    let is_whole = octets.iter_mut().zip(&mut parts).all(|(octet, part)| {
-        let parsed = hexadecimal(part, 2).filter(|_| part.len() == 2);
-        *octet = parsed.unwrap_or_default() as u8;
-        parsed.is_some()
-    });
-    if !is_whole || text.len() != N * 3 - 1 {
-        return Err(EncodeError::Notation { type_name, form, given: shown(text) });
+    match octets_of::<N>(text) {
+        Some(octets) => {
+            out.extend_from_slice(&octets);
+            Ok(())
+        }
+        _ => Err(EncodeError::Notation { type_name, form, given: shown(text) }),
     }
-    out.extend_from_slice(&octets);
-    Ok(())
+}
+
+/// The octets of any of the notations that PostgreSQL reads: their digits in groups of one length,
+/// with the same sign between any two.
+fn octets_of<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let sign = text.find([':', '-', '.']).and_then(|place| text.get(place..=place));
+    let groups: Vec<&str> = match sign {
+        Some(sign) => text.split(sign).collect(),
+        None => vec![text],
+    };
+    let width = groups.first()?.len();
+    let is_even = width.is_multiple_of(2) && groups.iter().all(|group| group.len() == width);
+    if !is_even || groups.len() * width != 2 * N {
+        return None;
+    }
+    let digits = groups.concat();
+    let mut octets = [0; N];
+    for (octet, digits) in octets.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        *octet = hexadecimal(std::str::from_utf8(digits).ok()?, 2)? as u8;
+    }
+    Some(octets)
 }
 
 struct Octets<const N: usize>;
@@ -92,22 +108,39 @@ mod tests {
     }
 
     #[test]
+    fn notations() {
+        for text in [
+            "08-00-2b-01-02-03",
+            "08002b:010203",
+            "08002b-010203",
+            "0800.2b01.0203",
+            "0800-2b01-0203",
+            "08002b010203",
+        ] {
+            let encoded = encode(829, &Value::Text(text.into())).unwrap();
+            assert_eq!(encoded, hex("08002b010203").unwrap(), "{text}");
+        }
+    }
+
+    #[test]
     fn malformed() {
         for bad in [
             "",
             "08:00:2b:01:02",
             "08:00:2b:01:02:03:04",
             "08:00:2b:01:02:03:",
-            "08-00-2b-01-02-03",
+            "08:00-2b:01:02:03",
+            "0:80:02b01:0203",
+            "08002b01020",
             "8:0:2b:01:02:00003",
             "08:00:2b:01:02:+3",
         ] {
             assert!(encode(829, &Value::Text(bad.into())).is_err(), "{bad}");
         }
-        let error = encode(829, &Value::Text("08002b010203".into())).unwrap_err();
+        let error = encode(829, &Value::Text("08002b0102".into())).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"08002b010203\" is no macaddr, which is written \"08:00:2b:01:02:03\""
+            "\"08002b0102\" is no macaddr, which is written \"08:00:2b:01:02:03\""
         );
         assert_eq!(Case::new(829).error(&[hex("08002b010203"), hex("08002b0102")]).0, 1);
         assert_eq!(Case::new(774).error(&[hex("08002b010203")]).0, 0);

@@ -152,6 +152,17 @@ def test_everything_can_be_forgotten(connection: colonnade.sync.Connection) -> N
     assert connection.fetchval("SELECT 'ok'::mood") == "ok"
 
 
+def test_a_field_that_was_renamed(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TYPE pair AS (a int4, b text)")
+    query = "SELECT ROW(1, 'x')::pair"
+    assert dict((connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
+    connection.execute("ALTER TYPE pair RENAME ATTRIBUTE b TO c")
+    # No byte of the result says so; the docs do.
+    assert dict((connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
+    connection.reload_schema_state()
+    assert dict((connection.fetchval(query)).items()) == {"a": 1, "c": "x"}
+
+
 def test_within_a_transaction(connection: colonnade.sync.Connection) -> None:
     connection.execute("BEGIN; CREATE TYPE mood AS ENUM ('ok'); CREATE TABLE t (m mood[])")
     assert connection.fetch("SELECT m FROM t") == []

@@ -1,4 +1,4 @@
-"""More than 2 GiB of text in one column: only where COLONNADE_TEST_LARGE is set.
+"""More than 2 GiB of text in one column, and 1 GiB in a value: where COLONNADE_TEST_LARGE is set.
 
 It needs 3 GiB of memory here, some more in the server, and a minute.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from colonnade.errors import DecodeError
+from colonnade.errors import DecodeError, EncodeError, PostgresError
 from tests.types import oracle
 
 if TYPE_CHECKING:
@@ -51,3 +51,16 @@ def test_a_stream_cannot_change_its_type(link: Connection) -> None:
         pytest.raises(DecodeError, match=re.escape('schema={"v": "large_utf8"}')),
     ):
         list(stream)
+
+
+def test_the_largest_values_that_there_are(link: Connection) -> None:
+    """A field of a row has less than 1 GiB, its header included: both sides say so."""
+    most = (1 << 30) - 1024
+    columns = link.fetch_columns(f"SELECT repeat('x', {most}) AS v")
+    (value,) = oracle.arrow_table(columns)["v"]
+    assert len(value.as_buffer()) == most
+    with pytest.raises(PostgresError):
+        link.fetch_columns(f"SELECT repeat('x', {1 << 30}) AS v")
+    with pytest.raises(EncodeError, match="PostgreSQL takes less than 1 GiB"):
+        link.fetchval("SELECT length($1::bytea)", bytes(1 << 30))
+    assert link.fetchval("SELECT 1") == 1

@@ -25,22 +25,45 @@ pub fn push_parameter(
             Ok(())
         }
         (Value::Text(text), shape) if !matches!(shape, Shape::Scalar(_) | Shape::Enum(_)) => params
-            .push(Format::Text, |out| {
-                if let Some(position) = text.bytes().position(|byte| byte == 0) {
-                    return Err(EncodeError::NulInText { position });
-                }
-                out.extend_from_slice(text.as_bytes());
+            .push(
+                Format::Text,
+                bounded(|out| {
+                    if let Some(position) = text.bytes().position(|byte| byte == 0) {
+                        return Err(EncodeError::NulInText { position });
+                    }
+                    out.extend_from_slice(text.as_bytes());
+                    Ok(())
+                }),
+            ),
+        (Value::Bytes(bytes), Shape::Opaque) => params.push(
+            Format::Binary,
+            bounded(|out| {
+                out.extend_from_slice(bytes);
                 Ok(())
             }),
-        (Value::Bytes(bytes), Shape::Opaque) => params.push(Format::Binary, |out| {
-            out.extend_from_slice(bytes);
-            Ok(())
-        }),
+        ),
         (Value::Custom { .. }, _) => {
-            params.push(pg_type.parameter_format(), |out| pg_type.encode(value, out))
+            params.push(pg_type.parameter_format(), bounded(|out| pg_type.encode(value, out)))
         }
         (other, Shape::Opaque) => Err(EncodeError::UnknownType { given: other.describe() }),
-        _ => params.push(pg_type.parameter_format(), |out| pg_type.encode(value, out)),
+        _ => params.push(pg_type.parameter_format(), bounded(|out| pg_type.encode(value, out))),
+    }
+}
+
+/// A value has less than 1 GiB.
+const BYTES_END: usize = 1 << 30;
+
+/// The same writing, refused where it has written more than a value can have.
+fn bounded(
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError> {
+    move |out| {
+        let start = out.len();
+        write(out)?;
+        match out.len().saturating_sub(start) {
+            bytes if bytes >= BYTES_END => Err(EncodeError::TooLong { bytes }),
+            _ => Ok(()),
+        }
     }
 }
 

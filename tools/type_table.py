@@ -271,7 +271,7 @@ MADE_FACTS = (
         "an anonymous record",
         "`tuple`",
         "nothing: PostgreSQL takes none",
-        "the first row says what is in a column",
+        "the first one says what is in a column, whose objects have the fields as Arrow has them",
     ),
     Facts(
         "an enum",

@@ -37,7 +37,7 @@ impl Stream {
     /// The next batch, checked.
     pub(crate) fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
         let checked = |batch: RecordBatch| {
-            batch.columns().iter().try_for_each(check)?;
+            batch.columns().iter().try_for_each(|column| column.to_data().validate_full())?;
             Ok(batch)
         };
         self.0.next().map(|batch| batch.and_then(checked))
@@ -65,12 +65,6 @@ pub(crate) fn take_array(
     // SAFETY: the two capsules come as a pair, so that the schema describes the array; what can be
     // checked is checked below, before a value is read.
     let data = unsafe { from_ffi(content, schema) }.map_err(failed)?;
-    let array = make_array(data);
-    check(&array).map_err(failed)?;
-    Ok((field, array))
-}
-
-/// Checks every offset, view, key and text of an array.
-fn check(array: &ArrayRef) -> Result<(), ArrowError> {
-    array.to_data().validate_full()
+    data.validate_full().map_err(failed)?;
+    Ok((field, make_array(data)))
 }

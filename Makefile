@@ -21,7 +21,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test build check fmt-check lint types tidy drift format sync rust-test drain \
+.PHONY: help demo test build check fmt-check lint types tidy drift format sync rust-test drain fuzz \
         bench docs lock clean ci
 
 help: ## List the tasks
@@ -60,6 +60,9 @@ rust-test: | need-cargo ## Run the Rust tests
 
 drain: | need-cargo ## Build the program that reads a socket and throws the bytes away
 	@cargo build --quiet --release -p colonnade-drain
+
+fuzz: | need-cargo ## Feed what reads a peer's bytes with anything; FUZZ_SECONDS=60 each
+	@tools/fuzz $(FUZZ_SECONDS)
 
 lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest versions
 	@$(UV) lock --upgrade

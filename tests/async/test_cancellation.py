@@ -56,6 +56,24 @@ async def copy_out(connection: colonnade.Connection) -> object:
     return await connection.copy_from_query(MANY, output=take)
 
 
+async def copy_columns_in(connection: colonnade.Connection) -> object:
+    return await connection.copy_columns_to_table("sink", {"i": [1] * 20_000})
+
+
+async def copy_columns_out(connection: colonnade.Connection) -> object:
+    return await connection.copy_columns_from_query(MANY)
+
+
+async def look_up(connection: colonnade.Connection) -> object:
+    """Asks the catalogs, every time anew; what was learned half is not taken for the whole."""
+    await connection.reload_schema_state()
+    columns = await connection.fetch_columns(
+        "SELECT 1 AS one, '{}'::pg_catalog.pg_ts_config[] AS many"
+    )
+    assert "struct" in columns.fields[1].arrow_type
+    return columns
+
+
 CALLS = [
     fetch,
     fetch_columns,
@@ -64,6 +82,9 @@ CALLS = [
     execute_with_arguments,
     copy_in,
     copy_out,
+    copy_columns_in,
+    copy_columns_out,
+    look_up,
 ]
 
 

@@ -139,24 +139,63 @@ fn a_look_up_that_fails_fails_the_preparation() {
     assert_eq!(play(begin, &answer), [Outcome::Failed("statement timeout".to_owned())]);
 }
 
+#[test]
+fn an_abandoned_look_up_is_learned_whole() {
+    let catalog = Catalog::default();
+    let mut session = opened(catalog.clone());
+    session.prepare("SELECT m, n FROM t").expect("prepare");
+    session.receive_bytes(&described());
+    session.abandon();
+    session.receive_bytes(&looked_up());
+    assert!(session.is_idle() && !session.is_closed());
+    let statement = session.cached_statement("SELECT m, n FROM t").expect("kept");
+    assert_eq!(statement.columns[0].pg_type.name, "mood");
+}
+
+#[test]
+fn an_interrupted_look_up_leaves_nothing_behind() {
+    let mut session = opened(Catalog::default());
+    session.prepare("SELECT m, n FROM t").expect("prepare");
+    session.data_to_send();
+    session.receive_bytes(&described());
+    let asked = session.data_to_send();
+    let closes = |sent: &[u8], name: &str| {
+        let close = message(b'C', &[b"S", name.as_bytes(), b"\0"].concat());
+        sent.windows(close.len()).position(|part| part == close)
+    };
+    let parsed = asked.windows(21).position(|part| part == b"colonnade_introspect\0");
+    // An earlier one may have been interrupted between its Parse and its Close.
+    assert!(closes(&asked, "colonnade_introspect") < parsed);
+    let interrupted =
+        [message(b'1', &[]), error("ERROR", "57014", "canceling statement"), ready(b'I')].concat();
+    session.receive_bytes(&interrupted);
+    assert_eq!(script::outcomes(&mut session).len(), 1);
+    // The statement that was to be kept was prepared already, and nobody knows it.
+    assert!(closes(&session.data_to_send(), "colonnade_1").is_some());
+}
+
 fn copy_data(body: &[u8]) -> Vec<u8> {
     message(b'd', body)
 }
 
+fn copying() -> Session<TestSink> {
+    let mut session = opened(Catalog::default());
+    session.prepare("SELECT n FROM t").expect("prepare");
+    let fields = script::row_description(&[field("n", 23)]);
+    let answer = [message(b'1', &[]), message(b't', &[0, 0]), fields, ready(b'I')].concat();
+    session.receive_bytes(&answer);
+    let statement = prepared(&mut session);
+    let sink = TestSink::whole(&[("n", 23)]);
+    session.copy_columns("COPY t TO STDOUT (FORMAT BINARY)", statement, sink).expect("copy");
+    session
+}
+
+fn begun() -> Vec<u8> {
+    message(b'H', &[1, 0, 1, 0, 1])
+}
+
 fn copied(messages: &[Vec<u8>]) -> Vec<Outcome> {
-    let begin = || {
-        let mut session = opened(Catalog::default());
-        session.prepare("SELECT n FROM t").expect("prepare");
-        let fields = script::row_description(&[field("n", 23)]);
-        let answer = [message(b'1', &[]), message(b't', &[0, 0]), fields, ready(b'I')].concat();
-        session.receive_bytes(&answer);
-        let statement = prepared(&mut session);
-        let sink = TestSink::whole(&[("n", 23)]);
-        session.copy_columns("COPY t TO STDOUT (FORMAT BINARY)", statement, sink).expect("copy");
-        session
-    };
-    let begun = message(b'H', &[1, 0, 1, 0, 1]);
-    play(begin, &[&[begun], messages].concat().concat())
+    play(copying, &[&[begun()], messages].concat().concat())
 }
 
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -199,5 +238,20 @@ fn data_of_another_layout_is_refused() {
     ] {
         let outcomes = copied(&wrong);
         assert!(matches!(outcomes.last(), Some(Outcome::Failed(_))), "{wrong:?}: {outcomes:?}");
+    }
+}
+
+#[test]
+fn a_copy_abandoned_too_late_to_be_cancelled_ends_in_silence() {
+    let first = copy_data(&[HEADER, SEVEN].concat());
+    let parts = [begun(), first, copy_data(NULL), copy_data(TRAILER), ended()];
+    for arrived in 0..parts.len() {
+        let mut session = copying();
+        let (before, after) = parts.split_at(arrived);
+        session.receive_bytes(&before.concat());
+        session.abandon();
+        session.receive_bytes(&after.concat());
+        assert!(session.is_idle() && !session.is_closed(), "after {arrived} messages");
+        assert!(script::outcomes(&mut session).is_empty());
     }
 }

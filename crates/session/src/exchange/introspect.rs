@@ -3,7 +3,8 @@
 //!
 //! The answer has built-in types alone, so that reading it never asks again. The statement has a
 //! name of its own and is closed in the same breath: the unnamed one may be the caller's, who is
-//! between preparing and running it.
+//! between preparing and running it. It is closed beforehand, too, for an error or a cancel request
+//! may have come before the last one's end.
 
 use std::borrow::Cow;
 
@@ -57,6 +58,7 @@ impl<S: Sink> Introspect<S> {
             // OIDs are in range, and there are fewer than a message can hold.
             let _ = push_parameter(&mut parameters, &oids, &list);
         }
+        frontend::close_statement(out, STATEMENT)?;
         frontend::parse(out, STATEMENT, &query(link.parameter("server_version")), &[OID_ARRAY])?;
         frontend::bind(out, "", STATEMENT, &parameters, &[Format::Binary])?;
         frontend::execute(out, "", 0)?;
@@ -93,6 +95,11 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
         Ok(())
     }
 
+    /// What the types are is learned for everybody, and wrong without all of the rows.
+    fn is_in_vain(&self, _message: &str) -> bool {
+        false
+    }
+
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         context.link.types.catalog().learn(&self.missing, &self.rows);
         let statement = match self.then {
@@ -101,6 +108,12 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
             Then::Replay(replay) => return replay.run(context),
         };
         Ok(Step::Done(Completion { statement, ..Completion::default() }))
+    }
+
+    fn failed(&mut self, _error: &Error, context: &mut Context<'_, S>) {
+        if let Then::Keep(described) = &self.then {
+            described.close(context.out);
+        }
     }
 }
 

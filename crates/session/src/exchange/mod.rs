@@ -64,6 +64,12 @@ pub(crate) trait Exchange<S: Sink>: Send {
         Err(unexpected("CopyData"))
     }
 
+    /// Whether a message of this name is of no use once nobody waits for the exchange. The end of a
+    /// copy goes with its data, which it is checked against.
+    fn is_in_vain(&self, message: &str) -> bool {
+        matches!(message, "DataRow" | "CopyData" | "CopyDone")
+    }
+
     /// The server is ready again and nothing failed.
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error>;
 

@@ -68,6 +68,14 @@ impl Described {
         self.parameters.iter().copied().chain(columns)
     }
 
+    /// Closes the statement on the server: nobody will use it.
+    pub(crate) fn close(&self, out: &mut Vec<u8>) {
+        if !self.name.is_empty() {
+            // A name without NUL cannot fail to encode: it was sent before.
+            let _ = frontend::close_statement(out, &self.name);
+        }
+    }
+
     /// The statement, kept for the next use of its text; its types are known.
     pub(crate) fn keep(self, link: &mut Link, out: &mut Vec<u8>) -> Result<Arc<Statement>, Error> {
         let types = &link.types;

@@ -132,6 +132,7 @@ impl<'a> Parsed<'a> {
         let mut counts = vec![0_usize; DIMENSIONS_MAX];
         let mut lengths: Vec<Option<usize>> = vec![None; DIMENSIONS_MAX];
         let mut depth = 0;
+        let mut deepest = 0;
         let mut depth_of_elements = None;
         loop {
             match parser.next_token()? {
@@ -144,9 +145,11 @@ impl<'a> Parsed<'a> {
                         *count = 0;
                     }
                     depth += 1;
+                    deepest = deepest.max(depth);
                 }
                 Token::Element(span) if depth > 0 => {
-                    if *depth_of_elements.get_or_insert(depth) != depth {
+                    // Elements are in the innermost lists alone.
+                    if *depth_of_elements.get_or_insert(depth) != depth || depth != deepest {
                         return Err(parser.fault());
                     }
                     cells.push(span);
@@ -227,8 +230,12 @@ impl Parser<'_> {
         let follows_comma = self.peek()? == b',';
         self.position += usize::from(follows_comma);
         let next = self.peek()?;
-        let closes = next == b'}' && !follows_comma;
-        if follows_comma != self.is_after_value && !closes {
+        // A comma stands between two values; the end stands behind a value, or there is none.
+        let is_in_place = match next {
+            b'}' => !follows_comma,
+            _ => follows_comma == self.is_after_value,
+        };
+        if !is_in_place {
             return Err(self.fault());
         }
         self.is_after_value = next != b'{';
@@ -330,5 +337,97 @@ impl ColumnBuilder for TextListBuilder {
 
     fn nbytes(&self) -> usize {
         self.levels.nbytes() + self.validity.nbytes() + self.elements.builder.nbytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Case, text};
+    use crate::types::built_in;
+
+    /// `aclitem[]`, whose elements have no binary form; what they say is not looked at.
+    const ACLITEMS: u32 = 1034;
+
+    fn parsed(raw: &str) -> Result<(Vec<usize>, Vec<Option<String>>), Reason> {
+        match built_in(ACLITEMS).unwrap().value(raw.as_bytes())? {
+            Value::List(list) => {
+                let text = |value| match value {
+                    Value::Text(text) => Some(text.into_owned()),
+                    _ => None,
+                };
+                Ok((list.dimensions, list.elements.into_iter().map(text).collect()))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn texts(texts: &[&str]) -> Vec<Option<String>> {
+        texts.iter().map(|text| Some((*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn notations() {
+        assert_eq!(parsed("{}"), Ok((vec![], vec![])));
+        assert_eq!(parsed("{{},{}}"), Ok((vec![], vec![])));
+        assert_eq!(parsed("{a,NULL,\"NULL\",null}").unwrap().1, {
+            let mut expected = texts(&["a", "", "NULL", ""]);
+            expected[1] = None;
+            expected[3] = None;
+            expected
+        });
+        assert_eq!(parsed(r#"{"",a b,"a\"b\\c,{}",\{}"#), {
+            Ok((vec![4], texts(&["", "a b", "a\"b\\c,{}", "{"])))
+        });
+        let six = (vec![2, 3], texts(&["1", "2", "3", "4", "5", "6"]));
+        assert_eq!(parsed("{{1,2,3},{4,5,6}}"), Ok(six.clone()));
+        assert_eq!(parsed("[0:1][-1:1]={{1,2,3},{4,5,6}}"), Ok(six));
+    }
+
+    #[test]
+    fn malformed() {
+        for bad in [
+            "",
+            "{",
+            "}",
+            "a",
+            "{a",
+            "{a}}",
+            "{a}x",
+            "{a,}",
+            "{,a}",
+            "{a b\"c\"}",
+            "{\"a\"b}",
+            "{\"a",
+            "{{a},b}",
+            "{{},b}",
+            "{a,{b}}",
+            "{{a},{b,c}}",
+            "{{a}{b}}",
+            "{{{{{{{a}}}}}}}",
+            "{a\\",
+        ] {
+            assert!(parsed(bad).is_err(), "{bad}");
+            assert_eq!(Case::new(ACLITEMS).error(&[text("{}"), text(bad)]).0, 1, "{bad}");
+        }
+    }
+
+    #[test]
+    fn both_ways() {
+        let list = |dimensions: &[usize], elements: &[&str]| {
+            let elements = elements.iter().map(|text| Value::Text((*text).to_owned().into()));
+            List { dimensions: dimensions.to_vec(), elements: elements.collect() }
+        };
+        let element = Type::opaque(0);
+        let element = built_in(1033).map_or(&element, AsRef::as_ref);
+        for made in [
+            list(&[], &[]),
+            list(&[2], &["a", "\"\\{},NULL "]),
+            list(&[2, 1, 2], &["", "b", "c", "d"]),
+        ] {
+            let mut out = Vec::new();
+            encode(element, &made, &mut out).unwrap();
+            assert_eq!(value(element, &out), Ok(Value::List(made)));
+        }
     }
 }

@@ -76,6 +76,12 @@ pub trait ColumnBuilder: Send + Sync {
     /// spent, and nothing more may be asked of it.
     fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)>;
 
+    /// Appends so many cells that lie one after another, each behind its length, and nothing beside
+    /// them. False, and nothing is appended, unless the builder can take them at once.
+    fn append_cells(&mut self, _cells: &[u8], _count: usize) -> bool {
+        false
+    }
+
     /// The array of all rows so far, without a pass over the values; leaves the builder empty.
     /// From the first call on the Arrow type stays as it is.
     fn finish(&mut self) -> ArrayRef;

@@ -109,6 +109,15 @@ impl Validity {
         }
     }
 
+    /// Appends so many rows that all hold a value.
+    #[inline]
+    pub(crate) fn append_valid(&mut self, rows: usize) {
+        self.len += rows;
+        if let Some(bits) = &mut self.bits {
+            bits.push_ones(rows);
+        }
+    }
+
     /// Takes the rows back off the end until `len` are left.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = len;

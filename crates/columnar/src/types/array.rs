@@ -92,14 +92,21 @@ fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, Nes
 
 /// A value that holds a list of cells.
 pub(super) trait ListWire: Send + Sync + 'static {
-    /// Pushes the spans of a value's cells; answers the length of each dimension in `lengths`,
-    /// which comes empty and stays so for a value without cells.
-    fn read(
+    /// Reads what stands before the cells and answers how many they are; the length of each
+    /// dimension in `lengths`, which comes empty and stays so for a value without cells.
+    fn head(&self, cursor: &mut Cursor<'_>, lengths: &mut Vec<usize>)
+    -> Result<usize, NestedFault>;
+
+    /// Pushes the spans of so many cells, with which the value ends.
+    fn cells(
         &self,
         cursor: &mut Cursor<'_>,
-        lengths: &mut Vec<usize>,
+        count: usize,
         cells: &mut Vec<Span>,
-    ) -> Result<(), NestedFault>;
+    ) -> Result<(), NestedFault> {
+        cursor.cells(count, cells)?;
+        cursor.finish()
+    }
 }
 
 struct ArrayWire {
@@ -107,24 +114,20 @@ struct ArrayWire {
 }
 
 impl ListWire for ArrayWire {
-    fn read(
+    fn head(
         &self,
         cursor: &mut Cursor<'_>,
         lengths: &mut Vec<usize>,
-        cells: &mut Vec<Span>,
-    ) -> Result<(), NestedFault> {
+    ) -> Result<usize, NestedFault> {
         let head = checked_head(cursor, self.element)?;
         lengths.extend_from_slice(head.lengths());
-        cells.reserve(head.count);
-        for _ in 0..head.count {
-            cells.push(cursor.cell()?);
-        }
-        cursor.finish()
+        Ok(head.count)
     }
 }
 
 /// Builds a column of lists: the cells of a block's values go to the elements' builder as a block
-/// of their own.
+/// of their own. Where the elements' builder can take cells as they lie, no spans are made of them:
+/// so it is with numbers, up to the first NULL among them in each block.
 pub(super) struct ListBuilder<W> {
     wire: W,
     levels: Levels,
@@ -148,8 +151,9 @@ impl<W: ListWire> ListBuilder<W> {
         }
     }
 
-    /// Notes the cells of a block; answers how many NULLs it has, and the first row whose frame is
-    /// at fault. The rows before that one are noted.
+    /// Notes the cells of a block, but for those that the elements' builder takes at once; answers
+    /// how many NULLs it has, and the first row whose frame is at fault. The rows before that one
+    /// are noted.
     fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
@@ -163,7 +167,7 @@ impl<W: ListWire> ListBuilder<W> {
                 nulls += 1;
                 Ok(())
             } else {
-                self.wire.read(&mut Cursor::new(bytes, *span), &mut lengths, &mut self.cells)
+                self.note_row(Cursor::new(bytes, *span), &mut lengths)
             };
             if let Err(fault) = read.and_then(|()| self.levels.push(&lengths)) {
                 self.cells.truncate(self.cells_before.last().copied().unwrap_or(0));
@@ -171,6 +175,19 @@ impl<W: ListWire> ListBuilder<W> {
             }
         }
         (nulls, None)
+    }
+
+    fn note_row(
+        &mut self,
+        mut cursor: Cursor<'_>,
+        lengths: &mut Vec<usize>,
+    ) -> Result<(), NestedFault> {
+        let count = self.wire.head(&mut cursor, lengths)?;
+        // Behind cells that are noted no others may be taken, for the sake of their order.
+        if self.cells.is_empty() && self.elements.builder.append_cells(cursor.rest(), count) {
+            return Ok(());
+        }
+        self.wire.cells(&mut cursor, count, &mut self.cells)
     }
 }
 
@@ -229,6 +246,13 @@ impl Levels {
                 column: self.offsets.len(),
                 value: lengths.len(),
             });
+        }
+        if let ([level], [] | [_]) = (self.offsets.as_mut_slice(), lengths) {
+            let step = lengths.first().copied().unwrap_or(0);
+            let end = i32::try_from(step).ok().zip(level.last().copied());
+            let end = end.and_then(|(step, end)| end.checked_add(step));
+            level.push(end.ok_or(NestedFault::TooManyElements)?);
+            return Ok(());
         }
         // Of an array without elements only the outermost level sees anything.
         let lengths = if lengths.is_empty() { &[0][..] } else { lengths };

@@ -74,11 +74,11 @@ fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), NestedFault
 }
 
 fn read_field(cursor: &mut Cursor<'_>, attribute: &Attribute) -> Result<Span, NestedFault> {
-    let (expected, actual) = (attribute.pg_type.oid, cursor.oid()?);
-    if actual != expected {
-        return Err(NestedFault::PartType { expected, actual });
+    let expected = attribute.pg_type.oid;
+    match cursor.typed_cell()? {
+        (actual, cell) if actual == expected => Ok(cell),
+        (actual, _) => Err(NestedFault::PartType { expected, actual }),
     }
-    cursor.cell()
 }
 
 /// Builds a column of composites.

@@ -99,7 +99,7 @@ impl<S: Shape> ColumnBuilder for DictionaryBuilder<S> {
 }
 
 /// Different texts, and a table that finds each by its bytes.
-struct Texts {
+pub(super) struct Texts {
     /// The bytes of all texts, which are UTF-8.
     data: Vec<u8>,
     /// 0, then where each text ends in `data`.
@@ -114,7 +114,7 @@ struct Texts {
 const SLOTS_LEAST: usize = 64;
 
 impl Texts {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let random = RandomState::new();
         let seeds = [random.hash_one(0_u8), random.hash_one(1_u8)];
         Self { data: Vec::new(), offsets: vec![0], slots: vec![0; SLOTS_LEAST], seeds }
@@ -126,7 +126,7 @@ impl Texts {
 
     /// The number of a text, which is a new one if there is no such text yet.
     #[inline]
-    fn key_of(&mut self, value: &[u8]) -> Result<i32, Reason> {
+    pub(super) fn key_of(&mut self, value: &[u8]) -> Result<i32, Reason> {
         let hash = self.hash(value);
         let mask = self.slots.len() - 1;
         let mut place = hash as usize & mask;
@@ -205,6 +205,12 @@ impl Texts {
             slots.copy_from_slice(rest);
         }
         folded(folded(state ^ u64::from_le_bytes(last), second), first | 1)
+    }
+
+    /// The texts as an array; they stay as well.
+    pub(super) fn array(&self) -> ArrayRef {
+        let data = Buffer::from_vec(self.data.clone());
+        trusted::byte_array::<Utf8Type>(self.offsets.clone(), data, None)
     }
 
     /// The texts as an array; leaves none.

@@ -1,14 +1,12 @@
 //! Enums: the label, as text. A column is a dictionary that begins with the type's labels in their
 //! order; a label that was added since is put behind them when it comes.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, StringArray};
+use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 
+use super::dictionary_text::Texts;
 use super::varlen::{self, AsIs};
-use super::{Built, Request, text};
+use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::Reason;
 use crate::trusted;
@@ -29,60 +27,41 @@ struct EnumBuilder {
     keys: Vec<i32>,
     /// As long as `keys`.
     validity: Validity,
-    /// The key of each label.
-    known: HashMap<Box<[u8]>, i32>,
-    /// The labels by their keys.
-    labels: Vec<String>,
+    /// The labels, which stay from batch to batch.
+    labels: Texts,
 }
 
 impl EnumBuilder {
-    fn new(labels: &[String]) -> Self {
-        let bytes = labels.iter().map(|label| Box::from(label.as_bytes()));
-        let known = bytes.zip(0..).collect();
-        Self { keys: Vec::new(), validity: Validity::default(), known, labels: labels.to_vec() }
-    }
-
-    fn key(&mut self, raw: &[u8]) -> Result<i32, Reason> {
-        if let Some(key) = self.known.get(raw) {
-            return Ok(*key);
+    fn new(known: &[String]) -> Self {
+        let mut labels = Texts::new();
+        for label in known {
+            // What comes with the catalogs is text, and of no such size that it would not fit.
+            let _ = labels.key_of(label.as_bytes());
         }
-        let label = text::decode(raw)?;
-        // Fewer labels than rows, and those are counted in 32 bits by the dictionary's keys.
-        let key = i32::try_from(self.labels.len()).map_err(|_| Reason::OffsetOverflow)?;
-        self.labels.push(label.to_owned());
-        self.known.insert(Box::from(raw), key);
-        Ok(key)
+        Self { keys: Vec::new(), validity: Validity::default(), labels }
     }
 }
 
 impl ColumnBuilder for EnumBuilder {
     fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
         let mut nulls = 0;
-        let mut last: Option<(&[u8], i32)> = None;
         self.keys.reserve(fields.len());
         for (row, field) in fields.iter().enumerate() {
-            let key = match (field, last) {
-                (None, _) => {
+            self.keys.push(match field {
+                Some(raw) => self.labels.key_of(raw).map_err(|reason| (row, reason))?,
+                None => {
                     nulls += 1;
                     0
                 }
-                (Some(raw), Some((before, key))) if before == raw => key,
-                (Some(raw), _) => {
-                    let key = self.key(raw).map_err(|reason| (row, reason))?;
-                    last = Some((raw, key));
-                    key
-                }
-            };
-            self.keys.push(key);
+            });
         }
         self.validity.append(fields, nulls, &[]);
         Ok(())
     }
 
     fn finish(&mut self) -> ArrayRef {
-        let labels = Arc::new(StringArray::from_iter_values(&self.labels));
         let keys = take_buffer(&mut self.keys);
-        trusted::dictionary_array(keys, labels, self.validity.finish())
+        trusted::dictionary_array(keys, self.labels.array(), self.validity.finish())
     }
 
     fn data_type(&self) -> DataType {

@@ -29,6 +29,7 @@ impl<'a> Cursor<'a> {
         Self { bytes: raw, position: 0, end: raw.len() }
     }
 
+    #[inline]
     fn take<const N: usize>(&mut self) -> Result<[u8; N], NestedFault> {
         let rest = self.bytes.get(self.position..self.end).unwrap_or(&[]);
         let taken = rest.first_chunk::<N>().ok_or(NestedFault::Truncated)?;
@@ -40,31 +41,77 @@ impl<'a> Cursor<'a> {
         self.take::<1>().map(|[byte]| byte)
     }
 
+    #[inline]
     pub(super) fn int(&mut self) -> Result<i32, NestedFault> {
         self.take().map(i32::from_be_bytes)
     }
 
+    #[inline]
     pub(super) fn oid(&mut self) -> Result<Oid, NestedFault> {
         self.take().map(Oid::from_be_bytes)
     }
 
     /// A cell: where its bytes lie in the run.
+    #[inline]
     pub(super) fn cell(&mut self) -> Result<Span, NestedFault> {
-        match self.int()? {
-            -1 => Ok(Span::NULL),
-            length => {
-                let length = usize::try_from(length).map_err(|_| NestedFault::Truncated)?;
-                if length > self.end - self.position {
-                    return Err(NestedFault::Truncated);
-                }
-                let span = Span::new(self.position, length);
-                self.position += length;
-                Ok(span)
-            }
-        }
+        let length = self.int()?;
+        self.behind_length(length)
     }
 
-    /// Bytes that are left.
+    /// A cell behind the OID of its type.
+    #[inline]
+    pub(super) fn typed_cell(&mut self) -> Result<(Oid, Span), NestedFault> {
+        let [o0, o1, o2, o3, l0, l1, l2, l3] = self.take()?;
+        let cell = self.behind_length(i32::from_be_bytes([l0, l1, l2, l3]))?;
+        Ok((Oid::from_be_bytes([o0, o1, o2, o3]), cell))
+    }
+
+    #[inline]
+    fn behind_length(&mut self, length: i32) -> Result<Span, NestedFault> {
+        if length == -1 {
+            return Ok(Span::NULL);
+        }
+        let length = usize::try_from(length).map_err(|_| NestedFault::Truncated)?;
+        if length > self.left() {
+            return Err(NestedFault::Truncated);
+        }
+        let span = Span::new(self.position, length);
+        self.position += length;
+        Ok(span)
+    }
+
+    /// Pushes so many cells. Those of one width, which the elements of most arrays have, are
+    /// checked and noted without a branch for each.
+    #[inline]
+    pub(super) fn cells(&mut self, count: usize, cells: &mut Vec<Span>) -> Result<(), NestedFault> {
+        let rest = self.rest();
+        let are_alike = match width_of_cells(rest, count) {
+            Some(1) => push_alike::<5>(rest, self.position, cells),
+            Some(2) => push_alike::<6>(rest, self.position, cells),
+            Some(4) => push_alike::<8>(rest, self.position, cells),
+            Some(8) => push_alike::<12>(rest, self.position, cells),
+            Some(16) => push_alike::<20>(rest, self.position, cells),
+            _ => false,
+        };
+        if are_alike {
+            self.position = self.end;
+            return Ok(());
+        }
+        cells.reserve(count);
+        for _ in 0..count {
+            cells.push(self.cell()?);
+        }
+        Ok(())
+    }
+
+    /// The bytes that are left.
+    #[inline]
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.position..self.end).unwrap_or(&[])
+    }
+
+    /// How many bytes are left.
+    #[inline]
     pub(super) fn left(&self) -> usize {
         self.end - self.position
     }
@@ -76,6 +123,37 @@ impl<'a> Cursor<'a> {
             left => Err(NestedFault::Trailing(left)),
         }
     }
+}
+
+/// Bytes of the length in front of a cell.
+const LENGTH: usize = 4;
+
+/// The width of all cells, if so many of the first one's width take exactly these bytes.
+#[inline]
+pub(super) fn width_of_cells(bytes: &[u8], count: usize) -> Option<usize> {
+    let first = bytes.first_chunk::<LENGTH>()?;
+    let width = usize::try_from(i32::from_be_bytes(*first)).ok()?;
+    (count.checked_mul(LENGTH + width)? == bytes.len()).then_some(width)
+}
+
+/// Whether all cells, `STRIDE` bytes each with their lengths, have the length of the first.
+#[inline]
+pub(super) fn are_alike<const STRIDE: usize>(cells: &[[u8; STRIDE]]) -> bool {
+    let width = ((STRIDE - LENGTH) as u32).to_be_bytes();
+    // Without an exit, so that many are compared at a time.
+    cells.iter().fold(true, |alike, cell| alike & cell.starts_with(&width))
+}
+
+/// Pushes the spans of cells that lie at `start` in their run, if they are alike.
+#[inline]
+fn push_alike<const STRIDE: usize>(bytes: &[u8], start: usize, cells: &mut Vec<Span>) -> bool {
+    let (chunks, _) = bytes.as_chunks::<STRIDE>();
+    if !are_alike(chunks) {
+        return false;
+    }
+    let span = |index| Span::new(start + index * STRIDE + LENGTH, STRIDE - LENGTH);
+    cells.extend((0..chunks.len()).map(span));
+    true
 }
 
 /// The head of an array: its dimensions, and its elements' type.

@@ -9,6 +9,7 @@ use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
 
+use super::nested_wire::width_of_cells;
 use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::Reason;
 use crate::schema::Infinity;
@@ -76,6 +77,20 @@ impl<S: Shape> ColumnBuilder for PrimitiveBuilder<S> {
         append::<S>(fields, &mut self.values, &mut self.validity, self.infinity)
     }
 
+    fn append_cells(&mut self, cells: &[u8], count: usize) -> bool {
+        let values = &mut self.values;
+        let is_taken = match width_of_cells(cells, count) {
+            Some(2) => append_alike::<S, 6>(cells, values),
+            Some(4) => append_alike::<S, 8>(cells, values),
+            Some(8) => append_alike::<S, 12>(cells, values),
+            _ => false,
+        };
+        if is_taken {
+            self.validity.append_valid(count);
+        }
+        is_taken
+    }
+
     fn finish(&mut self) -> ArrayRef {
         let values = ScalarBuffer::from(take_buffer(&mut self.values));
         let array = PrimitiveArray::<S::Arrow>::new(values, self.validity.finish());
@@ -117,6 +132,27 @@ fn append<S: Shape>(
     }
     validity.append(fields, nulls, &[]);
     Ok(())
+}
+
+/// Appends cells of `STRIDE` bytes with their lengths, if all are ordinary values of this width.
+#[inline]
+fn append_alike<S: Shape, const STRIDE: usize>(cells: &[u8], values: &mut Vec<Native<S>>) -> bool {
+    let start = values.len();
+    let mut are_ordinary = true;
+    let (cells, _) = cells.as_chunks::<STRIDE>();
+    values.extend(cells.iter().map(|cell| {
+        let decoded = cell.split_first_chunk::<4>().and_then(|(length, raw)| {
+            S::decode(raw).filter(|_| u32::from_be_bytes(*length) as usize == raw.len())
+        });
+        decoded.unwrap_or_else(|| {
+            are_ordinary = false;
+            S::NULL
+        })
+    }));
+    if !are_ordinary {
+        values.truncate(start);
+    }
+    are_ordinary
 }
 
 /// The second look at a block, which fills the slots of its edge values.

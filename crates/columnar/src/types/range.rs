@@ -113,7 +113,9 @@ pub(super) fn multirange_value<'a>(
     depth: usize,
 ) -> Result<Value<'a>, Reason> {
     let mut cells = Vec::new();
-    MultirangeWire.read(&mut Cursor::whole(raw), &mut Vec::new(), &mut cells)?;
+    let mut cursor = Cursor::whole(raw);
+    let count = MultirangeWire.head(&mut cursor, &mut Vec::new())?;
+    MultirangeWire.cells(&mut cursor, count, &mut cells)?;
     let ranges = cells.iter().enumerate().map(|(index, span)| {
         read_value(subtype, span.slice(raw).unwrap_or(&[]), depth)
             .map_err(|reason| within(Place::Element(index), reason))
@@ -167,12 +169,11 @@ pub(super) fn encode_multirange(
 struct MultirangeWire;
 
 impl ListWire for MultirangeWire {
-    fn read(
+    fn head(
         &self,
         cursor: &mut Cursor<'_>,
         lengths: &mut Vec<usize>,
-        cells: &mut Vec<Span>,
-    ) -> Result<(), NestedFault> {
+    ) -> Result<usize, NestedFault> {
         let claimed = cursor.int()?;
         let count = usize::try_from(claimed)
             .ok()
@@ -181,11 +182,19 @@ impl ListWire for MultirangeWire {
         if count > 0 {
             lengths.push(count);
         }
-        for _ in 0..count {
-            match cursor.cell()? {
-                Span::NULL => return Err(NestedFault::Truncated),
-                cell => cells.push(cell),
-            }
+        Ok(count)
+    }
+
+    fn cells(
+        &self,
+        cursor: &mut Cursor<'_>,
+        count: usize,
+        cells: &mut Vec<Span>,
+    ) -> Result<(), NestedFault> {
+        let before = cells.len();
+        cursor.cells(count, cells)?;
+        if cells.iter().skip(before).any(|cell| cell.is_null()) {
+            return Err(NestedFault::Truncated);
         }
         cursor.finish()
     }

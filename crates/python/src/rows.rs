@@ -92,12 +92,11 @@ impl RecordSink {
         for (index, (spans, (column, maker))) in columns.iter().zip(described).enumerate() {
             let value = match spans.get(row).and_then(|span| span.slice(bytes)) {
                 None => py.None(),
-                Some(raw) => column
-                    .pg_type
-                    .value(raw)
-                    .map_err(ValueError::Decode)
-                    .and_then(|value| maker.make(py, &self.codecs, value))
-                    .map_err(|error| self.refuse(py, index, error))?,
+                Some(raw) => match column.pg_type.value(raw) {
+                    Ok(value) => maker.make(py, &self.codecs, value),
+                    Err(reason) => Err(ValueError::Decode(reason)),
+                }
+                .map_err(|error| self.refuse(py, index, error))?,
             };
             row_values.push(value);
         }

@@ -297,8 +297,13 @@ impl Type {
     ///
     /// # Errors
     /// The bytes are no value of the type.
+    #[inline]
     pub fn value<'a>(&self, raw: &'a [u8]) -> Result<Value<'a>, Reason> {
-        self.value_at_depth(raw, 0)
+        match &self.shape {
+            // Almost every value of almost every row.
+            Shape::Scalar(line) => (line.value)(raw),
+            _ => self.value_at_depth(raw, 0),
+        }
     }
 
     /// `depth` counts the records around the value.

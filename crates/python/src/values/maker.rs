@@ -71,7 +71,21 @@ impl Maker {
     }
 
     /// The Python object of a value of the type.
+    // Of most types it is nothing but a call, which should not become two.
+    #[inline(always)]
     pub(crate) fn make(
+        &self,
+        py: Python<'_>,
+        codecs: &Codecs,
+        value: Value<'_>,
+    ) -> Result<Py<PyAny>, ValueError> {
+        match self {
+            Self::Plain { .. } => to_python(py, codecs, value),
+            _ => self.make_of_parts(py, codecs, value),
+        }
+    }
+
+    fn make_of_parts(
         &self,
         py: Python<'_>,
         codecs: &Codecs,

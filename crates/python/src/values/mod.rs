@@ -6,6 +6,8 @@ mod figures;
 mod maker;
 mod moments;
 
+use std::borrow::Cow;
+
 use colonnade_columnar::{List, Range, Reason, Sign, Value};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
@@ -53,25 +55,29 @@ pub(crate) fn to_python(
     codecs: &Codecs,
     value: Value<'_>,
 ) -> Result<Py<PyAny>, ValueError> {
-    Ok(match value {
+    let object = match &value {
         Value::Null => py.None(),
         Value::Bool(value) => {
             value.into_pyobject(py).map_err(PyErr::from)?.to_owned().into_any().unbind()
         }
         Value::Int(value) => value.into_pyobject(py).map_err(PyErr::from)?.into_any().unbind(),
         Value::UInt(value) => value.into_pyobject(py).map_err(PyErr::from)?.into_any().unbind(),
-        Value::Float(value) => PyFloat::new(py, value).into_any().unbind(),
-        Value::Float32(value) => PyFloat::new(py, f64::from(value)).into_any().unbind(),
-        Value::Text(text) => PyString::new(py, &text).into_any().unbind(),
-        Value::Bytes(bytes) => PyBytes::new(py, &bytes).into_any().unbind(),
-        Value::Uuid(bytes) => uuid(py, &bytes)?,
-        Value::Date(days) => moments::date(py, days)?,
-        Value::Time(us) => moments::time(py, us, None)?,
-        Value::Timestamp(us) => moments::timestamp(py, us, None)?,
-        Value::TimestampTz(us) => moments::timestamp(py, us, Some(&PyTzInfo::utc(py)?.to_owned()))?,
-        Value::Numeric(text) => decimal(py, &text)?,
-        other => rarer_to_python(py, codecs, other)?,
-    })
+        Value::Float(value) => PyFloat::new(py, *value).into_any().unbind(),
+        Value::Float32(value) => PyFloat::new(py, f64::from(*value)).into_any().unbind(),
+        Value::Text(Cow::Borrowed(text)) => PyString::new(py, text).into_any().unbind(),
+        Value::Bytes(Cow::Borrowed(bytes)) => PyBytes::new(py, bytes).into_any().unbind(),
+        Value::Uuid(bytes) => uuid(py, bytes)?,
+        Value::Date(days) => moments::date(py, *days)?,
+        Value::Time(us) => moments::time(py, *us, None)?,
+        Value::Timestamp(us) => moments::timestamp(py, *us, None)?,
+        Value::TimestampTz(us) => {
+            moments::timestamp(py, *us, Some(&PyTzInfo::utc(py)?.to_owned()))?
+        }
+        _ => return rarer_to_python(py, codecs, value),
+    };
+    // None of these owns anything; to look for what it could own takes as long as to make it.
+    std::mem::forget(value);
+    Ok(object)
 }
 
 fn rarer_to_python(
@@ -81,6 +87,9 @@ fn rarer_to_python(
 ) -> Result<Py<PyAny>, ValueError> {
     let part = |value| to_python(py, codecs, value);
     Ok(match value {
+        Value::Text(text) => PyString::new(py, &text).into_any().unbind(),
+        Value::Bytes(bytes) => PyBytes::new(py, &bytes).into_any().unbind(),
+        Value::Numeric(text) => decimal(py, &text)?,
         Value::DateInfinity(sign) => moments::date_infinity(py, sign)?,
         Value::TimestampInfinity(sign) => moments::timestamp_infinity(py, sign)?,
         Value::Interval { months, days, micros } => moments::interval(py, months, days, micros)?,

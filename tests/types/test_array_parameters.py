@@ -22,6 +22,14 @@ MOMENT = datetime(2024, 2, 29, 12, 34, 56, 789_012)
 MOMENT_UTC = MOMENT.replace(tzinfo=UTC)
 DAY = timedelta(days=1)
 
+
+def objects(*elements: object) -> np.ndarray[Any, Any]:
+    """One dimension of Python objects, arrays among them, as columns have arrays of arrays."""
+    made = np.empty(len(elements), dtype=object)
+    made[:] = elements
+    return made
+
+
 #: A type, an array that a parameter of it takes, and the list that a row gives.
 TAKEN: tuple[tuple[str, Any, list[Any]], ...] = (
     ("bool[]", np.array([True, False]), [True, False]),
@@ -57,6 +65,14 @@ TAKEN: tuple[tuple[str, Any, list[Any]], ...] = (
     ),
     ("interval[]", np.array([1, "NaT"], dtype="m8[ms]"), [timedelta(milliseconds=1), None]),
     ("interval[]", np.array([1], dtype="m8[D]"), [DAY]),
+    ("numeric[]", np.ma.masked_array([1.0, 2.0], [True, False]), [None, Decimal(2)]),
+    ("float8[]", np.ma.masked_array([[1.0, 2.0]], [[True, False]]), [[None, 2.0]]),
+    ("float8[]", [np.ma.masked, 1.0], [None, 1.0]),
+    ("timestamp[]", np.ma.masked_array(np.array([MOMENT], "M8[us]"), [True]), [None]),
+    ("int2vector", np.array([1, 2]), [1, 2]),
+    ("oidvector", pa.array([1, 2]), [1, 2]),
+    ("bytea[]", objects(objects(b"a", b"b"), objects(b"c", None)), [[b"a", b"b"], [b"c", None]]),
+    ("tid[]", objects(objects((1, 2)), objects((3, 4))), [[(1, 2)], [(3, 4)]]),
     ("int4[]", pd.Series([1, 2]), [1, 2]),
     ("int4[]", pd.Series([1, None], dtype="Int64"), [1, None]),
     ("text[]", pd.Series(["a", None], dtype="str"), ["a", None]),

@@ -21,6 +21,15 @@ pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(class.name()? == "ndarray" && class.module()? == "numpy")
 }
 
+/// Whether an object is an array of NumPy's that has Python objects or strings for elements.
+pub(crate) fn holds_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !is_array(object)? {
+        return Ok(false);
+    }
+    let kind: String = object.getattr("dtype")?.getattr("kind")?.extract()?;
+    Ok(matches!(kind.as_str(), "O" | "T" | "U"))
+}
+
 /// The array below a Series or an Index of pandas; anything else as it is. Where pandas has a type
 /// of its own, its objects are taken, with None for what is missing.
 pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -29,7 +38,8 @@ pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'
     if module.to_str()?.split('.').next() != Some("pandas") || !object.hasattr("to_numpy")? {
         return Ok(object.clone());
     }
-    let dtype = object.getattr("dtype")?;
+    // A frame has none.
+    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(object.clone()) };
     if dtype.get_type().module()?.to_str()?.starts_with("numpy") {
         return object.call_method0("to_numpy");
     }

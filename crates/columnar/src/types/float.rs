@@ -98,7 +98,7 @@ fn encode_float4(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError
             let wide = float(value)?;
             let narrow = wide as f32;
             if narrow.is_infinite() && wide.is_finite() {
-                return Err(EncodeError::Float4Overflow { given: wide.to_string() });
+                return Err(EncodeError::Float4Overflow { given: format!("{wide:e}") });
             }
             narrow
         }

@@ -269,8 +269,8 @@ impl Type {
     }
 
     /// Whether it is an array that a server takes in its text form: of the binary form it refuses
-    /// the empty one.
-    fn is_vector(&self) -> bool {
+    /// the empty one, and its lower bound is 0.
+    pub fn is_vector(&self) -> bool {
         VECTORS.iter().any(|(oid, ..)| *oid == self.oid)
     }
 

@@ -37,7 +37,7 @@ pub(super) const HALFVEC: Codec = Codec {
     encode: |value, out| {
         for float in encodable("halfvec", value, out)? {
             let half = narrow(*float)
-                .ok_or_else(|| EncodeError::HalfvecOverflow { given: float.to_string() })?;
+                .ok_or_else(|| EncodeError::HalfvecOverflow { given: format!("{float:e}") })?;
             out.extend_from_slice(&half.to_be_bytes());
         }
         Ok(())

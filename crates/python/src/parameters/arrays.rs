@@ -25,7 +25,7 @@ pub(super) fn push(
     argument: &Bound<'_, PyAny>,
 ) -> Result<bool, Refusal> {
     let Shape::Array(element) = &pg_type.bare().shape else { return Ok(false) };
-    if matches!(element.shape, Shape::Custom { .. }) {
+    if matches!(element.shape, Shape::Custom { .. }) || pg_type.bare().is_vector() {
         return Ok(false);
     }
     let argument = numpy_import::without_index(argument)?;

@@ -10,6 +10,7 @@ use super::refusal::{Refusal, Step, brackets, expected};
 use super::{is_null, to_value};
 use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
+use crate::numpy_import;
 use crate::record::Record;
 use crate::values::{EPOCH_DAYS, classes};
 
@@ -74,8 +75,12 @@ impl Elements {
         }
         match self {
             Self::Plain => is_container(object),
-            Self::Containers => Ok(object.is_instance_of::<PyTuple>()),
-            Self::Tuples | Self::Lists => Ok(false),
+            Self::Containers => {
+                Ok(object.is_instance_of::<PyTuple>() || numpy_import::holds_objects(object)?)
+            }
+            // An array of numbers is a point or a vector; one of objects is made of such.
+            Self::Tuples => numpy_import::holds_objects(object),
+            Self::Lists => Ok(false),
         }
     }
 }

@@ -11,12 +11,14 @@ use crate::calendar::{Civil, DAY_US, days_from_civil};
 /// Microseconds of a second and parts of a microsecond, as NumPy's units count them.
 const SECOND_US: i128 = 1_000_000;
 
-/// Whether an object is pandas' NA or NaT, or a NaT of NumPy's.
+/// Whether an object is pandas' NA or NaT, or a NaT or the masked value of NumPy's, which would
+/// pass for a number: `float(masked)` is NaN, `int(masked)` is 0.
 pub(super) fn is_missing(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = argument.get_type();
     let name = class.name()?;
     Ok(match name.to_str()? {
         "NaTType" | "NAType" => module_begins(&class, "pandas")?,
+        "MaskedConstant" => module_begins(&class, "numpy")?,
         "datetime64" | "timedelta64" if module_begins(&class, "numpy")? => {
             // NaT is the one moment that is not equal to itself.
             argument.ne(argument)?
@@ -30,7 +32,9 @@ pub(super) fn is_nat(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !super::scalars::is_foreign(argument) {
         return Ok(false);
     }
-    Ok(argument.get_type().name()? != "NAType" && is_missing(argument)?)
+    let is_nothing_else =
+        matches!(argument.get_type().name()?.to_str()?, "NAType" | "MaskedConstant");
+    Ok(!is_nothing_else && is_missing(argument)?)
 }
 
 fn module_begins(class: &Bound<'_, pyo3::types::PyType>, package: &str) -> PyResult<bool> {

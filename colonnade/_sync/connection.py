@@ -19,6 +19,7 @@ from colonnade._sync.operation import Operation, StreamHold, checked_timeout
 from colonnade._transport.blocking import deadline
 from colonnade.columns import Columns
 from colonnade.errors import (
+    EncodeError,
     FeatureNotSupportedError,
     InterfaceError,
     InternalClientError,
@@ -324,23 +325,22 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
     def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
         """Prepare a text unless it is known, begin to run it, and return the first event.
 
-        A kept statement that the server no longer takes (its result changed shape, or it was
-        deallocated) is prepared anew, once, where no transaction is lost by it.
+        A statement is prepared anew, once, where no transaction is lost by it, if the server no
+        longer takes it (its result changed shape, or it was deallocated), or if an argument does
+        not fit a type that may have been altered since.
         """
-        statement = self._session.cached_statement(query)
-        if statement is not None:
+        is_kept = self._session.cached_statement(query) is not None
+        statement = self._prepared(query)
+        try:
             begin(statement)
-            try:
-                return self._transport.next_event()
-            except (FeatureNotSupportedError, InvalidSQLStatementNameError):
-                if self.is_in_transaction() or self.is_closed():
-                    raise
-        self._session.prepare(query)
-        prepared = (self._completion()).statement
-        if prepared is None:
-            msg = "a prepare exchange ended without a statement"
-            raise InternalClientError(msg)
-        begin(prepared)
+            return self._transport.next_event()
+        except EncodeError:
+            if not self._session.forget_parameters(statement) or self.is_in_transaction():
+                raise
+        except (FeatureNotSupportedError, InvalidSQLStatementNameError):
+            if not is_kept or self.is_in_transaction() or self.is_closed():
+                raise
+        begin(self._prepared(query))
         return self._transport.next_event()
 
     def _completion(self) -> _core.Completion:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade
+from colonnade.errors import InternalServerError
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
@@ -201,3 +202,30 @@ async def test_all_types_of_a_statement_take_one_round_trip(proxy: Proxy) -> Non
         # The array of a known type is a type of its own.
         await connection.fetch("SELECT ARRAY['ok']::mood[], $1::pair", None)
         assert proxy.first.tags[before:].count("S") == 3
+
+
+@pytest.mark.parametrize("statement_cache_size", [100, 0])
+async def test_parameters_of_a_type_that_was_altered(dsn: str, statement_cache_size: int) -> None:
+    """The first call after it takes the type as it is now; in a transaction the second does."""
+    query = "SELECT $1::person::text"
+    async with await colonnade.connect(
+        dsn, statement_cache_size=statement_cache_size
+    ) as connection:
+        await connection.execute(f"SET search_path TO {SCHEMA}; CREATE TYPE person AS (a int)")
+        assert await connection.fetchval(query, (1,)) == "(1)"
+        await connection.execute("ALTER TYPE person ADD ATTRIBUTE b text")
+        assert await connection.fetchval(query, (1, "x")) == "(1,x)"
+        with pytest.raises(colonnade.EncodeError, match="has 2 fields, and 3"):
+            await connection.fetchval(query, (1, "x", 3))
+        await connection.execute("DROP TYPE person; CREATE TYPE person AS (b text)")
+        assert await connection.fetchval(query, ("x",)) == "(x)"
+        await connection.execute("DROP TYPE person; CREATE TYPE person AS (a text, b int); BEGIN")
+        if statement_cache_size:
+            with pytest.raises(colonnade.EncodeError):
+                await connection.fetchval(query, ("x", 1))
+        assert await connection.fetchval(query, ("x", 1)) == "(x,1)"
+        await connection.execute("COMMIT; DROP TYPE person; CREATE TYPE person AS ENUM ('x')")
+        if statement_cache_size:
+            with pytest.raises(InternalServerError, match="cache lookup failed"):
+                await connection.fetchval(query, "x")
+        assert await connection.fetchval(query, "x") == "x"

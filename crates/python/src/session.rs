@@ -292,6 +292,13 @@ impl Session {
         self.begin(py, Core::forget_types)
     }
 
+    /// Forgets a statement and the types of its parameters, one of which may have been altered;
+    /// false where none can be.
+    fn forget_parameters(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
+        let forgotten = self.lock(py)?.core.forget_parameters(&statement.statement);
+        forgotten.map_err(|error| errors::of_session(py, error))
+    }
+
     /// Begins to prepare a text; the Completion holds the Statement.
     fn prepare(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
         self.begin(py, |core| core.prepare(sql))

@@ -111,10 +111,16 @@ fn is_stale_type(error: &Error) -> bool {
 fn is_stale_plan(error: &Error) -> bool {
     const FEATURE_NOT_SUPPORTED: &str = "0A000";
     const INVALID_SQL_STATEMENT_NAME: &str = "26000";
+    const INTERNAL_ERROR: &str = "XX000";
     match error {
-        Error::Server(fields) => {
-            matches!(fields.code(), Some(FEATURE_NOT_SUPPORTED | INVALID_SQL_STATEMENT_NAME))
-        }
+        Error::Server(fields) => match fields.code() {
+            Some(FEATURE_NOT_SUPPORTED | INVALID_SQL_STATEMENT_NAME) => true,
+            // The type of a parameter was dropped. Such messages are in English always.
+            Some(INTERNAL_ERROR) => fields
+                .message()
+                .is_some_and(|text| text.starts_with("cache lookup failed for type")),
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -5,7 +5,10 @@ use colonnade_protocol::{Oid, frontend};
 
 use super::Session;
 use crate::exchange::{Introspect, Then};
-use crate::{Error, Sink};
+use crate::{Error, Sink, Statement};
+
+/// The least OID that a server gives to what its users make.
+const FIRST_NORMAL_OID: Oid = 16_384;
 
 impl<S: Sink> Session<S> {
     /// The types as this connection sees them.
@@ -65,6 +68,27 @@ impl<S: Sink> Session<S> {
     pub fn forget_types(&mut self) -> Result<(), Error> {
         self.talk.link.types.catalog().clear();
         self.forget_statements()
+    }
+
+    /// Forgets a statement that is to be prepared anew, and for all who share them the types of its
+    /// parameters: one may have been altered. False where there is none that can be.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn forget_parameters(&mut self, statement: &Statement) -> Result<bool, Error> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        let link = &mut self.talk.link;
+        let mut can_alter = false;
+        for pg_type in statement.parameters.iter().filter(|it| it.oid >= FIRST_NORMAL_OID) {
+            link.types.catalog().forget(pg_type);
+            can_alter = true;
+        }
+        if can_alter && let Some(gone) = link.statements.remove(&statement.sql) {
+            frontend::close_statement(&mut self.talk.out, &gone.name)?;
+        }
+        Ok(can_alter)
     }
 
     fn forget_statements(&mut self) -> Result<(), Error> {

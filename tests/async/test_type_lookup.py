@@ -155,6 +155,16 @@ async def test_everything_can_be_forgotten(connection: colonnade.Connection) -> 
     assert await connection.fetchval("SELECT 'ok'::mood") == "ok"
 
 
+async def test_a_parameter_type_that_was_made_anew(connection: colonnade.Connection) -> None:
+    await connection.execute("CREATE DOMAIN flag AS bool")
+    assert await connection.fetchval("SELECT $1::flag", True) is True
+    await connection.execute("DROP DOMAIN flag; CREATE DOMAIN flag AS int4")
+    assert await connection.fetchval("SELECT $1::flag", 5) == 5
+    with pytest.raises(colonnade.EncodeError, match=r"\$1 of type flag"):
+        await connection.fetchval("SELECT $1::flag", "x")
+    assert await connection.fetchval("SELECT $1::flag", 6) == 6
+
+
 async def test_a_field_that_was_renamed(connection: colonnade.Connection) -> None:
     await connection.execute("CREATE TYPE pair AS (a int4, b text)")
     query = "SELECT ROW(1, 'x')::pair"

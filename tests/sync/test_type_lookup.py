@@ -153,6 +153,16 @@ def test_everything_can_be_forgotten(connection: colonnade.sync.Connection) -> N
     assert connection.fetchval("SELECT 'ok'::mood") == "ok"
 
 
+def test_a_parameter_type_that_was_made_anew(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE DOMAIN flag AS bool")
+    assert connection.fetchval("SELECT $1::flag", True) is True
+    connection.execute("DROP DOMAIN flag; CREATE DOMAIN flag AS int4")
+    assert connection.fetchval("SELECT $1::flag", 5) == 5
+    with pytest.raises(colonnade.EncodeError, match=r"\$1 of type flag"):
+        connection.fetchval("SELECT $1::flag", "x")
+    assert connection.fetchval("SELECT $1::flag", 6) == 6
+
+
 def test_a_field_that_was_renamed(connection: colonnade.sync.Connection) -> None:
     connection.execute("CREATE TYPE pair AS (a int4, b text)")
     query = "SELECT ROW(1, 'x')::pair"

@@ -15,6 +15,7 @@ from colonnade._async.column_stream import ColumnStream
 from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
 from colonnade._core import Record, __version__
+from colonnade._logged_query import LoggedQuery
 from colonnade.columns import Columns
 from colonnade.errors import *  # noqa: F403
 from colonnade.types import (
@@ -37,6 +38,7 @@ __all__ = [
     "ColumnStream",
     "Columns",
     "Connection",
+    "LoggedQuery",
     "Record",
     "__version__",
     "connect",

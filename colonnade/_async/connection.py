@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
@@ -12,6 +11,7 @@ from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
 from colonnade._async.copy_in_columns import CopyInColumnsMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
+from colonnade._async.listeners import ListenersMixin, LoggedOperation
 from colonnade._async.operation import Operation, StreamHold, checked_timeout
 from colonnade._schema import asked_types, row_dtype
 from colonnade._transport.asyncio import deadline
@@ -22,7 +22,6 @@ from colonnade.errors import (
     InterfaceError,
     InternalClientError,
     InvalidSQLStatementNameError,
-    log_message_from_fields,
 )
 
 if TYPE_CHECKING:
@@ -31,12 +30,9 @@ if TYPE_CHECKING:
 
     from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
-    from colonnade.errors import PostgresLogMessage
-
-    LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin):
+class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin, ListenersMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.connect`. Use it as an async context manager, or `close` it. One operation
@@ -58,6 +54,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         database: str,
         command_timeout: float | None,
     ) -> None:
+        super().__init__()
         self._session = session
         self._transport = transport
         self._address = address
@@ -65,9 +62,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         self._database = database
         self._command_timeout = command_timeout
         self._owner: Operation | StreamHold | None = None
-        self._is_telling = False
         self._column_codecs: dict[int, ColumnCodec] = {}
-        self._log_listeners: list[LogListener] = []
 
     # Rows
 
@@ -76,12 +71,12 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
         Parameters `$1`, `$2`, ... of the query take their values from `args`.
         """
-        async with self._operation(timeout):
+        async with self._operation(timeout, query, args):
             return await self._rows(query, args, 0)
 
     async def fetchrow(self, query: str, *args: object, timeout: float | None = None) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none."""
-        async with self._operation(timeout):
+        async with self._operation(timeout, query, args):
             rows = await self._rows(query, args, 1)
         return rows[0] if rows else None
 
@@ -117,7 +112,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
         names column and row), "null", or "saturate" (the outermost date or timestamp).
         """
-        async with self._operation(timeout):
+        async with self._operation(timeout, query, args):
             overrides = asked_types(schema)
 
             def begin(statement: _core.Statement) -> None:
@@ -167,7 +162,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         Without arguments the text may hold several statements, separated by semicolons; the status
         is the last one's. Rows are thrown away.
         """
-        async with self._operation(timeout):
+        async with self._operation(timeout, query, args):
             if not args:
                 self._session.script(query)
                 completion = await self._completion()
@@ -178,31 +173,6 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
                 completion = self._complete(await self._run(query, begin))
         return completion.tag or ""
-
-    # What the server says
-
-    def add_log_listener(self, callback: LogListener) -> None:
-        """Call `callback(connection, message)` for each notice and warning of the server.
-
-        `message` is a `PostgresLogMessage`. Callbacks are plain functions, called where the message
-        is read; one that fails is logged. Until the first one is added, messages are dropped.
-        """
-        self._log_listeners.append(callback)
-        # Weak, so that the transport does not keep a connection that nobody uses.
-        this = weakref.ref(self)
-
-        def listener(announcement: _core.Notice | _core.Notification) -> None:
-            connection = this()
-            if connection is not None and isinstance(announcement, _core.Notice):
-                message = log_message_from_fields(announcement.fields)
-                connection._tell(message)  # noqa: SLF001 - itself, by a weak reference
-
-        self._transport.listener = listener
-
-    def remove_log_listener(self, callback: LogListener) -> None:
-        """Call this function no more."""
-        if callback in self._log_listeners:
-            self._log_listeners.remove(callback)
 
     # State
 
@@ -278,18 +248,14 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
     # Inside
 
-    def _tell(self, message: PostgresLogMessage) -> None:
-        self._is_telling = True
-        try:
-            for callback in tuple(self._log_listeners):
-                callback(self, message)
-        finally:
-            self._is_telling = False
-
     def _limit(self, timeout: float | None) -> float | None:
         return self._command_timeout if timeout is None else checked_timeout(timeout)
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
+        if query is not None and self._query_loggers:
+            return LoggedOperation(self, self._limit(timeout), query, args)
         return Operation(self, self._limit(timeout))
 
     def _take(self, owner: Operation | StreamHold) -> None:

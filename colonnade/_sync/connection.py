@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import warnings
-import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
@@ -15,6 +14,7 @@ from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
 from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
+from colonnade._sync.listeners import ListenersMixin, LoggedOperation
 from colonnade._sync.operation import Operation, StreamHold, checked_timeout
 from colonnade._transport.blocking import deadline
 from colonnade.columns import Columns
@@ -24,7 +24,6 @@ from colonnade.errors import (
     InterfaceError,
     InternalClientError,
     InvalidSQLStatementNameError,
-    log_message_from_fields,
 )
 
 if TYPE_CHECKING:
@@ -33,12 +32,9 @@ if TYPE_CHECKING:
 
     from colonnade._schema import Schema
     from colonnade._transport.blocking import BlockingTransport
-    from colonnade.errors import PostgresLogMessage
-
-    LogListener = Callable[["Connection", PostgresLogMessage], None]
 
 
-class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin):
+class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin, ListenersMixin):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation
@@ -60,6 +56,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         database: str,
         command_timeout: float | None,
     ) -> None:
+        super().__init__()
         self._session = session
         self._transport = transport
         self._address = address
@@ -67,9 +64,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         self._database = database
         self._command_timeout = command_timeout
         self._owner: Operation | StreamHold | None = None
-        self._is_telling = False
         self._column_codecs: dict[int, ColumnCodec] = {}
-        self._log_listeners: list[LogListener] = []
 
     # Rows
 
@@ -78,12 +73,12 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
         Parameters `$1`, `$2`, ... of the query take their values from `args`.
         """
-        with self._operation(timeout):
+        with self._operation(timeout, query, args):
             return self._rows(query, args, 0)
 
     def fetchrow(self, query: str, *args: object, timeout: float | None = None) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none."""
-        with self._operation(timeout):
+        with self._operation(timeout, query, args):
             rows = self._rows(query, args, 1)
         return rows[0] if rows else None
 
@@ -119,7 +114,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
         names column and row), "null", or "saturate" (the outermost date or timestamp).
         """
-        with self._operation(timeout):
+        with self._operation(timeout, query, args):
             overrides = asked_types(schema)
 
             def begin(statement: _core.Statement) -> None:
@@ -169,7 +164,7 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         Without arguments the text may hold several statements, separated by semicolons; the status
         is the last one's. Rows are thrown away.
         """
-        with self._operation(timeout):
+        with self._operation(timeout, query, args):
             if not args:
                 self._session.script(query)
                 completion = self._completion()
@@ -180,31 +175,6 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
                 completion = self._complete(self._run(query, begin))
         return completion.tag or ""
-
-    # What the server says
-
-    def add_log_listener(self, callback: LogListener) -> None:
-        """Call `callback(connection, message)` for each notice and warning of the server.
-
-        `message` is a `PostgresLogMessage`. Callbacks are plain functions, called where the message
-        is read; one that fails is logged. Until the first one is added, messages are dropped.
-        """
-        self._log_listeners.append(callback)
-        # Weak, so that the transport does not keep a connection that nobody uses.
-        this = weakref.ref(self)
-
-        def listener(announcement: _core.Notice | _core.Notification) -> None:
-            connection = this()
-            if connection is not None and isinstance(announcement, _core.Notice):
-                message = log_message_from_fields(announcement.fields)
-                connection._tell(message)  # noqa: SLF001 - itself, by a weak reference
-
-        self._transport.listener = listener
-
-    def remove_log_listener(self, callback: LogListener) -> None:
-        """Call this function no more."""
-        if callback in self._log_listeners:
-            self._log_listeners.remove(callback)
 
     # State
 
@@ -280,18 +250,14 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
     # Inside
 
-    def _tell(self, message: PostgresLogMessage) -> None:
-        self._is_telling = True
-        try:
-            for callback in tuple(self._log_listeners):
-                callback(self, message)
-        finally:
-            self._is_telling = False
-
     def _limit(self, timeout: float | None) -> float | None:
         return self._command_timeout if timeout is None else checked_timeout(timeout)
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
+        if query is not None and self._query_loggers:
+            return LoggedOperation(self, self._limit(timeout), query, args)
         return Operation(self, self._limit(timeout))
 
     def _take(self, owner: Operation | StreamHold) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, cast
 
 from colonnade import _core
@@ -27,6 +28,8 @@ from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from colonnade._transport.address import Address
     from colonnade._transport.announcements import Listener
     from colonnade._transport.event import Event
@@ -51,12 +54,16 @@ class AsyncioTransport(asyncio.BufferedProtocol):
 
     def __init__(self, session: _core.Session, address: Address, tls: TlsPolicy) -> None:
         self._session = session
-        self._address = address
+        self.address = address
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._link: asyncio.Transport | None = None
         self.listener: Listener | None = None
         """Gets the notices and notifications, as they come."""
+        self.closed_listener: Callable[[], None] | None = None
+        """Called once, when the socket is closed."""
+        # A loop keeps tasks only weakly.
+        self._telling: set[asyncio.Task[None]] = set()
         self._low_water: TickingLowWaterMark | None = None
         self._waiter: asyncio.Future[Event] | None = None
         self._idle: asyncio.Future[None] | None = None
@@ -142,6 +149,42 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         if self._recovery is not None:
             await asyncio.shield(self._recovery)
 
+    def check_callback(self, callback: object) -> None:
+        """Refuse what cannot be called."""
+        if not callable(callback):
+            msg = f"expected a function or coroutine function, not {callback!r}"
+            raise InterfaceError(msg)
+
+    def tell(self, callback: Callable[..., object], *args: object) -> None:
+        """Call a user's function in a turn of its own; a coroutine becomes a task.
+
+        What it raises goes to the loop's exception handler.
+        """
+        self._loop.call_soon(self._call, callback, args)
+
+    def _call(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
+        try:
+            result = callback(*args)
+        except Exception as error:  # noqa: BLE001 - whatever a callback does wrong
+            self._report(callback, error)
+            return
+        if isinstance(result, Coroutine):
+            task = self._loop.create_task(self._finish(callback, result))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _finish(
+        self, callback: Callable[..., object], coroutine: Coroutine[Any, Any, object]
+    ) -> None:
+        try:
+            await coroutine
+        except Exception as error:  # noqa: BLE001 - whatever a callback does wrong
+            self._report(callback, error)
+
+    def _report(self, callback: Callable[..., object], error: Exception) -> None:
+        message = f"a callback of a connection failed: {callback!r}"
+        self._loop.call_exception_handler({"message": message, "exception": error})
+
     async def close(self) -> None:
         """Say good-bye to the server, and wait until the socket is closed."""
         await self.settled()
@@ -211,6 +254,9 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         if not self._session.is_closed:
             self._session.receive_eof()
         self._deliver(exc)
+        listener, self.closed_listener = self.closed_listener, None
+        if listener is not None:
+            listener()
         for future in (self._idle, self._writable):
             if future is not None and not future.done():
                 future.set_result(None)
@@ -300,7 +346,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         if request is None or self._session.is_idle:
             return
         ended = self._loop.create_future()
-        link = await _open(self._address, self._tls, _UntilClosed(ended))
+        link = await _open(self.address, self._tls, _UntilClosed(ended))
         try:
             link.write(request)
             # The server closes the connection when it has sent the signal.

@@ -7,6 +7,8 @@ waits for an event, so a slow consumer holds the server back by itself.
 from __future__ import annotations
 
 import contextlib
+import inspect
+import logging
 import math
 import select
 import socket
@@ -23,12 +25,15 @@ from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from colonnade._transport.address import Address
     from colonnade._transport.announcements import Listener
     from colonnade._transport.event import Event
     from colonnade._transport.tls import TlsPolicy
+
+_log = logging.getLogger("colonnade")
 
 # A cancelled query must give the connection back, or lose it, within this time.
 RECOVERY_TIMEOUT_S = 10.0
@@ -103,11 +108,13 @@ class BlockingTransport:
         self, session: _core.Session, address: Address, tls: TlsPolicy, sock: socket.socket
     ) -> None:
         self._session = session
-        self._address = address
+        self.address = address
         self._tls = tls
         self._socket = sock
         self.listener: Listener | None = None
         """Gets the notices and notifications, as they come."""
+        self.closed_listener: Callable[[], None] | None = None
+        """Called once, when the socket is closed."""
         self._low_water = LowWaterMark.of(sock)
         # Waiting and moving bytes are two steps, so that Ctrl-C while waiting loses nothing.
         sock.setblocking(False)
@@ -200,12 +207,26 @@ class BlockingTransport:
     def settled(self) -> None:
         """Nothing to wait for: abandoned exchanges end in `abandon`."""
 
+    def check_callback(self, callback: object) -> None:
+        """Refuse what cannot be called, and what nobody would wait for."""
+        if not callable(callback) or inspect.iscoroutinefunction(callback):
+            msg = f"expected a function that is not a coroutine function, not {callback!r}"
+            raise InterfaceError(msg)
+
+    def tell(self, callback: Callable[..., object], *args: object) -> None:
+        """Call a user's function; what it raises is logged."""
+        try:
+            callback(*args)
+        except Exception:  # noqa: BLE001 - whatever a callback does wrong
+            _log.exception("a callback of a connection failed: %r", callback)
+
     def close(self) -> None:
         """Say good-bye to the server, and close the socket."""
         self._session.terminate()
         with contextlib.suppress(OSError), deadline(RECOVERY_TIMEOUT_S):
             self._send()
         self._socket.close()
+        self._say_closed()
 
     def abort(self) -> None:
         """Close the socket at once; another thread that waits for it wakes up."""
@@ -215,6 +236,12 @@ class BlockingTransport:
         self._socket.close()
         if not self._session.is_closed:
             self._session.receive_eof()
+        self._say_closed()
+
+    def _say_closed(self) -> None:
+        listener, self.closed_listener = self.closed_listener, None
+        if listener is not None:
+            listener()
 
     def _has_ended(self) -> bool:
         return self._session.is_idle or self._session.is_closed
@@ -271,6 +298,7 @@ class BlockingTransport:
         if self._session.is_closed:
             # The server said farewell, or made no sense: nothing that follows has a meaning.
             self._socket.close()
+            self._say_closed()
 
     def _wait(self, event: int) -> None:
         """Wait until the socket is ready for it; nothing is lost by an interruption."""
@@ -299,8 +327,10 @@ class BlockingTransport:
         """The socket is gone: the session says so to whoever waits."""
         self._socket.close()
         if self._session.is_closed:
+            self._say_closed()
             return
         self._session.receive_eof()
+        self._say_closed()
         if cause is not None:
             try:
                 self._session.next_event()
@@ -311,7 +341,7 @@ class BlockingTransport:
         request = self._session.cancel_request()
         if request is None:
             return
-        with contextlib.closing(_open(self._address, self._tls)) as link:
+        with contextlib.closing(_open(self.address, self._tls)) as link:
             link.settimeout(_remaining())
             link.sendall(request)
             # The server closes the connection when it has sent the signal.

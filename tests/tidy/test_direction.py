@@ -18,6 +18,7 @@ _PUBLIC_CLASSES = {
     "_copy_columns",
     "_copy_options",
     "_core",
+    "_logged_query",
     "_schema",
     "_sql_text",
     "_sources",
@@ -45,6 +46,8 @@ ROOMS: dict[str, set[str]] = {
     "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},
     "_schema": {"errors"},
+    # What a query logger is told, whatever the colour.
+    "_logged_query": set(),
     "_sql_text": set(),
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,

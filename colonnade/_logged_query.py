@@ -1,0 +1,29 @@
+"""What a query logger is told, in both colours."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ConnectionParameters(NamedTuple):
+    """Who is connected to which database; nothing secret."""
+
+    user: str
+    database: str
+
+
+class LoggedQuery(NamedTuple):
+    """A query that has ended, well or not."""
+
+    query: str
+    args: tuple[object, ...]
+    """The query's parameters, as they were passed."""
+    timeout: float | None
+    """The limit in seconds that counted: the call's own, or the connection's."""
+    elapsed: float
+    """Seconds from the call to its end."""
+    exception: BaseException | None
+    """What the call raised; None where it succeeded."""
+    conn_addr: str | tuple[str, int]
+    """The path of a Unix socket, or a host and a port."""
+    conn_params: ConnectionParameters

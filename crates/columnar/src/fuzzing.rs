@@ -8,8 +8,7 @@ use colonnade_protocol::{Frame, Span, next_frame};
 use crate::builder::{BatchBuilder, DecodeOptions, ResultColumn};
 use crate::catalog::Types;
 use crate::column::Fields;
-use crate::error::{Reason, ShapeFault};
-use crate::nested_fault::NestedFault;
+use crate::error::{LayoutFault, Reason};
 use crate::schema::Infinity;
 use crate::types::{
     Attribute, EXTENSION_TYPES, RANGES, Request, Shape, TYPES, Type, column_builder, type_of,
@@ -88,9 +87,9 @@ fn is_of_arrow(reason: &Reason) -> bool {
         | Reason::EndOfDayWithZone
         | Reason::IntervalNanoseconds(_)
         | Reason::NumericTooWide { .. }
-        | Reason::Shape(ShapeFault::Dimensions { .. })
-        | Reason::Nested(NestedFault::MixedDimensions { .. } | NestedFault::MixedRecords) => true,
-        Reason::Nested(NestedFault::Within(_, reason)) => is_of_arrow(reason),
+        | Reason::Layout(LayoutFault::Dimensions { .. })
+        | Reason::Layout(LayoutFault::MixedDimensions { .. } | LayoutFault::MixedRecords) => true,
+        Reason::Layout(LayoutFault::Within(_, reason)) => is_of_arrow(reason),
         _ => false,
     }
 }

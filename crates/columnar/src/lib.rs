@@ -28,7 +28,6 @@ mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod interval_text;
-mod nested_fault;
 mod params;
 mod polars;
 mod schema;
@@ -46,10 +45,11 @@ pub use catalog::{Catalog, TypeRow, Types, named_type};
 pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
 pub use column_value::{column_value, list_dimensions};
-pub use error::{AppendError, DecodeError, EncodeError, FixedBy, Misfit, Reason, ShapeFault};
+pub use error::{
+    AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason,
+};
 pub use export::{StringLayout, with_string_layout};
 pub use interval_text::interval_text;
-pub use nested_fault::{NestedFault, Place};
 pub use params::push_parameter;
 pub use polars::{AsText, for_polars, interval_texts};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::fmt;
 
-use crate::nested_fault::Place;
+use crate::error::Place;
 
 /// A value that cannot be sent as the parameter it is meant for. The caller knows the parameter's
 /// number and says it.

@@ -3,19 +3,20 @@
 //! A message says what was found, where, and, when an option would have helped, which one.
 
 mod encode;
+mod layout;
 mod misfit;
 mod reason;
-mod shape;
 
 use std::fmt;
 
 use colonnade_protocol::Error as ProtocolError;
 
 pub use encode::EncodeError;
+pub(crate) use layout::within;
+pub use layout::{LayoutFault, Place};
 pub use misfit::Misfit;
 use reason::Remedy;
 pub use reason::{FixedBy, Reason};
-pub use shape::ShapeFault;
 
 /// A value that cannot be decoded to its column's Arrow type.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,9 +4,8 @@ use std::fmt;
 
 use colonnade_protocol::Oid;
 
+use super::layout::LayoutFault;
 use super::misfit::Misfit;
-use super::shape::ShapeFault;
-use crate::nested_fault::NestedFault;
 use crate::value::Sign;
 
 /// What is wrong with a value. The names of column and type are added by [`DecodeError`].
@@ -130,10 +129,8 @@ pub enum Reason {
     NumericFloatOverflow,
     /// A batch with 2 GiB of text or bytes, after a first batch whose type has 32-bit offsets.
     OffsetOverflow,
-    /// A fault of a value that is made of numbers or of texts.
-    Shape(ShapeFault),
-    /// A fault of a value that is made of values.
-    Nested(NestedFault),
+    /// A fault in how the value is put together.
+    Layout(LayoutFault),
     /// A value that is right, but not to be had in the type that a schema asks for.
     Misfit(Misfit),
 }
@@ -178,24 +175,24 @@ pub(super) enum Remedy {
 impl Reason {
     /// Whether the value was right and only our idea of its type is out of date.
     pub fn is_stale_type(&self) -> bool {
-        matches!(self, Self::Nested(fault) if fault.is_stale_type())
+        matches!(self, Self::Layout(fault) if fault.is_stale_type())
     }
 
     /// The type that the catalogs must be asked for before the value can be read.
     pub fn unknown_type(&self) -> Option<Oid> {
         match self {
-            Self::Nested(fault) => fault.unknown_type(),
+            Self::Layout(fault) => fault.unknown_type(),
             _ => None,
         }
     }
 
     pub(super) fn remedy(&self) -> Remedy {
         match self {
-            Self::Nested(NestedFault::Within(_, reason)) => match reason.remedy() {
+            Self::Layout(LayoutFault::Within(_, reason)) => match reason.remedy() {
                 Remedy::Schema(_) | Remedy::NumericSpecial => Remedy::Schema(&["utf8"]),
                 other => other,
             },
-            Self::Nested(fault) if fault.is_readable_as_text() => Remedy::Schema(&["utf8"]),
+            Self::Layout(fault) if fault.is_readable_as_text() => Remedy::Schema(&["utf8"]),
             Self::Infinite(_) => Remedy::Infinity,
             Self::NumericNan | Self::NumericInfinite(_) => Remedy::NumericSpecial,
             Self::EndOfDay => Remedy::Schema(&["int64"]),
@@ -210,7 +207,7 @@ impl Reason {
             }
             Self::NumericFloatOverflow => Remedy::Schema(&["utf8"]),
             Self::OffsetOverflow => Remedy::Schema(&["large_utf8"]),
-            Self::Shape(ShapeFault::GeometryKind(_)) => Remedy::Schema(&["binary"]),
+            Self::Layout(LayoutFault::GeometryKind(_)) => Remedy::Schema(&["binary"]),
             Self::Misfit(misfit) => misfit.remedy(),
             _ => Remedy::None,
         }
@@ -285,8 +282,7 @@ impl fmt::Display for Reason {
             Self::SnapshotLength { running, actual } => {
                 write!(f, "a snapshot with {running} transactions cannot have {actual} bytes")
             }
-            Self::Shape(fault) => fault.fmt(f),
-            Self::Nested(fault) => fault.fmt(f),
+            Self::Layout(fault) => fault.fmt(f),
             Self::Misfit(misfit) => misfit.fmt(f),
             other => other.fmt_numeric(f),
         }

@@ -18,7 +18,7 @@ use super::tree::Type;
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{EncodeError, Reason};
-use crate::nested_fault::{NestedFault, Place, within};
+use crate::error::{LayoutFault, Place, within};
 use crate::trusted;
 use crate::validity::Validity;
 use crate::value::{List, Value};
@@ -82,10 +82,10 @@ pub fn encode_head(
     Ok(())
 }
 
-fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, NestedFault> {
+fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, LayoutFault> {
     let head = ArrayHead::read(cursor)?;
     if head.element != expected {
-        return Err(NestedFault::PartType { expected, actual: head.element });
+        return Err(LayoutFault::PartType { expected, actual: head.element });
     }
     Ok(head)
 }
@@ -95,7 +95,7 @@ pub(super) trait ListWire: Send + Sync + 'static {
     /// Reads what stands before the cells and answers how many they are; the length of each
     /// dimension in `lengths`, which comes empty and stays so for a value without cells.
     fn head(&self, cursor: &mut Cursor<'_>, lengths: &mut Vec<usize>)
-    -> Result<usize, NestedFault>;
+    -> Result<usize, LayoutFault>;
 
     /// Pushes the spans of so many cells, with which the value ends.
     fn cells(
@@ -103,7 +103,7 @@ pub(super) trait ListWire: Send + Sync + 'static {
         cursor: &mut Cursor<'_>,
         count: usize,
         cells: &mut Vec<Span>,
-    ) -> Result<(), NestedFault> {
+    ) -> Result<(), LayoutFault> {
         cursor.cells(count, cells)?;
         cursor.finish()
     }
@@ -118,7 +118,7 @@ impl ListWire for ArrayWire {
         &self,
         cursor: &mut Cursor<'_>,
         lengths: &mut Vec<usize>,
-    ) -> Result<usize, NestedFault> {
+    ) -> Result<usize, LayoutFault> {
         let head = checked_head(cursor, self.element)?;
         lengths.extend_from_slice(head.lengths());
         Ok(head.count)
@@ -154,7 +154,7 @@ impl<W: ListWire> ListBuilder<W> {
     /// Notes the cells of a block, but for those that the elements' builder takes at once; answers
     /// how many NULLs it has, and the first row whose frame is at fault. The rows before that one
     /// are noted.
-    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
+    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
         let mut lengths = Vec::new();
@@ -181,7 +181,7 @@ impl<W: ListWire> ListBuilder<W> {
         &mut self,
         mut cursor: Cursor<'_>,
         lengths: &mut Vec<usize>,
-    ) -> Result<(), NestedFault> {
+    ) -> Result<(), LayoutFault> {
         let count = self.wire.head(&mut cursor, lengths)?;
         // Behind cells that are noted no others may be taken, for the sake of their order.
         if self.cells.is_empty() && self.elements.builder.append_cells(cursor.rest(), count) {
@@ -236,13 +236,13 @@ impl Levels {
     }
 
     /// Appends an array with these dimensions; none for one without elements, or a NULL.
-    pub(super) fn push(&mut self, lengths: &[usize]) -> Result<(), NestedFault> {
+    pub(super) fn push(&mut self, lengths: &[usize]) -> Result<(), LayoutFault> {
         if !lengths.is_empty() && !self.is_fixed {
             self.is_fixed = true;
             self.offsets.resize(lengths.len(), vec![0]);
         }
         if !lengths.is_empty() && lengths.len() != self.offsets.len() {
-            return Err(NestedFault::MixedDimensions {
+            return Err(LayoutFault::MixedDimensions {
                 column: self.offsets.len(),
                 value: lengths.len(),
             });
@@ -251,7 +251,7 @@ impl Levels {
             let step = lengths.first().copied().unwrap_or(0);
             let end = i32::try_from(step).ok().zip(level.last().copied());
             let end = end.and_then(|(step, end)| end.checked_add(step));
-            level.push(end.ok_or(NestedFault::TooManyElements)?);
+            level.push(end.ok_or(LayoutFault::TooManyElements)?);
             return Ok(());
         }
         // Of an array without elements only the outermost level sees anything.
@@ -259,10 +259,10 @@ impl Levels {
         let mut lists = 1_usize;
         for (level, length) in self.offsets.iter_mut().zip(lengths) {
             let mut end = level.last().copied().unwrap_or(0);
-            let step = i32::try_from(*length).map_err(|_| NestedFault::TooManyElements)?;
+            let step = i32::try_from(*length).map_err(|_| LayoutFault::TooManyElements)?;
             level.reserve(lists);
             for _ in 0..lists {
-                end = end.checked_add(step).ok_or(NestedFault::TooManyElements)?;
+                end = end.checked_add(step).ok_or(LayoutFault::TooManyElements)?;
                 level.push(end);
             }
             lists = lists.saturating_mul(*length);

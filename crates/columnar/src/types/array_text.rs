@@ -15,7 +15,7 @@ use super::tree::Type;
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{EncodeError, Reason};
-use crate::nested_fault::{NestedFault, Place, within};
+use crate::error::{LayoutFault, Place, within};
 use crate::validity::Validity;
 use crate::value::{List, Value};
 
@@ -125,7 +125,7 @@ struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    fn read(raw: &'a [u8]) -> Result<Self, NestedFault> {
+    fn read(raw: &'a [u8]) -> Result<Self, LayoutFault> {
         let mut parser =
             Parser { raw, position: body_start(raw), bytes: Vec::new(), is_after_value: false };
         let mut cells = Vec::new();
@@ -211,22 +211,22 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn fault(&self) -> NestedFault {
-        NestedFault::ArrayText { position: self.position }
+    fn fault(&self) -> LayoutFault {
+        LayoutFault::ArrayText { position: self.position }
     }
 
-    fn peek(&self) -> Result<u8, NestedFault> {
+    fn peek(&self) -> Result<u8, LayoutFault> {
         self.raw.get(self.position).copied().ok_or_else(|| self.fault())
     }
 
-    fn next_byte(&mut self) -> Result<u8, NestedFault> {
+    fn next_byte(&mut self) -> Result<u8, LayoutFault> {
         let byte = self.peek()?;
         self.position += 1;
         Ok(byte)
     }
 
     /// The next token; a comma before it is passed over.
-    fn next_token(&mut self) -> Result<Token, NestedFault> {
+    fn next_token(&mut self) -> Result<Token, LayoutFault> {
         let follows_comma = self.peek()? == b',';
         self.position += usize::from(follows_comma);
         let next = self.peek()?;
@@ -256,7 +256,7 @@ impl Parser<'_> {
         }
     }
 
-    fn quoted(&mut self) -> Result<Token, NestedFault> {
+    fn quoted(&mut self) -> Result<Token, LayoutFault> {
         let start = self.bytes.len();
         loop {
             let byte = match self.next_byte()? {
@@ -269,7 +269,7 @@ impl Parser<'_> {
         Ok(Token::Element(Span::new(start, self.bytes.len() - start)))
     }
 
-    fn bare(&mut self) -> Result<Token, NestedFault> {
+    fn bare(&mut self) -> Result<Token, LayoutFault> {
         let start = self.bytes.len();
         let first = self.position;
         while !matches!(self.peek()?, b',' | b'{' | b'}' | b'"') {

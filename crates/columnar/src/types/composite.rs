@@ -13,7 +13,7 @@ use super::tree::Attribute;
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{EncodeError, Reason};
-use crate::nested_fault::{NestedFault, Place, within};
+use crate::error::{LayoutFault, Place, within};
 use crate::trusted;
 use crate::validity::Validity;
 use crate::value::Value;
@@ -65,19 +65,19 @@ pub(super) fn encode(
     Ok(())
 }
 
-fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), NestedFault> {
+fn read_head(cursor: &mut Cursor<'_>, expected: usize) -> Result<(), LayoutFault> {
     let actual = cursor.int()?;
     if usize::try_from(actual) == Ok(expected) {
         return Ok(());
     }
-    Err(NestedFault::FieldCount { expected, actual })
+    Err(LayoutFault::FieldCount { expected, actual })
 }
 
-fn read_field(cursor: &mut Cursor<'_>, attribute: &Attribute) -> Result<Span, NestedFault> {
+fn read_field(cursor: &mut Cursor<'_>, attribute: &Attribute) -> Result<Span, LayoutFault> {
     let expected = attribute.pg_type.oid;
     match cursor.typed_cell()? {
         (actual, cell) if actual == expected => Ok(cell),
-        (actual, _) => Err(NestedFault::PartType { expected, actual }),
+        (actual, _) => Err(LayoutFault::PartType { expected, actual }),
     }
 }
 
@@ -104,7 +104,7 @@ impl StructBuilder {
     }
 
     /// Pushes a cell of the row to each attribute, or takes those of a faulty row back.
-    fn note_row(&mut self, bytes: &[u8], span: Span) -> Result<(), NestedFault> {
+    fn note_row(&mut self, bytes: &[u8], span: Span) -> Result<(), LayoutFault> {
         let mut cursor = Cursor::new(bytes, span);
         read_head(&mut cursor, self.attributes.len())?;
         for (attribute, cells) in self.attributes.iter().zip(&mut self.cells) {
@@ -114,7 +114,7 @@ impl StructBuilder {
     }
 
     /// Notes the cells of a block; answers the number of NULLs, and the row at fault, if any.
-    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
+    fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
         self.cells.iter_mut().for_each(Vec::clear);

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use super::varlen::{AsIs, Layout, Shape, VarlenBuilder, append_written};
 use super::{Built, Codec, Extension, Kind, bytea};
 use crate::column::Fields;
-use crate::error::{Reason, ShapeFault};
+use crate::error::{LayoutFault, Reason};
 use crate::schema::Override;
 use crate::value::Value;
 
@@ -74,7 +74,7 @@ fn write_wkb(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
     geometry(&mut rest, out, 0)?;
     match rest {
         [] => Ok(()),
-        _ => Err(ShapeFault::Trailing(rest.len()).into()),
+        _ => Err(LayoutFault::Trailing(rest.len()).into()),
     }
 }
 
@@ -105,12 +105,12 @@ impl Body {
 /// Moves a geometry off the front.
 fn geometry(rest: &mut &[u8], out: &mut Vec<u8>, depth: usize) -> Result<(), Reason> {
     if depth > DEPTH_MOST {
-        return Err(ShapeFault::TooDeep.into());
+        return Err(LayoutFault::TooDeep.into());
     }
     let order = match take::<1>(rest)? {
         [0] => Order::Big,
         [1] => Order::Little,
-        [other] => return Err(ShapeFault::ByteOrder(other).into()),
+        [other] => return Err(LayoutFault::ByteOrder(other).into()),
     };
     let word = order.read(take(rest)?);
     if word & HAS_REFERENCE_SYSTEM != 0 {
@@ -119,11 +119,11 @@ fn geometry(rest: &mut &[u8], out: &mut Vec<u8>, depth: usize) -> Result<(), Rea
     let code = word & KIND;
     let (dimensions, kind) = (code / 1000, code % 1000);
     if dimensions > 3 {
-        return Err(ShapeFault::GeometryKind(code).into());
+        return Err(LayoutFault::GeometryKind(code).into());
     }
     let has_z = word & HAS_Z != 0 || dimensions & 1 != 0;
     let has_m = word & HAS_M != 0 || dimensions & 2 != 0;
-    let body = Body::of(kind).ok_or(ShapeFault::GeometryKind(code))?;
+    let body = Body::of(kind).ok_or(LayoutFault::GeometryKind(code))?;
     out.push(order as u8);
     let iso = kind + 1000 * u32::from(has_z) + 2000 * u32::from(has_m);
     out.extend_from_slice(&order.write(iso));
@@ -166,14 +166,14 @@ fn count(rest: &mut &[u8], order: Order, out: &mut Vec<u8>) -> Result<u32, Reaso
 
 /// Takes bytes off the front.
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], Reason> {
-    let (taken, behind) = rest.split_first_chunk().ok_or(ShapeFault::Truncated)?;
+    let (taken, behind) = rest.split_first_chunk().ok_or(LayoutFault::Truncated)?;
     *rest = behind;
     Ok(*taken)
 }
 
 /// Moves `len` bytes.
 fn copy(rest: &mut &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
-    let (copied, behind) = rest.split_at_checked(len).ok_or(ShapeFault::Truncated)?;
+    let (copied, behind) = rest.split_at_checked(len).ok_or(LayoutFault::Truncated)?;
     out.extend_from_slice(copied);
     *rest = behind;
     Ok(())
@@ -331,11 +331,11 @@ mod tests {
             assert_eq!(case.error(&[hex(&point), None, hex(bad)]).0, 2, "{bad}");
         }
         let (_, reason) = case.error(&[hex("010d00000000000000")]);
-        assert_eq!(reason, ShapeFault::GeometryKind(13).into());
+        assert_eq!(reason, LayoutFault::GeometryKind(13).into());
         let nested = |depth: usize| format!("{}{point}", "010700000001000000".repeat(depth));
         assert!(case.value(&hex(&nested(DEPTH_MOST)).unwrap()).is_ok());
         let (_, reason) = case.error(&[hex(&nested(DEPTH_MOST + 1))]);
-        assert_eq!(reason, ShapeFault::TooDeep.into());
+        assert_eq!(reason, LayoutFault::TooDeep.into());
     }
 
     /// A geometry of EWKB, and its WKB.

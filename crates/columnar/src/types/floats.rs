@@ -13,7 +13,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
 
 use crate::column::{ColumnBuilder, Fields, take_buffer};
-use crate::error::{Reason, ShapeFault};
+use crate::error::{LayoutFault, Reason};
 use crate::validity::Validity;
 
 /// A wire shape and the floats that it is decoded to.
@@ -101,7 +101,7 @@ fn append_fixed<S: Shape>(
         }
         let actual = floats.len() - start;
         if actual != width {
-            return Err((row, ShapeFault::Dimensions { declared: width, actual }.into()));
+            return Err((row, LayoutFault::Dimensions { declared: width, actual }.into()));
         }
     }
     Ok(nulls)
@@ -189,7 +189,7 @@ impl<T: ArrowPrimitiveType> Lists<T> {
     #[inline]
     pub(super) fn end_list(&mut self) -> Result<(), Reason> {
         let end = i32::try_from(self.floats.len() / self.width());
-        self.offsets.push(end.map_err(|_| ShapeFault::TooManyParts)?);
+        self.offsets.push(end.map_err(|_| LayoutFault::TooManyElements)?);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, Fields as ArrowFields};
 use super::floats::{FixedBuilder, ListBuilder, Lists, Shape, extend_float64};
 use super::{Built, Codec, Kind, Request, boolean};
 use crate::column::{ColumnBuilder, Fields};
-use crate::error::{EncodeError, Reason, ShapeFault};
+use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::validity::{Bits, Validity};
 use crate::value::Value;
 
@@ -148,7 +148,7 @@ fn points(raw: &[u8]) -> Result<&[u8], Reason> {
     };
     let count = i32::from_be_bytes(*count);
     let Ok(announced) = usize::try_from(count) else {
-        return Err(ShapeFault::Count(count).into());
+        return Err(LayoutFault::Count(count).into());
     };
     let expected = announced.saturating_mul(POINT_LEN);
     if points.len() != expected {

@@ -15,7 +15,7 @@ use colonnade_protocol::Span;
 use super::varlen::{AsIs, Layout, VarlenBuilder};
 use super::{Built, Codec, Kind, text};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
-use crate::error::{EncodeError, Reason, ShapeFault};
+use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::validity::Validity;
 use crate::value::Value;
 
@@ -55,13 +55,13 @@ fn for_each_pair<'a>(
     let mut rest = raw;
     let count = word(&mut rest)?;
     if count < 0 {
-        return Err(ShapeFault::Count(count).into());
+        return Err(LayoutFault::Count(count).into());
     }
     let mut last: Option<&[u8]> = None;
     let mut rising = true;
     for _ in 0..count {
         let Some(key) = part(&mut rest, raw.len())? else {
-            return Err(ShapeFault::NullKey.into());
+            return Err(LayoutFault::NullKey.into());
         };
         let value = part(&mut rest, raw.len())?;
         rising &= last.is_none_or(|last| (last.len(), last) < (key.bytes.len(), key.bytes));
@@ -69,7 +69,7 @@ fn for_each_pair<'a>(
         each(key, value)?;
     }
     if !rest.is_empty() {
-        return Err(ShapeFault::Trailing(rest.len()).into());
+        return Err(LayoutFault::Trailing(rest.len()).into());
     }
     if rising { Ok(()) } else { check_keys(raw) }
 }
@@ -85,12 +85,12 @@ fn check_keys(raw: &[u8]) -> Result<(), Reason> {
     }
     keys.sort_unstable();
     let is_twice = keys.windows(2).any(|pair| matches!(pair, [one, other] if one == other));
-    if is_twice { Err(ShapeFault::DuplicateKey.into()) } else { Ok(()) }
+    if is_twice { Err(LayoutFault::DuplicateKey.into()) } else { Ok(()) }
 }
 
 /// Takes a number off the front.
 fn word(rest: &mut &[u8]) -> Result<i32, Reason> {
-    let (word, behind) = rest.split_first_chunk().ok_or(ShapeFault::Truncated)?;
+    let (word, behind) = rest.split_first_chunk().ok_or(LayoutFault::Truncated)?;
     *rest = behind;
     Ok(i32::from_be_bytes(*word))
 }
@@ -107,9 +107,9 @@ fn part<'a>(rest: &mut &'a [u8], whole_len: usize) -> Result<Option<Part<'a>>, R
     match word(rest)? {
         -1 => Ok(None),
         len => {
-            let announced = usize::try_from(len).map_err(|_| ShapeFault::Count(len))?;
+            let announced = usize::try_from(len).map_err(|_| LayoutFault::Count(len))?;
             let start = whole_len - rest.len();
-            let (bytes, behind) = rest.split_at_checked(announced).ok_or(ShapeFault::Truncated)?;
+            let (bytes, behind) = rest.split_at_checked(announced).ok_or(LayoutFault::Truncated)?;
             *rest = behind;
             Ok(Some(Part { bytes, start }))
         }
@@ -191,10 +191,10 @@ impl HstoreBuilder {
                 None => nulls += 1,
             }
             let end = i32::try_from(before + self.key_spans.len());
-            self.offsets.push(end.map_err(|_| ShapeFault::TooManyParts)?);
+            self.offsets.push(end.map_err(|_| LayoutFault::TooManyElements)?);
         }
         // A text that is wrong is told by its row; what is left is too much of it.
-        let too_much = |_| ShapeFault::TooManyParts;
+        let too_much = |_| LayoutFault::TooManyElements;
         self.keys.append(Fields::new(bytes, &self.key_spans)).map_err(too_much)?;
         self.values.append(Fields::new(bytes, &self.value_spans)).map_err(too_much)?;
         Ok(nulls)
@@ -312,9 +312,9 @@ mod tests {
             assert_eq!(case.error(&[hex(SAMPLE), None, hex(bad)]).0, 2, "{bad}");
         }
         let null_key = hex("00000001 ffffffff 0000000131");
-        assert_eq!(case.error(&[null_key]).1, ShapeFault::NullKey.into());
+        assert_eq!(case.error(&[null_key]).1, LayoutFault::NullKey.into());
         let twice = "00000003 0000000161 ffffffff 0000000162 ffffffff 0000000161 ffffffff";
-        assert_eq!(case.error(&[hex(twice)]).1, ShapeFault::DuplicateKey.into());
+        assert_eq!(case.error(&[hex(twice)]).1, LayoutFault::DuplicateKey.into());
         // The first row at fault is told, whatever its fault.
         let not_utf8 = "00000001 00000001ff ffffffff";
         assert_eq!(case.error(&[hex(not_utf8), hex("")]).0, 0);

@@ -2,7 +2,7 @@
 
 use colonnade_protocol::{Oid, Span};
 
-use crate::nested_fault::NestedFault;
+use crate::error::LayoutFault;
 
 /// Dimensions that an array of PostgreSQL's can have.
 pub(super) const DIMENSIONS_MAX: usize = 6;
@@ -30,50 +30,50 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], NestedFault> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], LayoutFault> {
         let rest = self.bytes.get(self.position..self.end).unwrap_or(&[]);
-        let taken = rest.first_chunk::<N>().ok_or(NestedFault::Truncated)?;
+        let taken = rest.first_chunk::<N>().ok_or(LayoutFault::Truncated)?;
         self.position += N;
         Ok(*taken)
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, NestedFault> {
+    pub(super) fn byte(&mut self) -> Result<u8, LayoutFault> {
         self.take::<1>().map(|[byte]| byte)
     }
 
     #[inline]
-    pub(super) fn int(&mut self) -> Result<i32, NestedFault> {
+    pub(super) fn int(&mut self) -> Result<i32, LayoutFault> {
         self.take().map(i32::from_be_bytes)
     }
 
     #[inline]
-    pub(super) fn oid(&mut self) -> Result<Oid, NestedFault> {
+    pub(super) fn oid(&mut self) -> Result<Oid, LayoutFault> {
         self.take().map(Oid::from_be_bytes)
     }
 
     /// A cell: where its bytes lie in the run.
     #[inline]
-    pub(super) fn cell(&mut self) -> Result<Span, NestedFault> {
+    pub(super) fn cell(&mut self) -> Result<Span, LayoutFault> {
         let length = self.int()?;
         self.behind_length(length)
     }
 
     /// A cell behind the OID of its type.
     #[inline]
-    pub(super) fn typed_cell(&mut self) -> Result<(Oid, Span), NestedFault> {
+    pub(super) fn typed_cell(&mut self) -> Result<(Oid, Span), LayoutFault> {
         let [o0, o1, o2, o3, l0, l1, l2, l3] = self.take()?;
         let cell = self.behind_length(i32::from_be_bytes([l0, l1, l2, l3]))?;
         Ok((Oid::from_be_bytes([o0, o1, o2, o3]), cell))
     }
 
     #[inline]
-    fn behind_length(&mut self, length: i32) -> Result<Span, NestedFault> {
+    fn behind_length(&mut self, length: i32) -> Result<Span, LayoutFault> {
         if length == -1 {
             return Ok(Span::NULL);
         }
-        let length = usize::try_from(length).map_err(|_| NestedFault::Truncated)?;
+        let length = usize::try_from(length).map_err(|_| LayoutFault::Truncated)?;
         if length > self.left() {
-            return Err(NestedFault::Truncated);
+            return Err(LayoutFault::Truncated);
         }
         let span = Span::new(self.position, length);
         self.position += length;
@@ -83,7 +83,7 @@ impl<'a> Cursor<'a> {
     /// Pushes so many cells. Those of one width, which the elements of most arrays have, are
     /// checked and noted without a branch for each.
     #[inline]
-    pub(super) fn cells(&mut self, count: usize, cells: &mut Vec<Span>) -> Result<(), NestedFault> {
+    pub(super) fn cells(&mut self, count: usize, cells: &mut Vec<Span>) -> Result<(), LayoutFault> {
         let rest = self.rest();
         let are_alike = match width_of_cells(rest, count) {
             Some(1) => push_alike::<5>(rest, self.position, cells),
@@ -117,10 +117,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// Nothing may be left.
-    pub(super) fn finish(&self) -> Result<(), NestedFault> {
+    pub(super) fn finish(&self) -> Result<(), LayoutFault> {
         match self.left() {
             0 => Ok(()),
-            left => Err(NestedFault::Trailing(left)),
+            left => Err(LayoutFault::Trailing(left)),
         }
     }
 }
@@ -167,12 +167,12 @@ pub(super) struct ArrayHead {
 
 impl ArrayHead {
     /// Reads the head. An array without elements has no dimensions, whatever it says.
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, NestedFault> {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
         let claimed = cursor.int()?;
         let dimensions = usize::try_from(claimed)
             .ok()
             .filter(|count| *count <= DIMENSIONS_MAX)
-            .ok_or(NestedFault::DimensionCount(claimed))?;
+            .ok_or(LayoutFault::DimensionCount(claimed))?;
         let _has_nulls = cursor.int()?;
         let element = cursor.oid()?;
         let mut lengths = [0; DIMENSIONS_MAX];
@@ -181,12 +181,12 @@ impl ArrayHead {
             let claimed = cursor.int()?;
             let _lower_bound = cursor.int()?;
             *length =
-                usize::try_from(claimed).map_err(|_| NestedFault::DimensionLength(claimed))?;
+                usize::try_from(claimed).map_err(|_| LayoutFault::DimensionLength(claimed))?;
             count = count.saturating_mul(*length);
         }
         // A cell has a length of four bytes at least.
         if count > cursor.left() / 4 {
-            return Err(NestedFault::Truncated);
+            return Err(LayoutFault::Truncated);
         }
         let dimensions = if count == 0 { 0 } else { dimensions };
         Ok(Self { lengths, dimensions, count, element })

@@ -18,7 +18,7 @@ use super::tree::Type;
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{EncodeError, Reason};
-use crate::nested_fault::{NestedFault, Place, within};
+use crate::error::{LayoutFault, Place, within};
 use crate::trusted;
 use crate::validity::{Bits, Validity};
 use crate::value::{Range, Value};
@@ -57,7 +57,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, NestedFault> {
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
         let flags = cursor.byte()?;
         let contradicts =
             |inclusive, infinite| flags & inclusive != 0 && flags & (infinite | EMPTY) != 0;
@@ -65,11 +65,11 @@ impl Frame {
             || contradicts(LOWER_INCLUSIVE, LOWER_INFINITE)
             || contradicts(UPPER_INCLUSIVE, UPPER_INFINITE)
         {
-            return Err(NestedFault::RangeFlags(flags));
+            return Err(LayoutFault::RangeFlags(flags));
         }
         let mut bound = |infinite| match flags & (infinite | EMPTY) {
             0 => match cursor.cell()? {
-                Span::NULL => Err(NestedFault::Truncated),
+                Span::NULL => Err(LayoutFault::Truncated),
                 cell => Ok(cell),
             },
             _ => Ok(Span::NULL),
@@ -173,12 +173,12 @@ impl ListWire for MultirangeWire {
         &self,
         cursor: &mut Cursor<'_>,
         lengths: &mut Vec<usize>,
-    ) -> Result<usize, NestedFault> {
+    ) -> Result<usize, LayoutFault> {
         let claimed = cursor.int()?;
         let count = usize::try_from(claimed)
             .ok()
             .filter(|count| *count <= cursor.left() / 4)
-            .ok_or(NestedFault::Truncated)?;
+            .ok_or(LayoutFault::Truncated)?;
         if count > 0 {
             lengths.push(count);
         }
@@ -190,11 +190,11 @@ impl ListWire for MultirangeWire {
         cursor: &mut Cursor<'_>,
         count: usize,
         cells: &mut Vec<Span>,
-    ) -> Result<(), NestedFault> {
+    ) -> Result<(), LayoutFault> {
         let before = cells.len();
         cursor.cells(count, cells)?;
         if cells.iter().skip(before).any(|cell| cell.is_null()) {
-            return Err(NestedFault::Truncated);
+            return Err(LayoutFault::Truncated);
         }
         cursor.finish()
     }
@@ -229,7 +229,7 @@ impl RangeBuilder {
 
     /// Notes the bounds of a block and its flags; answers the number of NULLs, and the row at
     /// fault, if any.
-    fn note(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, NestedFault)>) {
+    fn note(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
         self.lower_cells.clear();

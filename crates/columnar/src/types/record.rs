@@ -14,8 +14,8 @@ use super::tree::{Attribute, Shape, Type};
 use super::{Built, Request, composite};
 use crate::catalog::Types;
 use crate::column::{ColumnBuilder, Fields};
+use crate::error::LayoutFault;
 use crate::error::Reason;
-use crate::nested_fault::NestedFault;
 use crate::value::Value;
 
 /// Records within records that are followed: the value alone says how many there are.
@@ -34,25 +34,25 @@ pub(super) fn builder(types: &Types, request: &Request) -> Built {
 /// A record as a value.
 pub(super) fn value<'a>(types: &Types, raw: &'a [u8], depth: usize) -> Result<Value<'a>, Reason> {
     if depth >= DEPTH_MAX {
-        return Err(NestedFault::TooDeep.into());
+        return Err(LayoutFault::TooDeep.into());
     }
     let attributes = attributes_of(types, &mut Cursor::whole(raw))?;
     composite::value(&attributes, raw, depth + 1)
 }
 
 /// What the fields of a record are, by the record itself.
-fn attributes_of(types: &Types, cursor: &mut Cursor<'_>) -> Result<Vec<Attribute>, NestedFault> {
+fn attributes_of(types: &Types, cursor: &mut Cursor<'_>) -> Result<Vec<Attribute>, LayoutFault> {
     let count = cursor.int()?;
     let count = usize::try_from(count)
         // A field has an OID and a length.
         .ok()
         .filter(|count| *count <= cursor.left() / 8)
-        .ok_or(NestedFault::Truncated)?;
+        .ok_or(LayoutFault::Truncated)?;
     let mut attributes = Vec::with_capacity(count);
     for number in 1..=count {
         let oid = cursor.oid()?;
         cursor.cell()?;
-        let found = types.find(oid).ok_or(NestedFault::UnknownType(oid))?;
+        let found = types.find(oid).ok_or(LayoutFault::UnknownType(oid))?;
         // The parts of a record come in the binary form, which such a type is not read in.
         let pg_type = match found.format() {
             Format::Binary => found,
@@ -80,10 +80,10 @@ impl RecordBuilder {
         let (bytes, spans) = fields.parts();
         let Some(row) = spans.iter().position(|span| !span.is_null()) else { return Ok(()) };
         if self.is_fixed {
-            return Err((row, NestedFault::MixedRecords.into()));
+            return Err((row, LayoutFault::MixedRecords.into()));
         }
         if self.request.depth > DEPTH_MAX {
-            return Err((row, NestedFault::TooDeep.into()));
+            return Err((row, LayoutFault::TooDeep.into()));
         }
         let first = spans.get(row).copied().unwrap_or(Span::NULL);
         let attributes = attributes_of(&self.types, &mut Cursor::new(bytes, first))
@@ -108,8 +108,8 @@ impl ColumnBuilder for RecordBuilder {
             }
             Some(records) => records.append(fields).map_err(|(row, reason)| match reason {
                 // No type is out of date here: this record is another one.
-                Reason::Nested(NestedFault::PartType { .. } | NestedFault::FieldCount { .. }) => {
-                    (row, NestedFault::MixedRecords.into())
+                Reason::Layout(LayoutFault::PartType { .. } | LayoutFault::FieldCount { .. }) => {
+                    (row, LayoutFault::MixedRecords.into())
                 }
                 other => (row, other),
             }),

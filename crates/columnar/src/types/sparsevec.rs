@@ -12,7 +12,7 @@ use super::notation::shown;
 use super::varlen::{self, Shape};
 use super::{Codec, Kind};
 use crate::column::Fields;
-use crate::error::{EncodeError, Reason, ShapeFault};
+use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::value::Value;
 
 /// Bytes before the places.
@@ -41,7 +41,7 @@ fn print(raw: &[u8]) -> Result<String, Reason> {
     for (place, element) in places.iter().zip(elements) {
         let place = i32::from_be_bytes(*place);
         if !(next..dimensions).contains(&place) {
-            return Err(ShapeFault::SparseIndex(place).into());
+            return Err(LayoutFault::SparseIndex(place).into());
         }
         if text.len() > 1 {
             text.push(',');
@@ -69,14 +69,14 @@ fn parts(raw: &[u8]) -> Result<Parts<'_>, Reason> {
     let ([dimensions, count, reserved], _) = head.as_chunks() else { return Err(too_short) };
     let (dimensions, count) = (i32::from_be_bytes(*dimensions), i32::from_be_bytes(*count));
     if dimensions < 0 {
-        return Err(ShapeFault::Count(dimensions).into());
+        return Err(LayoutFault::Count(dimensions).into());
     }
     let Ok(announced) = usize::try_from(count) else {
-        return Err(ShapeFault::Count(count).into());
+        return Err(LayoutFault::Count(count).into());
     };
     match i32::from_be_bytes(*reserved) {
         0 => {}
-        word => return Err(ShapeFault::Reserved(word).into()),
+        word => return Err(LayoutFault::Reserved(word).into()),
     }
     let wrong_length = || Reason::WrongLength {
         expected: announced.saturating_mul(8).saturating_add(HEAD_LEN),

@@ -9,7 +9,7 @@ use arrow_array::types::Float32Type;
 use super::floats::{FixedBuilder, ListBuilder, Lists, Shape};
 use super::half::{narrow, widen};
 use super::{Built, Codec, Kind, Request};
-use crate::error::{EncodeError, Reason, ShapeFault};
+use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::value::Value;
 
 /// The most dimensions that pgvector lets a column be declared with.
@@ -69,11 +69,11 @@ fn floats<const N: usize>(raw: &[u8]) -> Result<&[[u8; N]], Reason> {
     };
     let dimensions = i16::from_be_bytes([*high, *low]);
     let Ok(announced) = usize::try_from(dimensions) else {
-        return Err(ShapeFault::Count(dimensions.into()).into());
+        return Err(LayoutFault::Count(dimensions.into()).into());
     };
     match i16::from_be_bytes(*reserved) {
         0 => {}
-        word => return Err(ShapeFault::Reserved(word.into()).into()),
+        word => return Err(LayoutFault::Reserved(word.into()).into()),
     }
     match floats.as_chunks() {
         (floats, []) if floats.len() == announced => Ok(floats),

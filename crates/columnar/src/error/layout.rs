@@ -1,15 +1,16 @@
-//! What can be wrong with a value that is made of values: arrays, composites, ranges.
+//! What can be wrong with how a value is put together: arrays, composites and ranges of values,
+//! figures, vectors, maps and geometries of numbers and texts.
 
 use std::fmt;
 
 use colonnade_protocol::Oid;
 
-use crate::error::Reason;
+use super::reason::Reason;
 
-/// A fault of the frame around values, or of a value within it.
+/// A fault in how a value is put together, or of a value within it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NestedFault {
+pub enum LayoutFault {
     /// It ends before its parts do.
     Truncated,
     /// So many bytes follow its last part.
@@ -54,6 +55,27 @@ pub enum NestedFault {
     },
     /// More values within values than are followed.
     TooDeep,
+    /// It announces fewer parts than none.
+    Count(i32),
+    /// A vector whose number of dimensions is not the declared one.
+    Dimensions {
+        /// By the column's declaration.
+        declared: usize,
+        /// Of this vector.
+        actual: usize,
+    },
+    /// A vector with something in the word that is always 0.
+    Reserved(i32),
+    /// A sparse vector with an element outside its dimensions, or out of order.
+    SparseIndex(i32),
+    /// An `hstore` with a key that is NULL.
+    NullKey,
+    /// An `hstore` that has a key twice.
+    DuplicateKey,
+    /// A geometry in a byte order that does not exist.
+    ByteOrder(u8),
+    /// A geometry of a kind that is not known.
+    GeometryKind(u32),
     /// A part of the value is at fault.
     Within(Place, Box<Reason>),
 }
@@ -71,7 +93,7 @@ pub enum Place {
     UpperBound,
 }
 
-impl NestedFault {
+impl LayoutFault {
     /// Whether the value was right and only our idea of its type is out of date.
     pub fn is_stale_type(&self) -> bool {
         match self {
@@ -96,13 +118,13 @@ impl NestedFault {
     }
 }
 
-impl From<NestedFault> for Reason {
-    fn from(fault: NestedFault) -> Self {
-        Self::Nested(fault)
+impl From<LayoutFault> for Reason {
+    fn from(fault: LayoutFault) -> Self {
+        Self::Layout(fault)
     }
 }
 
-impl fmt::Display for NestedFault {
+impl fmt::Display for LayoutFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated => f.write_str("the value ends before its parts do"),
@@ -145,6 +167,31 @@ impl fmt::Display for NestedFault {
             }
             Self::TooDeep => f.write_str("the value has too many values within values"),
             Self::Within(place, reason) => write!(f, "{place}: {reason}"),
+            other => other.fmt_of_numbers(f),
+        }
+    }
+}
+
+impl LayoutFault {
+    fn fmt_of_numbers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "a value cannot have {count} parts"),
+            Self::Dimensions { declared, actual } => {
+                write!(f, "the vector has {actual} dimensions, and its column {declared}")
+            }
+            Self::Reserved(word) => {
+                write!(f, "the vector has {word} in a place that is always 0")
+            }
+            Self::SparseIndex(index) => write!(
+                f,
+                "the sparse vector has an element at {index}, which is out of order or outside \
+                 its dimensions"
+            ),
+            Self::NullKey => f.write_str("the hstore has a key that is NULL"),
+            Self::DuplicateKey => f.write_str("the hstore has a key twice"),
+            Self::ByteOrder(order) => write!(f, "the geometry has an unknown byte order {order}"),
+            Self::GeometryKind(kind) => write!(f, "the geometry is of an unknown kind {kind}"),
+            _ => f.write_str("the value is not put together as its type is"),
         }
     }
 }
@@ -162,5 +209,5 @@ impl fmt::Display for Place {
 
 /// Says where in a value the reason lies.
 pub(crate) fn within(place: Place, reason: Reason) -> Reason {
-    NestedFault::Within(place, Box::new(reason)).into()
+    LayoutFault::Within(place, Box::new(reason)).into()
 }

@@ -3,7 +3,8 @@
 use colonnade_columnar::{Attribute, Kind, List, Range, Shape, Sign, Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyByteArray, PyBytes, PyDict, PyFrozenSet, PyList, PyMemoryView, PySet, PyString, PyTuple,
+    PyByteArray, PyBytes, PyDate, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMemoryView, PySet,
+    PyString, PyTuple,
 };
 
 use super::refusal::{Refusal, Step, brackets, expected};
@@ -89,6 +90,13 @@ impl Elements {
 fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return Ok(true);
+    }
+    // To ask one of these for its size makes an exception, which costs more than to encode it.
+    if object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyDate>()
+    {
+        return Ok(false);
     }
     if object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyBytes>()

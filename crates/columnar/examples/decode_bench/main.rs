@@ -6,8 +6,8 @@
 //! most per value in the scan, so the columns of interest are repeated.
 //!
 //! `decode_bench --rounds N CASE` decodes into short batches N times and prints how many values a
-//! round has: under `valgrind --tool=callgrind`, two runs that differ in N give the instructions per
-//! value, which no other program on the machine disturbs.
+//! round has. Under `valgrind --tool=callgrind`, two runs that differ in N give the instructions
+//! per value, which no other program on the machine disturbs.
 
 mod cases;
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from colonnade import errors, sync, types
+from colonnade import errors, sync, transaction, types
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
@@ -44,6 +44,7 @@ __all__ = [
     "connect",
     "errors",
     "sync",
+    "transaction",
     "types",
 ]
 __all__ += errors.__all__

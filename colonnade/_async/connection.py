@@ -13,6 +13,7 @@ from colonnade._async.copy_in_columns import CopyInColumnsMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
 from colonnade._async.listeners import ListenersMixin, LoggedOperation
 from colonnade._async.operation import Operation, StreamHold, checked_timeout
+from colonnade._async.transaction import Transaction, TransactionMixin
 from colonnade._schema import asked_types, row_dtype
 from colonnade._transport.asyncio import deadline
 from colonnade.columns import Columns
@@ -32,7 +33,14 @@ if TYPE_CHECKING:
     from colonnade._transport.asyncio import AsyncioTransport
 
 
-class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin, ListenersMixin):
+class Connection(
+    CodecsMixin,
+    CopyMixin,
+    CopyInColumnsMixin,
+    CopyOutColumnsMixin,
+    ListenersMixin,
+    TransactionMixin,
+):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.connect`. Use it as an async context manager, or `close` it. One operation
@@ -62,6 +70,8 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         self._database = database
         self._command_timeout = command_timeout
         self._owner: Operation | StreamHold | None = None
+        self._transaction: Transaction | None = None
+        self._savepoint_count = 0
         self._column_codecs: dict[int, ColumnCodec] = {}
 
     # Rows
@@ -272,6 +282,12 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
     def _give_back(self, owner: Operation | StreamHold) -> None:
         if self._owner is owner:
+            self._owner = None
+
+    def _end_stream(self) -> None:
+        """End a stream that somebody still holds, but not one that somebody waits for."""
+        if isinstance(self._owner, StreamHold) and not self._owner.is_waiting:
+            self._transport.abandon()
             self._owner = None
 
     async def _put_away_left_over(self) -> None:

@@ -43,7 +43,6 @@ class ColumnStream:
         self._row = row
         self._is_started = False
         self._is_sent = False
-        self._is_waiting = False
         self._is_finished = False
 
     def __iter__(self) -> Self:
@@ -54,14 +53,17 @@ class ColumnStream:
         """The next batch."""
         if self._is_finished:
             raise StopIteration
-        if self._is_waiting:
+        if self._hold.is_waiting:
             msg = "cannot perform operation: another operation is in progress"
             raise InterfaceError(msg)
         if not self._is_started:
             self._connection._put_away_left_over()  # noqa: SLF001
             self._connection._take(self._hold)  # noqa: SLF001
             self._is_started = True
-        self._is_waiting = True
+        elif not self._has_connection():
+            msg = "the stream was closed: its transaction has ended"
+            raise InterfaceError(msg)
+        self._hold.is_waiting = True
         try:
             with deadline(self._timeout):
                 event = self._next_event()
@@ -69,7 +71,7 @@ class ColumnStream:
             self._finish()
             raise
         finally:
-            self._is_waiting = False
+            self._hold.is_waiting = False
         if isinstance(event, _core.Batch):
             batch = self._connection._decoded(event)  # noqa: SLF001
             return Columns(batch, self._row)
@@ -84,9 +86,13 @@ class ColumnStream:
             return connection._run(self._query, self._begin)  # noqa: SLF001
         return connection._transport.next_event()  # noqa: SLF001
 
+    def _has_connection(self) -> bool:
+        """False after the end of a transaction has taken it away."""
+        return self._connection._owner is self._hold  # noqa: SLF001
+
     def _finish(self) -> None:
         """Give the connection back; an exchange still under way is given up."""
-        if self._is_started and not self._is_finished:
+        if self._is_started and not self._is_finished and self._has_connection():
             self._connection._transport.abandon()  # noqa: SLF001
             self._connection._give_back(self._hold)  # noqa: SLF001
         self._is_finished = True

@@ -16,6 +16,7 @@ from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.listeners import ListenersMixin, LoggedOperation
 from colonnade._sync.operation import Operation, StreamHold, checked_timeout
+from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
 from colonnade.columns import Columns
 from colonnade.errors import (
@@ -34,7 +35,14 @@ if TYPE_CHECKING:
     from colonnade._transport.blocking import BlockingTransport
 
 
-class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin, ListenersMixin):
+class Connection(
+    CodecsMixin,
+    CopyMixin,
+    CopyInColumnsMixin,
+    CopyOutColumnsMixin,
+    ListenersMixin,
+    TransactionMixin,
+):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation
@@ -64,6 +72,8 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
         self._database = database
         self._command_timeout = command_timeout
         self._owner: Operation | StreamHold | None = None
+        self._transaction: Transaction | None = None
+        self._savepoint_count = 0
         self._column_codecs: dict[int, ColumnCodec] = {}
 
     # Rows
@@ -274,6 +284,12 @@ class Connection(CodecsMixin, CopyMixin, CopyInColumnsMixin, CopyOutColumnsMixin
 
     def _give_back(self, owner: Operation | StreamHold) -> None:
         if self._owner is owner:
+            self._owner = None
+
+    def _end_stream(self) -> None:
+        """End a stream that somebody still holds, but not one that somebody waits for."""
+        if isinstance(self._owner, StreamHold) and not self._owner.is_waiting:
+            self._transport.abandon()
             self._owner = None
 
     def _put_away_left_over(self) -> None:

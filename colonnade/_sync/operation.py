@@ -29,6 +29,9 @@ def checked_timeout(timeout: float | None) -> float | None:
 class StreamHold:
     """Stands for a stream that has the connection, and does not keep that stream alive."""
 
+    def __init__(self) -> None:
+        self.is_waiting = False
+
 
 class Operation:
     """A block during which a connection belongs to one caller.

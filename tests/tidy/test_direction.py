@@ -55,7 +55,7 @@ ROOMS: dict[str, set[str]] = {
     "embedded": set(),
 }
 # They gather the public names, so they see every room.
-FACES = {"__init__", "sync"}
+FACES = {"__init__", "sync", "transaction"}
 # (file, room it imports) -> why it may.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 # The library that a room is about; everywhere else a library is imported where it is used.

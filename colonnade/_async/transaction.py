@@ -1,0 +1,314 @@
+"""Transactions, and savepoints within them."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Literal, cast
+
+from colonnade.errors import InterfaceError, PostgresError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from colonnade._async.connection import Connection
+
+    Isolation = Literal["read_committed", "read_uncommitted", "repeatable_read", "serializable"]
+
+_LEVELS = ("read_committed", "read_uncommitted", "repeatable_read", "serializable")
+# A limit meant for queries must not keep an interrupted transaction from being rolled back: that
+# waits for the end of a cancelled query, too.
+_ROLLBACK_SECONDS_MIN = 10.0
+
+
+class _State(enum.Enum):
+    NEW = "new"
+    STARTED = "started"
+    COMMITTED = "committed"
+    ROLLED_BACK = "rolledback"
+    FAILED = "failed"
+
+
+_REFUSALS = {
+    _State.NEW: "not yet started",
+    _State.STARTED: "already started",
+    _State.COMMITTED: "already committed",
+    _State.ROLLED_BACK: "already rolled back",
+    _State.FAILED: "in error state",
+}
+
+
+class Transaction:
+    """A transaction, or within another one a savepoint; made by `Connection.transaction`.
+
+    As an async context manager it commits at the end of the block, and rolls back where an
+    exception leaves it. Without a block, `start`, `commit` and `rollback` do the same by hand.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        isolation: Isolation | None,
+        readonly: bool,
+        deferrable: bool,
+    ) -> None:
+        if isolation and isolation not in _LEVELS:
+            levels = ", ".join(map(repr, _LEVELS))
+            msg = f"isolation is expected to be either of {{{levels}}}, got {isolation!r}"
+            raise ValueError(msg)
+        self._connection = connection
+        self._isolation: str | None = isolation
+        self._readonly = readonly
+        self._deferrable = deferrable
+        self._state = _State.NEW
+        self._is_managed = False
+        # Set at the start of a savepoint; without one this is the transaction itself.
+        self._savepoint: str | None = None
+
+    async def start(self) -> None:
+        """Begin the transaction, or set the savepoint."""
+        connection = self._connection
+        self._check_open("start")
+        if self._state is not _State.NEW:
+            self._refuse("start")
+        # Only then is known whether a cancelled query has left a transaction.
+        await connection._transport.settled()  # noqa: SLF001
+        outer = connection._transaction  # noqa: SLF001
+        if outer is None:
+            if connection.is_in_transaction():
+                msg = "cannot use Connection.transaction() in a manually started transaction"
+                raise InterfaceError(msg)
+            connection._transaction = self  # noqa: SLF001
+        else:
+            await self._check_isolation(outer)
+            self._savepoint = connection._next_savepoint()  # noqa: SLF001
+        try:
+            await connection.execute(self._start_command())
+        except BaseException as error:
+            self._end(_State.FAILED)
+            # A savepoint that was set all the same holds nothing and ends with its transaction.
+            if self._savepoint is None and not isinstance(error, InterfaceError):
+                await self._give_up(error)
+            raise
+        self._state = _State.STARTED
+
+    async def commit(self) -> None:
+        """Commit the transaction, or release the savepoint.
+
+        Where this fails, everything since the start is rolled back.
+        """
+        self._check_open("commit")
+        self._check_by_hand("commit")
+        try:
+            await self._commit()
+        except InterfaceError:
+            raise  # Nothing was sent.
+        except BaseException as error:
+            self._end(_State.FAILED)
+            await self._give_up(error)
+            raise
+
+    async def rollback(self) -> None:
+        """Undo everything since the start."""
+        self._check_open("rollback")
+        self._check_by_hand("rollback")
+        self._check_started("rollback")
+        try:
+            await self._connection.execute(self._rollback_command())
+        except InterfaceError:
+            raise  # Nothing was sent.
+        except BaseException as error:
+            self._end(_State.FAILED)
+            if not isinstance(error, PostgresError):
+                await self._give_up(error)
+            raise
+        self._end(_State.ROLLED_BACK)
+
+    async def __aenter__(self) -> None:
+        """Start; nothing is bound, as in asyncpg."""
+        if self._is_managed:
+            msg = "cannot enter context: already in an `async with` block"
+            raise InterfaceError(msg)
+        await self.start()
+        self._is_managed = True
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Commit, or roll back where an exception leaves the block."""
+        self._is_managed = False
+        if error is not None:
+            self._check_started("rollback")
+            await self._roll_back_after(error)
+            return
+        self._check_open("__aexit__")
+        try:
+            await self._commit()
+        except BaseException as failure:
+            if self._state is _State.STARTED:
+                self._end(_State.FAILED)
+                await self._give_up(failure)
+            raise
+
+    def __repr__(self) -> str:
+        """What it has come to, and its options."""
+        words = [f"state:{self._state.value}"]
+        if self._isolation:
+            words.append(self._isolation)
+        if self._readonly:
+            words.append("readonly")
+        if self._deferrable:
+            words.append("deferrable")
+        return f"<colonnade.Transaction {' '.join(words)} {id(self):#x}>"
+
+    # Inside
+
+    def _check_open(self, method: str) -> None:
+        if self._connection.is_closed():
+            msg = f"cannot call Transaction.{method}(): the underlying connection is closed"
+            raise InterfaceError(msg)
+
+    def _check_by_hand(self, action: str) -> None:
+        if self._is_managed:
+            msg = f"cannot manually {action} from within an `async with` block"
+            raise InterfaceError(msg)
+
+    def _check_started(self, action: str) -> None:
+        if self._state is not _State.STARTED:
+            self._refuse(action)
+
+    def _refuse(self, action: str) -> None:
+        msg = f"cannot {action}; the transaction is {_REFUSALS[self._state]}"
+        raise InterfaceError(msg)
+
+    async def _check_isolation(self, outer: Transaction) -> None:
+        if not self._isolation:
+            return
+        level = outer._isolation
+        if not level:
+            # The session's default, or what SET TRANSACTION said.
+            level = await self._connection.fetchval("SHOW transaction_isolation")
+            level = str(level).replace(" ", "_")
+        if level != self._isolation:
+            msg = (
+                "nested transaction has a different isolation level: "
+                f"current {self._isolation!r} != outer {level!r}"
+            )
+            raise InterfaceError(msg)
+
+    def _start_command(self) -> str:
+        if self._savepoint is not None:
+            return f"SAVEPOINT {self._savepoint}"
+        words = ["BEGIN"]
+        if self._isolation:
+            words.append(f"ISOLATION LEVEL {self._isolation.replace('_', ' ').upper()}")
+        if self._readonly:
+            words.append("READ ONLY")
+        if self._deferrable:
+            words.append("DEFERRABLE")
+        return " ".join(words)
+
+    def _rollback_command(self) -> str:
+        if self._savepoint is None:
+            return "ROLLBACK"
+        # Going back to a savepoint keeps it: a loop of failures would pile them up.
+        return f"ROLLBACK TO {self._savepoint}; RELEASE SAVEPOINT {self._savepoint}"
+
+    async def _commit(self) -> None:
+        self._check_started("commit")
+        if self._savepoint is not None:
+            await self._connection.execute(f"RELEASE SAVEPOINT {self._savepoint}")
+            self._end(_State.COMMITTED)
+            return
+        status = await self._connection.execute("COMMIT")
+        # After an error that the block has caught, the server answers COMMIT by rolling back.
+        self._end(_State.ROLLED_BACK if status == "ROLLBACK" else _State.COMMITTED)
+
+    def _end(self, state: _State) -> None:
+        self._state = state
+        if self._connection._transaction is self:  # noqa: SLF001
+            self._connection._transaction = None  # noqa: SLF001
+
+    def _rollback_timeout(self) -> float | None:
+        limit = self._connection._limit(None)  # noqa: SLF001
+        return None if limit is None else max(limit, _ROLLBACK_SECONDS_MIN)
+
+    async def _roll_back_after(self, error: BaseException) -> None:
+        """Roll back for an exception, which goes on; no transaction stays open unseen."""
+        connection = self._connection
+        if connection.is_closed():
+            # The server has rolled back by itself.
+            self._end(_State.ROLLED_BACK)
+            return
+        try:
+            connection._end_stream()  # noqa: SLF001
+            await connection.execute(self._rollback_command(), timeout=self._rollback_timeout())
+        except BaseException as failure:
+            self._end(_State.FAILED)
+            if isinstance(failure, PostgresError) and not connection.is_closed():
+                raise
+            self._close_connection(error, failure)
+            if not isinstance(failure, Exception):
+                raise
+        else:
+            self._end(_State.ROLLED_BACK)
+
+    async def _give_up(self, error: BaseException) -> None:
+        """Roll back what an interrupted command may have left open."""
+        connection = self._connection
+        if connection.is_closed():
+            return
+        try:
+            connection._end_stream()  # noqa: SLF001
+            async with connection._operation(self._rollback_timeout()):  # noqa: SLF001
+                if connection.is_in_transaction():
+                    connection._session.script(self._rollback_command())  # noqa: SLF001
+                    await connection._completion()  # noqa: SLF001
+        except PostgresError:
+            # There is no such savepoint any more. The transaction around it has failed by this, so
+            # that nothing of it can be committed.
+            pass
+        except BaseException as failure:
+            self._close_connection(error, failure)
+            if not isinstance(failure, Exception):
+                raise
+
+    def _close_connection(self, error: BaseException, failure: BaseException) -> None:
+        """The last way to end a transaction: whoever has the connection next must not be in it."""
+        self._connection.terminate()
+        error.add_note(f"The connection was closed, for its rollback failed: {failure!r}")
+
+
+class TransactionMixin:
+    """The methods of a connection about transactions."""
+
+    _transaction: Transaction | None
+    _savepoint_count: int
+
+    def is_closed(self) -> bool:
+        """Whether the connection is closed, by either side."""
+        raise NotImplementedError
+
+    def transaction(
+        self,
+        *,
+        isolation: Isolation | None = None,
+        readonly: bool = False,
+        deferrable: bool = False,
+    ) -> Transaction:
+        """A transaction, to be used as an async context manager or by hand.
+
+        `isolation` is "read_committed", "read_uncommitted", "repeatable_read" or "serializable";
+        None leaves it to the session. A transaction within another one is a savepoint: its
+        `isolation` has to be the outer one's or None, and the other options are ignored.
+        """
+        if self.is_closed():
+            msg = "connection is closed"
+            raise InterfaceError(msg)
+        return Transaction(cast("Connection", self), isolation, readonly, deferrable)
+
+    def _next_savepoint(self) -> str:
+        self._savepoint_count += 1
+        return f"__colonnade_savepoint_{self._savepoint_count}__"

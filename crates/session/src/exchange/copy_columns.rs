@@ -11,8 +11,8 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, Format, Frame, RemoteError, frontend, next_frame};
 
 use super::held_rows::{HeldRows, Replay};
-use super::{Context, Exchange, Step, unexpected};
-use crate::{Completion, Error, Event, Sink, Statement};
+use super::{Context, Exchange, Step, hand_back, unexpected};
+use crate::{Error, Event, Sink, Statement};
 
 /// What every COPY in the binary format begins with.
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
@@ -132,7 +132,7 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
         Ok(())
     }
 
-    fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if self.state != State::End {
             return Err(Error::NotACopy);
         }
@@ -140,14 +140,7 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
             let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
             return replay.look_up(context);
         }
-        let mut batches = VecDeque::new();
-        self.sink.finish(&mut batches)?;
-        context.events.extend(batches.into_iter().map(Event::Batch));
-        Ok(Step::Done(Completion {
-            tag: self.tag,
-            statement: Some(self.statement),
-            sink: Some(self.sink),
-        }))
+        hand_back(self.statement, self.sink, self.tag, context)
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use colonnade_columnar::{DecodeError, ResultColumn, Shape, Type};
 use colonnade_protocol::{DataRows, Frame, Oid, next_frame};
 
-use super::{Context, Introspect, Step, Then};
-use crate::{Completion, Error, Event, Sink, SinkError, Statement};
+use super::{Context, Introspect, Step, Then, hand_back};
+use crate::{Error, Event, Sink, SinkError, Statement};
 
 /// After so many bytes of rows that were right, no type of the result can turn out otherwise but by
 /// values that are none.
@@ -145,11 +145,9 @@ impl<S: Sink> Replay<S> {
             }
             rest = rest.get(length..).unwrap_or_default();
         }
-        sink.finish(&mut batches)?;
         context.events.extend(batches.into_iter().map(Event::Batch));
         let statement = self.statement.with_columns(columns);
         context.link.statements.renew(&statement);
-        let (tag, sink) = (self.tag, Some(sink));
-        Ok(Step::Done(Completion { tag, statement: Some(statement), sink }))
+        hand_back(statement, sink, self.tag, context)
     }
 }

@@ -15,12 +15,13 @@ mod script;
 mod startup;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 
 use crate::session::Link;
-use crate::{Completion, Error, Event, Sink};
+use crate::{Completion, Error, Event, Sink, Statement};
 
 pub(crate) use copy_columns::CopyColumns;
 pub(crate) use copy_in::CopyIn;
@@ -75,6 +76,19 @@ pub(crate) trait Exchange<S: Sink>: Send {
 
     /// The server is ready again, but the exchange failed.
     fn failed(&mut self, _error: &Error, _context: &mut Context<'_, S>) {}
+}
+
+/// Ends a result: the sink hands over what it still has, and goes back to its owner.
+pub(crate) fn hand_back<S: Sink>(
+    statement: Arc<Statement>,
+    mut sink: S,
+    tag: Option<String>,
+    context: &mut Context<'_, S>,
+) -> Result<Step<S>, Error> {
+    let mut batches = VecDeque::new();
+    sink.finish(&mut batches)?;
+    context.events.extend(batches.into_iter().map(Event::Batch));
+    Ok(Step::Done(Completion { tag, statement: Some(statement), sink: Some(sink) }))
 }
 
 /// A message of a known kind that has no business at this point of the talk.

@@ -8,8 +8,8 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use super::held_rows::{HeldRows, Replay};
-use super::{Context, Exchange, Step, unexpected};
-use crate::{Completion, Error, Event, Sink, Statement};
+use super::{Context, Exchange, Step, hand_back, unexpected};
+use crate::{Error, Event, Sink, Statement};
 
 pub(crate) struct Query<S: Sink> {
     statement: Arc<Statement>,
@@ -60,19 +60,12 @@ impl<S: Sink> Exchange<S> for Query<S> {
         Ok(outcome?)
     }
 
-    fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
             return replay.look_up(context);
         }
-        let mut batches = VecDeque::new();
-        self.sink.finish(&mut batches)?;
-        context.events.extend(batches.into_iter().map(Event::Batch));
-        Ok(Step::Done(Completion {
-            tag: self.tag,
-            statement: Some(self.statement),
-            sink: Some(self.sink),
-        }))
+        hand_back(self.statement, self.sink, self.tag, context)
     }
 
     fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {

@@ -236,7 +236,7 @@ async def test_a_whole_column_at_once(connection: colonnade.Connection) -> None:
 
 
 async def test_what_a_column_decoder_must_not_return(connection: colonnade.Connection) -> None:
-    async def given(values: object) -> None:
+    async def given(values: object) -> colonnade.Columns:
         await connection.set_type_codec(
             "jsonb",
             schema="pg_catalog",
@@ -244,12 +244,17 @@ async def test_what_a_column_decoder_must_not_return(connection: colonnade.Conne
             decoder=json.loads,
             column_decoder=lambda _: values,
         )
-        await connection.fetch_columns("SELECT '1'::jsonb AS one")
+        return await connection.fetch_columns("SELECT '1'::jsonb AS one")
 
     with pytest.raises(TypeError, match="column_decoder returns"):
         await given([1])
     with pytest.raises(TypeError, match="column_decoder returns"):
         await given(np.array([object()], dtype=object))
+    cols = await given(np.array(["2024-02-29T00:00:00.000000001"], dtype="M8[ns]"))
+    assert str(cols["one"][0]).endswith("000000001")
+    # Python's datetime ends at microseconds, and a nanosecond is not dropped.
+    with pytest.raises(colonnade.DecodeError, match="nanoseconds have no place"):
+        cols.to_pydict()
     with pytest.raises(ValueError, match="1 rows, and 2 values"):
         await given(np.array([1, 2]))
     assert await connection.fetchval("SELECT 1") == 1

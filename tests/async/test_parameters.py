@@ -8,6 +8,7 @@ import math
 import uuid
 from typing import Any
 
+import numpy as np
 import pytest
 
 import colonnade
@@ -124,3 +125,13 @@ async def test_many_parameters(connection: colonnade.Connection) -> None:
     listed = ", ".join(f"(${n}::int4)" for n in range(1, count + 1))
     query = f"SELECT sum(column1) FROM (VALUES {listed}) v"
     assert await connection.fetchval(query, *([1] * count)) == count
+
+
+async def test_a_column_of_times_goes_back(connection: colonnade.Connection) -> None:
+    times = (await connection.fetch_columns("SELECT '01:02:03.000004'::time AS t"))["t"]
+    assert await connection.fetchval("SELECT $1::time::text", times[0]) == "01:02:03.000004"
+    assert await connection.fetchval("SELECT $1::time[]::text", times) == "{01:02:03.000004}"
+    with pytest.raises(colonnade.EncodeError, match="from 00:00:00 to 24:00:00"):
+        await connection.fetchval("SELECT $1::time", np.timedelta64(25, "h"))
+    with pytest.raises(colonnade.EncodeError, match="not a whole number of microseconds"):
+        await connection.fetchval("SELECT $1::time", np.timedelta64(1, "ns"))

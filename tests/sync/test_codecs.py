@@ -224,7 +224,7 @@ def test_a_whole_column_at_once(connection: colonnade.sync.Connection) -> None:
 
 
 def test_what_a_column_decoder_must_not_return(connection: colonnade.sync.Connection) -> None:
-    def given(values: object) -> None:
+    def given(values: object) -> colonnade.Columns:
         connection.set_type_codec(
             "jsonb",
             schema="pg_catalog",
@@ -232,12 +232,17 @@ def test_what_a_column_decoder_must_not_return(connection: colonnade.sync.Connec
             decoder=json.loads,
             column_decoder=lambda _: values,
         )
-        connection.fetch_columns("SELECT '1'::jsonb AS one")
+        return connection.fetch_columns("SELECT '1'::jsonb AS one")
 
     with pytest.raises(TypeError, match="column_decoder returns"):
         given([1])
     with pytest.raises(TypeError, match="column_decoder returns"):
         given(np.array([object()], dtype=object))
+    cols = given(np.array(["2024-02-29T00:00:00.000000001"], dtype="M8[ns]"))
+    assert str(cols["one"][0]).endswith("000000001")
+    # Python's datetime ends at microseconds, and a nanosecond is not dropped.
+    with pytest.raises(colonnade.DecodeError, match="nanoseconds have no place"):
+        cols.to_pydict()
     with pytest.raises(ValueError, match="1 rows, and 2 values"):
         given(np.array([1, 2]))
     assert connection.fetchval("SELECT 1") == 1

@@ -15,10 +15,15 @@ use pyo3::types::PyDelta;
 
 use crate::calendar::DAY_US;
 
-/// The moment at an index, in microseconds. Those of nanoseconds are whole, for the server has none
-/// that are finer.
+/// The moment at an index, in microseconds. The server has none that are finer; a codec's array may,
+/// and that is an error.
 pub(crate) fn micros(array: &dyn Array, index: usize) -> PyResult<i64> {
     let (unit, count) = count(array, index)?;
+    if unit == TimeUnit::Nanosecond && count.rem_euclid(1_000) != 0 {
+        return Err(PyOverflowError::new_err(
+            "nanoseconds have no place in Python's datetime: read the column as NumPy or Arrow",
+        ));
+    }
     let micros = match unit {
         TimeUnit::Second => count.checked_mul(1_000_000),
         TimeUnit::Millisecond => count.checked_mul(1_000),

@@ -61,7 +61,11 @@ pub(super) fn time<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     match argument.cast::<PyTime>() {
         Ok(time) if time.get_tzinfo().is_none() => Ok(Value::Time(clock_us(time))),
         Ok(_) => Err(PyValueError::new_err("a time without time zone takes no tzinfo")),
-        Err(_) => expected("a datetime.time", argument),
+        // What a column of times is in NumPy: the time since midnight.
+        Err(_) => match numpy::timedelta64(argument)? {
+            Some(since_midnight) => Ok(Value::Time(since_midnight.micros()?)),
+            None => expected("a datetime.time", argument),
+        },
     }
 }
 

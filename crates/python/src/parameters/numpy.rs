@@ -173,6 +173,11 @@ impl Moment {
 }
 
 impl Duration {
+    /// Microseconds, when they are whole.
+    pub(super) fn micros(&self) -> PyResult<i64> {
+        i64::try_from(self.0.micros()?).map_err(out_of_range)
+    }
+
     pub(super) fn interval<'a>(&self) -> PyResult<Value<'a>> {
         let too_many = |_| PyValueError::new_err("value is outside of an interval's 32 bits");
         let part = |count: i128| i32::try_from(count).map_err(too_many);

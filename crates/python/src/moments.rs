@@ -15,8 +15,8 @@ use pyo3::types::PyDelta;
 
 use crate::calendar::DAY_US;
 
-/// The moment at an index, in microseconds. The server has none that are finer; a codec's array may,
-/// and that is an error.
+/// The moment at an index, in microseconds. The server has none that are finer; a codec's array
+/// may, and that is an error.
 pub(crate) fn micros(array: &dyn Array, index: usize) -> PyResult<i64> {
     let (unit, count) = count(array, index)?;
     if unit == TimeUnit::Nanosecond && count.rem_euclid(1_000) != 0 {

@@ -1,0 +1,120 @@
+//! COPY, in both directions.
+
+use std::sync::Arc;
+
+use colonnade_protocol::Format;
+use pyo3::buffer::PyBuffer;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use super::Session;
+use super::query::column_sink;
+use crate::arrow_column::ArrowColumn;
+use crate::copy_rows::CopyEncoder;
+use crate::parameters::CellPlace;
+use crate::pg_type::PgType;
+use crate::sink::RowSink;
+use crate::statement::Statement;
+use crate::{errors, parameters};
+
+#[pymethods]
+impl Session {
+    /// Begins a COPY ... FROM STDIN; a CopyIn event says when data may be sent.
+    fn copy_in(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.copy_in(sql))
+    }
+
+    /// Begins a COPY ... TO STDOUT; its data comes as bytes.
+    fn copy_out(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.copy_out(sql))
+    }
+
+    /// Begins a COPY of a statement's columns in the binary format, which gives Batches as
+    /// `fetch_batches` does. `sql` is the COPY of what the statement selects.
+    fn copy_batches(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        statement: &Statement,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+        batch_rows: Option<usize>,
+    ) -> PyResult<()> {
+        let columns = &statement.statement.columns;
+        let sink = column_sink(py, columns, schema.as_ref(), infinity, batch_rows)?;
+        let mut described = columns.iter().zip(sink.formats());
+        if let Some((column, _)) = described.find(|(_, format)| *format == Format::Text) {
+            let (name, type_name) = (&column.name, &column.pg_type.name);
+            return Err(errors::of_class(
+                py,
+                "SchemaError",
+                &format!(
+                    "column {name:?} of type {type_name} comes as text, and a COPY in the binary \
+                     format has none: cast it to text in the query"
+                ),
+            ));
+        }
+        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        self.begin(py, |core| core.copy_columns(sql, Arc::clone(&statement.statement), sink))
+    }
+
+    /// Sends COPY data (any bytes-like object). False where the server has refused the copy.
+    fn copy_data(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if let Ok(bytes) = data.cast::<PyBytes>() {
+            let outcome = self.lock(py)?.core.copy_data(bytes.as_bytes());
+            return outcome.map_err(|error| errors::of_session(py, error));
+        }
+        let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
+        self.lock(py)?.core.copy_data(&bytes).map_err(|error| errors::of_session(py, error))
+    }
+
+    /// Sends the encoder's next chunk of COPY data, and says how many bytes wait to be written to
+    /// the socket; 0 where the source has no more, None where the server has refused the copy.
+    fn copy_rows(
+        &self,
+        py: Python<'_>,
+        encoder: &CopyEncoder,
+        limit_bytes: usize,
+    ) -> PyResult<Option<usize>> {
+        let mut made = Ok(false);
+        let mut waiting = 0;
+        let is_taken = self.lock(py)?.core.copy_data_with(|out| {
+            made = encoder.append(py, out, limit_bytes);
+            waiting = out.len();
+            matches!(made, Ok(true))
+        });
+        match (is_taken.map_err(|error| errors::of_session(py, error))?, made?) {
+            (false, _) => Ok(None),
+            (true, false) => Ok(Some(0)),
+            (true, true) => Ok(Some(waiting)),
+        }
+    }
+
+    /// A column of the cells that the type takes for Python values. The error names the column and
+    /// the row, counted from `first_row`.
+    fn encode_column(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyList>,
+        pg_type: &PgType,
+        column: &str,
+        first_row: u64,
+        nan_as_null: bool,
+    ) -> PyResult<ArrowColumn> {
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let place = CellPlace { column, first_row };
+        parameters::encode_cells(py, &pg_type.0, &codecs, values, &place, nan_as_null)
+            .map(ArrowColumn)
+    }
+
+    /// Says that all COPY data was sent.
+    fn copy_done(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.copy_done();
+        Ok(())
+    }
+
+    /// Gives the COPY up; the server's error quotes the reason.
+    fn copy_fail(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        self.begin(py, |core| core.copy_fail(reason))
+    }
+}

@@ -1,0 +1,90 @@
+//! What comes out of a session: the events of exchanges, and what the server says out of turn.
+
+use std::sync::Arc;
+
+use colonnade_session::{Announcement, Event};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use super::Session;
+use crate::batch::Batch;
+use crate::errors;
+use crate::sink::RowSink;
+use crate::statement::Statement;
+
+#[pymethods]
+impl Session {
+    /// The next event: a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
+    /// None where more must be read first. Raises what the exchange failed with.
+    fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (event, codecs) = {
+            let mut inner = self.lock(py)?;
+            let Some(event) = inner.core.next_event() else { return Ok(None) };
+            (event, Arc::clone(&inner.codecs))
+        };
+        let object = match event {
+            Event::Batch(made) => {
+                Bound::new(py, Batch::new(made.batch, made.columns, codecs))?.into_any()
+            }
+            Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
+            Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
+            Event::Complete(completion) => {
+                let rows = match completion.sink {
+                    Some(RowSink::Records(sink)) => Some(sink.into_records()),
+                    _ => None,
+                };
+                let statement = completion.statement.map(Statement::new);
+                let statement = statement.map(|statement| Py::new(py, statement)).transpose()?;
+                Bound::new(py, Completion { tag: completion.tag, statement, rows })?.into_any()
+            }
+            Event::Failed(error) => return Err(errors::of_session(py, error)),
+        };
+        Ok(Some(object))
+    }
+
+    /// The next Notice or Notification, or None.
+    fn next_announcement<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let announcement = self.lock(py)?.core.next_announcement();
+        announcement
+            .map(|announcement| match announcement {
+                Announcement::Notice(fields) => {
+                    let fields = errors::fields_dict(py, &fields)?.unbind();
+                    Ok(Bound::new(py, Notice { fields })?.into_any())
+                }
+                Announcement::Notification { process_id, channel, payload } => {
+                    let made = Notification { process_id, channel, payload };
+                    Ok(Bound::new(py, made)?.into_any())
+                }
+            })
+            .transpose()
+    }
+}
+
+/// How an exchange ended well.
+#[pyclass(frozen, get_all, module = "colonnade._core")]
+pub(crate) struct Completion {
+    /// The command tag, such as `SELECT 5`, or None.
+    tag: Option<String>,
+    /// The statement that was prepared or run, or None.
+    statement: Option<Py<Statement>>,
+    /// The records of a query in rows, or None.
+    rows: Option<Py<PyList>>,
+}
+
+/// The server waits for COPY data.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct CopyIn;
+
+/// A notice of the server: its fields by their one-letter codes.
+#[pyclass(frozen, get_all, module = "colonnade._core")]
+pub(crate) struct Notice {
+    fields: Py<PyDict>,
+}
+
+/// A notification on a channel.
+#[pyclass(frozen, get_all, module = "colonnade._core")]
+pub(crate) struct Notification {
+    process_id: i32,
+    channel: String,
+    payload: String,
+}

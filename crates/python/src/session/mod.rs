@@ -1,0 +1,211 @@
+//! The session as Python's transports and connections use it: bytes in and out, and its state. What
+//! can be asked of a server stands in a file for each kind of exchange.
+
+mod copy;
+mod events;
+mod query;
+mod types;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use colonnade_protocol::auth::{Authenticator, ChannelBinding};
+use colonnade_protocol::backend::TransactionStatus;
+use colonnade_protocol::frontend;
+use colonnade_session::{Session as CoreSession, Startup};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+pub(crate) use self::events::{Completion, CopyIn, Notice, Notification};
+use crate::buffer::ReceiveWindow;
+use crate::catalog::Catalog;
+use crate::codecs::Codecs;
+use crate::conninfo::ConnInfo;
+use crate::errors;
+use crate::sink::RowSink;
+
+/// Reads below this are handled at once: to release the interpreter would cost more.
+const DETACH_BYTES_MIN: usize = 4 * 1024;
+
+type Core = CoreSession<RowSink>;
+
+struct Inner {
+    core: Core,
+    /// What users have set in place of types' own conversions.
+    codecs: Arc<Codecs>,
+}
+
+/// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct Session(Mutex<Inner>);
+
+impl Session {
+    /// The session, unless another thread is inside it: to wait here while holding the
+    /// interpreter could wait for ever.
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inner>> {
+        self.0.try_lock().map_err(|_| {
+            errors::interface(py, "cannot perform operation: another operation is in progress")
+        })
+    }
+
+    fn begin(
+        &self,
+        py: Python<'_>,
+        start: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
+    ) -> PyResult<()> {
+        start(&mut self.lock(py)?.core).map_err(|error| errors::of_session(py, error))
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (statement_cache_size = 100, catalog = None))]
+    fn new(statement_cache_size: usize, catalog: Option<&Catalog>) -> Self {
+        let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
+        let core = Core::new(statement_cache_size, catalog);
+        Self(Mutex::new(Inner { core, codecs: Arc::default() }))
+    }
+
+    /// Where the next read of the socket goes (buffer protocol).
+    fn receive_buffer(&self, py: Python<'_>) -> PyResult<ReceiveWindow> {
+        Ok(ReceiveWindow::new(self.lock(py)?.core.receive_buffer()))
+    }
+
+    /// So many bytes were read: parses and decodes them with the interpreter released.
+    fn receive_data(&self, py: Python<'_>, length: usize) -> PyResult<()> {
+        if length < DETACH_BYTES_MIN {
+            self.lock(py)?.core.receive_data(length);
+            return Ok(());
+        }
+        let taken = py.detach(|| match self.0.try_lock() {
+            Ok(mut inner) => {
+                inner.core.receive_data(length);
+                true
+            }
+            Err(_) => false,
+        });
+        if taken { Ok(()) } else { self.lock(py).map(drop) }
+    }
+
+    /// Bytes that were read elsewhere: copies them in, then as `receive_data`.
+    fn receive_bytes(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
+        self.lock(py)?.core.receive_bytes(data);
+        Ok(())
+    }
+
+    /// The peer has closed its side.
+    fn receive_eof(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.receive_eof();
+        Ok(())
+    }
+
+    /// Takes the bytes that must be written to the socket.
+    fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(self.lock(py)?.core.send_with(|data| PyBytes::new(py, data)))
+    }
+
+    /// Whether reading on is wanted; False holds the server back.
+    #[getter]
+    fn wants_read(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.wants_read())
+    }
+
+    /// Whether no exchange is under way.
+    #[getter]
+    fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.is_idle())
+    }
+
+    /// Whether the talk has ended.
+    #[getter]
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.is_closed())
+    }
+
+    /// "idle", "in transaction" or "failed": as of the last time the server was ready.
+    #[getter]
+    fn transaction_status(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(match self.lock(py)?.core.transaction_status() {
+            TransactionStatus::Idle => "idle",
+            TransactionStatus::InTransaction => "in transaction",
+            TransactionStatus::Failed => "failed",
+        })
+    }
+
+    /// The run-time parameters the server has reported.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.lock(py)?.core.parameters() {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// The backend's process identifier; None before the server has told.
+    #[getter]
+    fn process_id(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        Ok(self.lock(py)?.core.cancel_key().map(|key| key.process_id))
+    }
+
+    /// The whole message of a cancel connection; None before the server has given a key.
+    fn cancel_request<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let request = self.lock(py)?.core.cancel_key().map(colonnade_session::CancelKey::request);
+        Ok(request.map(|request| PyBytes::new(py, &request)))
+    }
+
+    /// Opens the talk as `info` says. `tls_server_end_point` is the channel-binding data of a TLS
+    /// connection; None without TLS, and where its certificate gives none.
+    #[pyo3(signature = (info, password, *, tls, tls_server_end_point))]
+    fn startup(
+        &self,
+        py: Python<'_>,
+        info: &ConnInfo,
+        password: Option<&str>,
+        tls: bool,
+        tls_server_end_point: Option<Vec<u8>>,
+    ) -> PyResult<()> {
+        let binding = match (tls, tls_server_end_point) {
+            (_, Some(data)) => ChannelBinding::TlsServerEndPoint(data),
+            (true, None) => ChannelBinding::Unsupported,
+            (false, None) => ChannelBinding::NotUsed,
+        };
+        let (user, policy) = (&info.info().user, info.info().auth);
+        let authenticator = Authenticator::new(user, password, binding, policy);
+        let parameters = info.startup_parameters();
+        self.begin(py, |core| core.startup(Startup { parameters, authenticator }))
+    }
+
+    /// Nobody waits for the exchange under way any more.
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.abandon();
+        Ok(())
+    }
+
+    /// Says good-bye; nothing can be asked any more.
+    fn terminate(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.terminate();
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        match self.0.try_lock() {
+            Err(_) => "<Session busy>".to_owned(),
+            Ok(inner) if inner.core.is_closed() => "<Session closed>".to_owned(),
+            Ok(inner) if inner.core.is_idle() => "<Session idle>".to_owned(),
+            Ok(_) => "<Session in an exchange>".to_owned(),
+        }
+    }
+}
+
+/// The message with which a connection asks for TLS, before any other.
+#[pyfunction]
+fn ssl_request(py: Python<'_>) -> Bound<'_, PyBytes> {
+    let mut out = Vec::with_capacity(8);
+    frontend::ssl_request(&mut out);
+    PyBytes::new(py, &out)
+}
+
+pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(ssl_request, module)?)
+}

@@ -1,0 +1,117 @@
+//! Statements: to prepare them, and to run them for rows, for columns, or for their effect.
+
+use std::sync::Arc;
+
+use colonnade_columnar::ResultColumn;
+use colonnade_session::ColumnSink;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::Session;
+use crate::rows::RecordSink;
+use crate::sink::RowSink;
+use crate::statement::Statement;
+use crate::{errors, parameters};
+
+impl Session {
+    fn query(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        row_limit: i32,
+        sink: RowSink,
+    ) -> PyResult<()> {
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let types = &statement.statement.parameters;
+        let encoded = parameters::encode(py, types, &codecs, arguments)?;
+        self.lock(py)?
+            .core
+            .query(Arc::clone(&statement.statement), &encoded, row_limit, sink)
+            .map_err(|error| errors::of_session(py, error))
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// The statement kept for a text, or None.
+    fn cached_statement(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Statement>> {
+        Ok(self.lock(py)?.core.cached_statement(sql).map(Statement::new))
+    }
+
+    /// How many prepared statements are kept.
+    #[getter]
+    fn cached_statements(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py)?.core.cached_statements())
+    }
+
+    /// Begins to prepare a text; the Completion holds the Statement.
+    fn prepare(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.prepare(sql))
+    }
+
+    /// Begins to prepare a text that is not kept; the Completion holds the Statement.
+    fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.describe(sql))
+    }
+
+    /// Begins a query whose Completion holds its rows; `row_limit` 0 asks for all.
+    fn fetch_rows(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        row_limit: i32,
+    ) -> PyResult<()> {
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let columns = Arc::clone(&statement.statement.columns);
+        let sink = RowSink::Records(RecordSink::new(py, columns, codecs));
+        self.query(py, statement, arguments, row_limit, sink)
+    }
+
+    /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows.
+    fn fetch_batches(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+        batch_rows: Option<usize>,
+    ) -> PyResult<()> {
+        let columns = &statement.statement.columns;
+        let sink = column_sink(py, columns, schema.as_ref(), infinity, batch_rows)?;
+        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        self.query(py, statement, arguments, 0, sink)
+    }
+
+    /// Begins a query of which only the command tag is wanted.
+    fn execute(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<()> {
+        self.query(py, statement, arguments, 0, RowSink::Nowhere)
+    }
+
+    /// Begins a script by the simple protocol.
+    fn script(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.script(sql))
+    }
+}
+
+pub(super) fn column_sink(
+    py: Python<'_>,
+    columns: &[ResultColumn],
+    schema: Option<&Bound<'_, PyDict>>,
+    infinity: &str,
+    batch_rows: Option<usize>,
+) -> PyResult<ColumnSink> {
+    let options = parameters::decode_options(py, schema, infinity)?;
+    let made = match batch_rows {
+        Some(batch_rows) => ColumnSink::batched(columns, options, batch_rows),
+        None => ColumnSink::whole(columns, options),
+    };
+    made.map_err(|error| errors::of_schema(py, &error))
+}

@@ -13,6 +13,7 @@ from colonnade._async.copy_in_columns import CopyInColumnsMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
 from colonnade._async.listeners import ListenersMixin, LoggedOperation
 from colonnade._async.operation import Operation, StreamHold, checked_timeout
+from colonnade._async.server import ServerMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
 from colonnade._schema import asked_types, row_dtype
 from colonnade._transport.asyncio import deadline
@@ -39,6 +40,7 @@ class Connection(
     CopyInColumnsMixin,
     CopyOutColumnsMixin,
     ListenersMixin,
+    ServerMixin,
     TransactionMixin,
 ):
     """A connection to a PostgreSQL server.
@@ -193,14 +195,6 @@ class Connection(
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, in good order or failed."""
         return self._session.transaction_status != "idle"
-
-    def get_server_pid(self) -> int | None:
-        """The process identifier of the server's backend."""
-        return self._session.process_id
-
-    def get_settings(self) -> dict[str, str]:
-        """The run-time parameters that the server has reported, such as `server_version`."""
-        return self._session.parameters
 
     async def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, after telling the server.

@@ -16,6 +16,7 @@ from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.listeners import ListenersMixin, LoggedOperation
 from colonnade._sync.operation import Operation, StreamHold, checked_timeout
+from colonnade._sync.server import ServerMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
 from colonnade.columns import Columns
@@ -41,6 +42,7 @@ class Connection(
     CopyInColumnsMixin,
     CopyOutColumnsMixin,
     ListenersMixin,
+    ServerMixin,
     TransactionMixin,
 ):
     """A connection to a PostgreSQL server.
@@ -195,14 +197,6 @@ class Connection(
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, in good order or failed."""
         return self._session.transaction_status != "idle"
-
-    def get_server_pid(self) -> int | None:
-        """The process identifier of the server's backend."""
-        return self._session.process_id
-
-    def get_settings(self) -> dict[str, str]:
-        """The run-time parameters that the server has reported, such as `server_version`."""
-        return self._session.parameters
 
     def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, after telling the server.

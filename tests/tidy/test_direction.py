@@ -20,6 +20,7 @@ _PUBLIC_CLASSES = {
     "_core",
     "_logged_query",
     "_schema",
+    "_server_facts",
     "_sql_text",
     "_sources",
     "_transport",
@@ -49,13 +50,23 @@ ROOMS: dict[str, set[str]] = {
     # What a query logger is told, whatever the colour.
     "_logged_query": set(),
     "_sql_text": set(),
+    "_server_facts": {"types"},
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,
     # Starts a server and knows no driver.
     "embedded": set(),
 }
 # They gather the public names, so they see every room.
-FACES = {"__init__", "sync", "transaction"}
+FACES = {
+    "__init__",
+    "_asyncpg_names",
+    "connection",
+    "exceptions",
+    "pgproto",
+    "protocol",
+    "sync",
+    "transaction",
+}
 # (file, room it imports) -> why it may.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 # The library that a room is about; everywhere else a library is imported where it is used.

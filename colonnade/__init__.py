@@ -10,10 +10,20 @@
 
 from __future__ import annotations
 
-from colonnade import errors, sync, transaction, types
+from colonnade import (
+    connection,
+    errors,
+    exceptions,
+    pgproto,
+    protocol,
+    sync,
+    transaction,
+    types,
+)
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
+from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import Record, __version__
 from colonnade._logged_query import LoggedQuery
 from colonnade.columns import Columns
@@ -42,7 +52,12 @@ __all__ = [
     "Record",
     "__version__",
     "connect",
+    "connection",
     "errors",
+    "exceptions",
+    "install_as_asyncpg",
+    "pgproto",
+    "protocol",
     "sync",
     "transaction",
     "types",

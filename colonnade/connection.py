@@ -1,0 +1,9 @@
+"""The class of connections, where asyncpg has it: for annotations, and to be subclassed."""
+
+from __future__ import annotations
+
+from colonnade._async.connect import connect
+from colonnade._async.connection import Connection
+from colonnade._logged_query import LoggedQuery
+
+__all__ = ["Connection", "LoggedQuery", "connect"]

@@ -1,0 +1,7 @@
+"""`Record`, by asyncpg's longer name for its module."""
+
+from __future__ import annotations
+
+from colonnade.protocol import Record
+
+__all__ = ["Record"]

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any, final
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "EXTENSION_TYPES",
     "RANGES",
@@ -27,6 +29,8 @@ __all__ = [
     "Statement",
     "TypeLine",
     "__version__",
+    "check_record_class",
+    "restore_record",
     "ssl_request",
 ]
 
@@ -210,7 +214,7 @@ class ConnInfo:
     @property
     def connect_timeout(self) -> float | None: ...
 
-@final
+@disjoint_base
 class Record:
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> Any: ...
@@ -223,10 +227,16 @@ class Record:
     def __gt__(self, other: object, /) -> bool: ...
     def __ge__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def get(self, name: str, default: Any = None) -> Any: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def get(self, name: str, default: Any = None, /) -> Any: ...
     def keys(self) -> Iterator[str]: ...
     def values(self) -> Iterator[Any]: ...
     def items(self) -> Iterator[tuple[str, Any]]: ...
+
+def check_record_class(record_class: object, /) -> None: ...
+def restore_record(
+    record_class: type[Record], names: tuple[str, ...], values: tuple[Any, ...], /
+) -> Record: ...
 
 @final
 class Catalog:
@@ -335,7 +345,11 @@ class Session:
     def prepare(self, sql: str) -> None: ...
     def describe(self, sql: str) -> None: ...
     def fetch_rows(
-        self, statement: Statement, arguments: tuple[object, ...], row_limit: int
+        self,
+        statement: Statement,
+        arguments: tuple[object, ...],
+        row_limit: int,
+        record_class: type[Record] | None = None,
     ) -> None: ...
     def fetch_batches(
         self,

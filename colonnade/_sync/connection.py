@@ -65,6 +65,7 @@ class Connection(
         user: str,
         database: str,
         command_timeout: float | None,
+        record_class: type[_core.Record] | None = None,
     ) -> None:
         super().__init__()
         self._session = session
@@ -73,6 +74,7 @@ class Connection(
         self._user = user
         self._database = database
         self._command_timeout = command_timeout
+        self._record_class = record_class
         self._owner: Operation | StreamHold | None = None
         self._transaction: Transaction | None = None
         self._savepoint_count = 0
@@ -80,18 +82,35 @@ class Connection(
 
     # Rows
 
-    def fetch(self, query: str, *args: object, timeout: float | None = None) -> list[Any]:
+    def fetch(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[_core.Record] | None = None,
+    ) -> list[Any]:
         """Run a query, and return its rows as a list of `Record`.
 
-        Parameters `$1`, `$2`, ... of the query take their values from `args`.
+        Parameters `$1`, `$2`, ... of the query take their values from `args`. The rows are of
+        `record_class`, a subclass of `Record` without `__new__` and `__init__` of its own (else
+        InterfaceError); None means the connection's.
         """
         with self._operation(timeout, query, args):
-            return self._rows(query, args, 0)
+            return self._rows(query, args, 0, record_class or self._record_class)
 
-    def fetchrow(self, query: str, *args: object, timeout: float | None = None) -> Any:
-        """Run a query, and return its first row as a `Record`, or None where there is none."""
+    def fetchrow(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[_core.Record] | None = None,
+    ) -> Any:
+        """Run a query, and return its first row as a `Record`, or None where there is none.
+
+        `record_class` is as in `fetch`.
+        """
         with self._operation(timeout, query, args):
-            rows = self._rows(query, args, 1)
+            rows = self._rows(query, args, 1, record_class or self._record_class)
         return rows[0] if rows else None
 
     def fetchval(
@@ -291,9 +310,15 @@ class Connection(
         if isinstance(owner, Operation) and not self._is_telling and owner.is_left_over():
             owner.put_away()
 
-    def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
+    def _rows(
+        self,
+        query: str,
+        args: tuple[object, ...],
+        limit: int,
+        record_class: type[_core.Record] | None = None,
+    ) -> list[Any]:
         def begin(statement: _core.Statement) -> None:
-            self._session.fetch_rows(statement, args, limit)
+            self._session.fetch_rows(statement, args, limit, record_class)
 
         completion = self._complete(self._run(query, begin))
         return completion.rows or []

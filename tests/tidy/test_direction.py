@@ -89,7 +89,11 @@ UNSAFE_FILES = {
     "python/src/batch/requested.rs",
     "python/src/buffer.rs",
     "python/src/column/numpy_strings.rs",
-    "python/src/record.rs",
+    "python/src/record/class.rs",
+    "python/src/record/iterators.rs",
+    "python/src/record/layout.rs",
+    "python/src/record/methods.rs",
+    "python/src/record/protocols.rs",
     "session/src/receive_buffer.rs",
 }
 # Dependency, by the beginning of its name -> the crates that may have it.

@@ -51,7 +51,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
     module.add_class::<conninfo::ConnInfo>()?;
     module.add_class::<pg_type::PgType>()?;
-    module.add_class::<record::Record>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
     module.add_class::<session::CopyIn>()?;
@@ -59,6 +58,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Notification>()?;
     module.add_class::<statement::Statement>()?;
 
+    record::add_to(module)?;
     type_table::add_tables(module)?;
     session::add_functions(module)
 }

@@ -10,7 +10,7 @@ use pyo3::types::PyList;
 
 use crate::codecs::Codecs;
 use crate::errors;
-use crate::record::{Record, RecordNames};
+use crate::record::{RecordClass, RecordNames, UnfinishedRecord};
 use crate::values::{Maker, ValueError};
 
 /// Rows scanned at a time: their spans stay in the processor's cache.
@@ -18,12 +18,11 @@ const BLOCK_ROWS: usize = 128;
 
 /// Gathers rows as a list of records.
 pub(crate) struct RecordSink {
-    names: Arc<RecordNames>,
+    class: RecordClass,
+    names: Py<RecordNames>,
     columns: Arc<[ResultColumn]>,
     /// What makes the objects of each column.
     makers: Vec<Maker>,
-    /// Whether the objects of a row can be part of no cycle.
-    is_atomic: bool,
     codecs: Arc<Codecs>,
     spans: Spans,
     /// Rows made so far; numbers the row in an error.
@@ -32,24 +31,34 @@ pub(crate) struct RecordSink {
 }
 
 impl RecordSink {
-    pub(crate) fn new(py: Python<'_>, columns: Arc<[ResultColumn]>, codecs: Arc<Codecs>) -> Self {
+    pub(crate) fn new(
+        py: Python<'_>,
+        columns: Arc<[ResultColumn]>,
+        codecs: Arc<Codecs>,
+        class: RecordClass,
+    ) -> PyResult<Self> {
         let names = columns.iter().map(|column| column.name.as_str());
-        let makers: Vec<_> = columns.iter().map(|column| Maker::new(py, &column.pg_type)).collect();
-        Self {
-            names: Arc::new(RecordNames::new(py, names)),
-            is_atomic: makers.iter().all(Maker::is_atomic),
+        let makers = columns.iter().map(|column| Maker::new(py, &column.pg_type));
+        let makers = makers.collect::<PyResult<Vec<_>>>()?;
+        Ok(Self {
+            class,
+            names: RecordNames::new(py, names, makers.iter().all(Maker::is_atomic))?,
             makers,
             codecs,
             columns,
             spans: Spans::new(),
             row_count: 0,
             records: PyList::empty(py).unbind(),
-        }
+        })
     }
 
     /// An empty one, of whose columns more is known.
-    pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Self {
-        Python::attach(|py| Self::new(py, Arc::clone(columns), Arc::clone(&self.codecs)))
+    pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
+        Python::attach(|py| {
+            let (columns, codecs) = (Arc::clone(columns), Arc::clone(&self.codecs));
+            Self::new(py, columns, codecs, self.class.clone_ref(py))
+                .map_err(|error| SinkError::Foreign(Box::new(error)))
+        })
     }
 
     pub(crate) fn into_records(self) -> Py<PyList> {
@@ -87,7 +96,8 @@ impl RecordSink {
         columns: &[&[Span]],
         row: usize,
     ) -> Result<(), SinkError> {
-        let mut row_values = Vec::with_capacity(columns.len());
+        let foreign = |error| SinkError::Foreign(Box::new(error));
+        let mut record = UnfinishedRecord::new(py, &self.class, &self.names).map_err(foreign)?;
         let described = self.columns.iter().zip(&self.makers);
         for (index, (spans, (column, maker))) in columns.iter().zip(described).enumerate() {
             let value = match spans.get(row).and_then(|span| span.slice(bytes)) {
@@ -98,11 +108,9 @@ impl RecordSink {
                 }
                 .map_err(|error| self.refuse(py, index, error))?,
             };
-            row_values.push(value);
+            record.push(value);
         }
-        Record::make(py, Arc::clone(&self.names), row_values, self.is_atomic)
-            .and_then(|record| self.records.bind(py).append(record))
-            .map_err(|error| SinkError::Foreign(Box::new(error)))?;
+        self.records.bind(py).append(record.finish()).map_err(foreign)?;
         self.row_count += 1;
         Ok(())
     }

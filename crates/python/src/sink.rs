@@ -51,7 +51,7 @@ impl Sink for RowSink {
                     sink.renewed(columns).map_err(|error| SinkError::Foreign(Box::new(error)))?;
                 Self::Columns(Box::new(sink), Arc::clone(columns))
             }
-            Self::Records(sink) => Self::Records(sink.renewed(columns)),
+            Self::Records(sink) => Self::Records(sink.renewed(columns)?),
             Self::Nowhere => Self::Nowhere,
         })
     }

@@ -12,7 +12,7 @@ use super::{is_null, to_value};
 use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
 use crate::numpy_import;
-use crate::record::Record;
+use crate::record::is_record;
 use crate::values::{EPOCH_DAYS, classes};
 
 /// The most dimensions of an array of PostgreSQL's.
@@ -209,7 +209,7 @@ pub(super) fn composite<'a>(
     };
     if argument.is_instance_of::<PyTuple>()
         || argument.is_instance_of::<PyList>()
-        || argument.is_instance_of::<Record>()
+        || is_record(argument)
     {
         let given = argument.len()?;
         if given != attributes.len() {

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::Session;
+use crate::record::RecordClass;
 use crate::rows::RecordSink;
 use crate::sink::RowSink;
 use crate::statement::Statement;
@@ -55,17 +56,22 @@ impl Session {
         self.begin(py, |core| core.describe(sql))
     }
 
-    /// Begins a query whose Completion holds its rows; `row_limit` 0 asks for all.
+    /// Begins a query whose Completion holds its rows; `row_limit` 0 asks for all. The rows are of
+    /// `record_class`, a subclass of Record that InterfaceError refuses if it makes its instances
+    /// in another way; None stands for Record.
+    #[pyo3(signature = (statement, arguments, row_limit, record_class = None))]
     fn fetch_rows(
         &self,
         py: Python<'_>,
         statement: &Statement,
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
+        record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let class = RecordClass::of(py, record_class)?;
         let codecs = Arc::clone(&self.lock(py)?.codecs);
         let columns = Arc::clone(&statement.statement.columns);
-        let sink = RowSink::Records(RecordSink::new(py, columns, codecs));
+        let sink = RowSink::Records(RecordSink::new(py, columns, codecs, class)?);
         self.query(py, statement, arguments, row_limit, sink)
     }
 

@@ -24,7 +24,7 @@ pub(crate) fn list_of_array<'py>(
     if needs_type(pg_type, array.data_type()) {
         let unknown_type = Type::opaque(0);
         let pg_type = pg_type.unwrap_or(&unknown_type);
-        let maker = Maker::new(py, pg_type);
+        let maker = Maker::new(py, pg_type)?;
         for index in 0..array.len() {
             let value = column_value(pg_type, array, index).ok_or_else(|| unknown(array))?;
             let object = match value {

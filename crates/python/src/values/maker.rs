@@ -1,13 +1,11 @@
 //! What a type adds to its values: the names of fields, and the codecs of users.
 
-use std::sync::Arc;
-
 use colonnade_columnar::{CodecFormat, Kind, Shape, Type, Value};
 use pyo3::prelude::*;
 
 use super::{ValueError, apart, multirange, nested_list, range, to_python};
 use crate::codecs::Codecs;
-use crate::record::{Record, RecordNames};
+use crate::record::{RecordClass, RecordNames, UnfinishedRecord};
 
 /// Makes the Python objects of one type. Made once for a column, used for each of its rows.
 pub(crate) enum Maker {
@@ -18,7 +16,8 @@ pub(crate) enum Maker {
     },
     List(Box<Self>),
     Composite {
-        names: Arc<RecordNames>,
+        class: RecordClass,
+        names: Py<RecordNames>,
         fields: Vec<Self>,
     },
     Range(Box<Self>),
@@ -32,32 +31,29 @@ pub(crate) enum Maker {
 }
 
 impl Maker {
-    pub(crate) fn new(py: Python<'_>, pg_type: &Type) -> Self {
-        match &pg_type.shape {
+    pub(crate) fn new(py: Python<'_>, pg_type: &Type) -> PyResult<Self> {
+        Ok(match &pg_type.shape {
             Shape::Scalar(line) => {
                 Self::Plain { is_atomic: !matches!(line.kind, Kind::Map | Kind::Floats) }
             }
             Shape::Enum(_) | Shape::Opaque => Self::Plain { is_atomic: true },
             Shape::Record(_) => Self::Plain { is_atomic: false },
-            Shape::Domain { base, .. } => Self::new(py, base),
-            Shape::Array(element) => Self::List(Box::new(Self::new(py, element))),
-            Shape::Composite(attributes) => Self::Composite {
-                names: Arc::new(RecordNames::new(
-                    py,
-                    attributes.iter().map(|attribute| attribute.name.as_str()),
-                )),
-                fields: attributes
-                    .iter()
-                    .map(|attribute| Self::new(py, &attribute.pg_type))
-                    .collect(),
-            },
-            Shape::Range(subtype) => Self::Range(Box::new(Self::new(py, subtype))),
-            Shape::Multirange(subtype) => Self::Multirange(Box::new(Self::new(py, subtype))),
+            Shape::Domain { base, .. } => Self::new(py, base)?,
+            Shape::Array(element) => Self::List(Box::new(Self::new(py, element)?)),
+            Shape::Composite(attributes) => {
+                let fields = attributes.iter().map(|attribute| Self::new(py, &attribute.pg_type));
+                let fields = fields.collect::<PyResult<Vec<_>>>()?;
+                let names = attributes.iter().map(|attribute| attribute.name.as_str());
+                let names = RecordNames::new(py, names, fields.iter().all(Self::is_atomic))?;
+                Self::Composite { class: RecordClass::of(py, None)?, names, fields }
+            }
+            Shape::Range(subtype) => Self::Range(Box::new(Self::new(py, subtype)?)),
+            Shape::Multirange(subtype) => Self::Multirange(Box::new(Self::new(py, subtype)?)),
             Shape::Custom { codec, format: CodecFormat::Tuple, .. } => {
                 Self::Parts { codec: *codec }
             }
             Shape::Custom { .. } => Self::Encoded,
-        }
+        })
     }
 
     /// Whether the objects can be part of no cycle.
@@ -95,14 +91,12 @@ impl Maker {
             (Self::List(element), Value::List(list)) => {
                 nested_list(py, list, |value| element.make(py, codecs, value))
             }
-            (Self::Composite { names, fields }, Value::Composite(values)) => {
-                let values = fields
-                    .iter()
-                    .zip(values)
-                    .map(|(field, value)| field.make(py, codecs, value))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let record = Record::make(py, Arc::clone(names), values, self.is_atomic())?;
-                Ok(record.into_any().unbind())
+            (Self::Composite { class, names, fields }, Value::Composite(values)) => {
+                let mut record = UnfinishedRecord::new(py, class, names)?;
+                for (field, value) in fields.iter().zip(values) {
+                    record.push(field.make(py, codecs, value)?);
+                }
+                Ok(record.finish().unbind())
             }
             (Self::Range(subtype), Value::Range(bounds)) => {
                 range(py, *bounds, |value| subtype.make(py, codecs, value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +23,8 @@ _SCALARS = {"b", "e", "p"}
 _COMPOSITES = {"c"}
 # What can be taken apart, beside composites.
 _TUPLES = {"date", "time", "timetz", "timestamp", "timestamptz", "interval"}
+
+_MISSPELT = re.compile(r"\btimezone$", re.IGNORECASE)
 
 _LOOK_UP = """
     SELECT t.oid, t.typname::pg_catalog.text, t.typtype::pg_catalog.text,
@@ -168,6 +171,9 @@ class CodecsMixin:
         return batch
 
     async def _found(self, name: str, schema: str) -> _Found:
+        if schema == "pg_catalog":
+            # asyncpg knows "timestamp with timezone", which is not SQL.
+            name = _MISSPELT.sub("time zone", name)
         rows = await self._rows(_LOOK_UP, (name, schema), 1)
         if not rows:
             msg = f"unknown type: {schema}.{name}"

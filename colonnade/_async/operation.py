@@ -19,7 +19,7 @@ def checked_timeout(timeout: float | None) -> float | None:
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        msg = f"timeout must be a number of seconds or None, not {timeout!r}"
+        msg = f"invalid timeout value: expected a number of seconds or None, got {timeout!r}"
         raise ValueError(msg)  # noqa: TRY004 - asyncpg's class for it
     return float(timeout)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import socket
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, cast
@@ -25,7 +26,7 @@ from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.tls import server_end_point
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, QueryCanceledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +132,9 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         if self._has_ended() or self._recovery is not None:
             return
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(InterfaceError("connection was closed during the operation"))
+            self._waiter.set_exception(
+                QueryCanceledError("canceling statement, for its connection is being closed")
+            )
         if self._session.process_id is None or self._loop.is_closed():
             self.abort()
             return
@@ -160,7 +163,10 @@ class AsyncioTransport(asyncio.BufferedProtocol):
 
         What it raises goes to the loop's exception handler.
         """
-        self._loop.call_soon(self._call, callback, args)
+        if inspect.iscoroutinefunction(callback):
+            self._call(callback, args)
+        else:
+            self._loop.call_soon(self._call, callback, args)
 
     def _call(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
         try:
@@ -253,10 +259,11 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         """The socket is gone; whoever waits learns why."""
         if not self._session.is_closed:
             self._session.receive_eof()
-        self._deliver(exc)
         listener, self.closed_listener = self.closed_listener, None
         if listener is not None:
+            # Its callbacks run before the one goes on who waits.
             listener()
+        self._deliver(exc)
         for future in (self._idle, self._writable):
             if future is not None and not future.done():
                 future.set_result(None)
@@ -294,7 +301,8 @@ class AsyncioTransport(asyncio.BufferedProtocol):
             try:
                 event = self._session.next_event()
             except Exception as error:  # noqa: BLE001 - the waiter raises it
-                error.__cause__ = cause
+                if error.__cause__ is None:
+                    error.__cause__ = cause
                 waiter.set_exception(error)
             else:
                 if event is not None:

@@ -40,7 +40,12 @@ from colonnade.errors._client import (
     UnsupportedClientFeatureError,
     UnsupportedServerFeatureError,
 )
-from colonnade.errors._from_fields import error_class, from_fields, log_message_from_fields
+from colonnade.errors._from_fields import (
+    closed_by_server,
+    error_class,
+    from_fields,
+    log_message_from_fields,
+)
 from colonnade.errors._sqlstate import *  # noqa: F403
 
 __all__ = [
@@ -67,6 +72,7 @@ __all__ = [
     "UnknownPostgresError",
     "UnsupportedClientFeatureError",
     "UnsupportedServerFeatureError",
+    "closed_by_server",
     "error_class",
     "from_fields",
     "log_message_from_fields",

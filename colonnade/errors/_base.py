@@ -49,6 +49,9 @@ RETRYABLE_SQLSTATES = frozenset(
     }
 )
 
+# connection_does_not_exist; the server may have said why.
+_CONNECTION_BROKEN = "08003"
+
 
 def with_detail_and_hint(text: str, detail: str | None, hint: str | None) -> str:
     """``text`` followed by the DETAIL and HINT lines that are there, laid out as psql does."""
@@ -147,6 +150,8 @@ class PostgresError(PostgresMessage, Exception):
         True when the server guarantees that nothing took effect and the cause is likely to pass.
         Inside a transaction that means all of the transaction, not the failed statement alone.
         """
+        if self.sqlstate == _CONNECTION_BROKEN and isinstance(self.__cause__, PostgresError):
+            return self.__cause__.safe_to_retry
         return self.sqlstate in RETRYABLE_SQLSTATES
 
 

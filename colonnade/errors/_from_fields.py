@@ -23,6 +23,16 @@ _LOG_MESSAGES: dict[str, type[PostgresLogMessage]] = {
 
 # The server function that finds a cached plan unusable; the message itself may be translated.
 _PLAN_CHECK = "RevalidateCachedQuery"
+# duplicate_prepared_statement and invalid_sql_statement_name: a statement that this client has not
+# made, or one that is gone.
+_POOLER_SQLSTATES = {"42P05", "26000"}
+_POOLER_HINT = (
+    "A pooler such as pgbouncer, where it lends a server per transaction or statement, mixes up "
+    "the prepared statements of its clients. Pass statement_cache_size=0 to connect() or "
+    "create_pool(), or have the pooler keep track of them (pgbouncer's max_prepared_statements)."
+)
+# Libraries look for this text to tell a broken connection from other errors.
+_BROKEN_OFF = "connection was closed in the middle of operation"
 
 
 def error_class(sqlstate: str) -> type[PostgresError]:
@@ -42,6 +52,20 @@ def from_fields(fields: Mapping[str, str], query: str | None = None) -> Postgres
         cls = error_class(sqlstate)
     error = cls(fields.get("M", ""))
     assign_fields(error, fields, query)
+    if error.hint is None and sqlstate in _POOLER_SQLSTATES:
+        error.hint = _POOLER_HINT
+    return error
+
+
+def closed_by_server(fields: Mapping[str, str]) -> PostgresError:
+    """The exception for a FATAL report that ends a connection: its cause is what was reported.
+
+    It is the class of every connection that breaks in the middle of a call, so that one ``except``
+    clause covers a server that says farewell and one that does not.
+    """
+    cause = from_fields(fields)
+    error = _sqlstate.ConnectionDoesNotExistError(f"{_BROKEN_OFF}: {cause.message or cause}")
+    error.__cause__ = cause
     return error
 
 
@@ -50,13 +74,13 @@ def log_message_from_fields(
 ) -> PostgresLogMessage:
     """The message for the fields of a NoticeResponse, keyed by their protocol letters.
 
-    Warnings become ``PostgresWarning`` or one of its subclasses, everything else stays a plain
-    ``PostgresLogMessage``.
+    Warnings, by their code or by their severity, become ``PostgresWarning`` or one of its
+    subclasses, everything else stays a plain ``PostgresLogMessage``.
     """
     sqlstate = fields.get("C", "")
     cls = _LOG_MESSAGES.get(sqlstate)
     if cls is None:
-        is_warning = sqlstate.startswith(("01", "02"))
+        is_warning = sqlstate.startswith(("01", "02")) or fields.get("V") == "WARNING"
         cls = _sqlstate.PostgresWarning if is_warning else PostgresLogMessage
     message = cls(fields.get("M", ""))
     assign_fields(message, fields, query)

@@ -105,6 +105,11 @@ async def test_enums_and_names_of_the_standard(connection: colonnade.Connection)
         "double precision", schema="pg_catalog", encoder=str, decoder=str
     )
     assert await connection.fetchval("SELECT $1::float8", 1.5) == "1.5"
+    # asyncpg's own spelling.
+    await connection.set_type_codec(
+        "timestamp with timezone", schema="pg_catalog", encoder=str, decoder=len
+    )
+    assert await connection.fetchval("SELECT '2000-01-01 UTC'::timestamptz") >= len("2000-01-01")
 
 
 async def test_what_can_have_no_codec(connection: colonnade.Connection) -> None:

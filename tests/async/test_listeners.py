@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.support.leftovers import BackendWatch
+    from tests.support.proxy import Proxy
 
 CHANNELS = "SELECT coalesce(string_agg(c, ',' ORDER BY c), '') FROM pg_listening_channels() AS c"
 RAISE = "DO $$ BEGIN RAISE WARNING 'mind the gap'; END $$"
@@ -334,6 +335,25 @@ async def test_terminating_is_told_once(dsn: str) -> None:
     connection.terminate()
     await turn()
     assert list(heard) == [(connection,)]
+
+
+# async-only: begin
+async def test_the_end_is_told_before_the_one_goes_on_who_waits(proxy: Proxy) -> None:
+    heard = Heard()
+
+    async def hear(source: colonnade.Connection) -> None:
+        heard(source)
+
+    connection = await colonnade.connect(f"{proxy.dsn}?sslmode=disable")
+    connection.add_termination_listener(hear)
+    connection.add_termination_listener(heard)
+    proxy.first.break_off()
+    with pytest.raises((colonnade.PostgresError, InterfaceError, OSError)):
+        await connection.fetchval("SELECT 1")
+    assert list(heard) == [(connection,)] * 2
+
+
+# async-only: end
 
 
 async def test_the_servers_farewell_is_told_once(dsn: str, watch: BackendWatch) -> None:

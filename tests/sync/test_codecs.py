@@ -99,6 +99,11 @@ def test_enums_and_names_of_the_standard(connection: colonnade.sync.Connection) 
     assert connection.fetchval("SELECT $1::pg_temp.mood", "OK") == "OK"
     connection.set_type_codec("double precision", schema="pg_catalog", encoder=str, decoder=str)
     assert connection.fetchval("SELECT $1::float8", 1.5) == "1.5"
+    # asyncpg's own spelling.
+    connection.set_type_codec(
+        "timestamp with timezone", schema="pg_catalog", encoder=str, decoder=len
+    )
+    assert connection.fetchval("SELECT '2000-01-01 UTC'::timestamptz") >= len("2000-01-01")
 
 
 def test_what_can_have_no_codec(connection: colonnade.sync.Connection) -> None:

@@ -373,8 +373,8 @@ def test_options_that_cannot_be_used(dsn: str | None, options: dict[str, Any], t
         ({"statement_cache_size": -1}, "statement_cache_size must be 0 or more"),
         ({"statement_cache_size": True}, "statement_cache_size"),
         ({"command_timeout": 0}, "command_timeout must be more than 0"),
-        ({"command_timeout": "1"}, "timeout must be a number"),
-        ({"timeout": "1"}, "timeout must be a number of seconds or None, not '1'"),
+        ({"command_timeout": "1"}, "expected a number of seconds"),
+        ({"timeout": "1"}, "invalid timeout value: expected a number of seconds or None, got '1'"),
     ],
 )
 def test_values_that_cannot_be_used(options: dict[str, Any], text: str) -> None:

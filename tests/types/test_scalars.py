@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from colonnade.errors import DecodeError
+from colonnade.errors import DecodeError, EncodeError
 from tests.types import oracle
 
 if TYPE_CHECKING:
@@ -227,3 +227,9 @@ def test_void(link: Connection) -> None:
     assert columns.fields[0].arrow_type == "null"
     assert oracle.arrow_table(columns)["v"].type == pa.null()
     assert [row["v"] for row in link.fetch(sql)] == [None] * 3
+
+
+def test_void_as_a_parameter(link: Connection) -> None:
+    assert link.fetchval("SELECT $1::void", "") is None
+    with pytest.raises(EncodeError, match="only None and '' are passed"):
+        link.fetchval("SELECT $1::void", "x")

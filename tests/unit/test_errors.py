@@ -120,10 +120,37 @@ def test_class_of_an_error(sqlstate: str, cls: type[errors.PostgresError]) -> No
     assert error.sqlstate == sqlstate
 
 
+@pytest.mark.parametrize("sqlstate", ["42P05", "26000"])
+def test_a_mixed_up_statement_hints_at_the_pooler(sqlstate: str) -> None:
+    error = errors.from_fields({"C": sqlstate, "M": "no"})
+    assert error.hint is not None
+    assert "pgbouncer" in error.hint
+    assert "statement_cache_size=0" in str(error)
+    assert errors.from_fields({"C": sqlstate, "M": "no", "H": "own"}).hint == "own"
+
+
+def test_a_connection_that_the_server_closed() -> None:
+    """Its class is that of every broken connection, its cause what the server said."""
+    error = errors.closed_by_server({"C": "57P01", "V": "FATAL", "M": "administrator command"})
+    assert type(error) is errors.ConnectionDoesNotExistError
+    assert str(error) == "connection was closed in the middle of operation: administrator command"
+    assert isinstance(error.__cause__, errors.AdminShutdownError)
+    assert error.__cause__.severity_en == "FATAL"
+    assert not error.safe_to_retry
+    assert errors.closed_by_server({"C": "57P05", "M": "idle"}).safe_to_retry
+
+
 def test_no_fields_at_all() -> None:
     error = errors.from_fields({})
     assert type(error) is errors.UnknownPostgresError
     assert str(error) == ""
+
+
+@pytest.mark.parametrize("sqlstate", ["99999", "23505"])
+def test_a_warning_with_a_foreign_code(sqlstate: str) -> None:
+    warning = errors.log_message_from_fields({"V": "WARNING", "C": sqlstate, "M": "look"})
+    assert type(warning) is errors.PostgresWarning
+    assert warning.sqlstate == sqlstate
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ pub(crate) fn interface(py: Python<'_>, message: &str) -> PyErr {
 /// The exception for a failed exchange.
 pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
     match error {
-        Error::Server(fields) => of_server(py, &fields),
+        Error::Server(fields) => of_server(py, "from_fields", &fields),
+        Error::ClosedByServer(fields) => of_server(py, "closed_by_server", &fields),
         Error::Decode(error) => of_decode(py, &error),
         Error::Foreign(error) => of_foreign(py, error),
         Error::Protocol(error) => of_protocol(py, &error),
@@ -101,10 +102,10 @@ fn of_foreign(py: Python<'_>, error: Box<dyn StdError + Send + Sync>) -> PyErr {
     }
 }
 
-/// The exception for an ErrorResponse, by its SQLSTATE.
-pub(crate) fn of_server(py: Python<'_>, fields: &ErrorFields) -> PyErr {
+/// The exception that a function of `colonnade.errors` makes of an ErrorResponse.
+fn of_server(py: Python<'_>, function: &str, fields: &ErrorFields) -> PyErr {
     match fields_dict(py, fields) {
-        Ok(dict) => build(py, "from_fields", (dict,)),
+        Ok(dict) => build(py, function, (dict,)),
         Err(error) => error,
     }
 }

@@ -13,6 +13,8 @@ use crate::SinkError;
 pub enum Error {
     /// The server's ErrorResponse. The session goes on unless the severity is FATAL or worse.
     Server(Box<ErrorFields>),
+    /// The server's ErrorResponse that ended a session after its start, whatever was under way.
+    ClosedByServer(Box<ErrorFields>),
     /// A value could not be represented; the session goes on.
     Decode(Box<DecodeError>),
     /// The caller's sink failed for a reason of its own; the session goes on.
@@ -46,7 +48,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Server(fields) => {
+            Self::Server(fields) | Self::ClosedByServer(fields) => {
                 f.write_str(fields.message().unwrap_or("the server gave no message"))
             }
             Self::Decode(error) => error.fmt(f),

@@ -386,10 +386,17 @@ impl<S: Sink> Talk<S> {
     fn take_error(&mut self, fields: ErrorFields) -> Result<(), Error> {
         self.link.copying = false;
         let fatal = matches!(fields.severity(), Some("FATAL" | "PANIC"));
-        let error = Error::Server(Box::new(fields));
+        let fields = Box::new(fields);
         if fatal {
-            return Err(error);
+            // Before the end of the start-up it is a refusal, and nothing was broken off.
+            let has_started = self.link.cancel_key.is_some();
+            return Err(if has_started {
+                Error::ClosedByServer(fields)
+            } else {
+                Error::Server(fields)
+            });
         }
+        let error = Error::Server(fields);
         match self.running.front_mut() {
             Some(front) => {
                 front.failure.get_or_insert(error);

@@ -69,7 +69,10 @@ pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyR
         Kind::Snapshot => sequences::snapshot(argument),
         Kind::Floats => sequences::floats(argument),
         Kind::Map => sequences::map(argument),
-        Kind::Void => Err(PyTypeError::new_err("void has no values: only None is passed")),
+        Kind::Void => match text(argument) {
+            Ok(Value::Text(text)) if text.is_empty() => Ok(Value::Text(text)),
+            _ => Err(PyTypeError::new_err("void has no values: only None and '' are passed")),
+        },
     }
 }
 

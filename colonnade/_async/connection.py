@@ -12,6 +12,7 @@ from colonnade._async.copy import CopyMixin
 from colonnade._async.copy_in_columns import CopyInColumnsMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
 from colonnade._async.listeners import ListenersMixin, LoggedOperation
+from colonnade._async.many import ManyMixin
 from colonnade._async.operation import Operation, StreamHold, checked_timeout
 from colonnade._async.server import ServerMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
@@ -40,6 +41,7 @@ class Connection(
     CopyInColumnsMixin,
     CopyOutColumnsMixin,
     ListenersMixin,
+    ManyMixin,
     ServerMixin,
     TransactionMixin,
 ):

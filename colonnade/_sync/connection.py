@@ -15,6 +15,7 @@ from colonnade._sync.copy import CopyMixin
 from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.listeners import ListenersMixin, LoggedOperation
+from colonnade._sync.many import ManyMixin
 from colonnade._sync.operation import Operation, StreamHold, checked_timeout
 from colonnade._sync.server import ServerMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
@@ -42,6 +43,7 @@ class Connection(
     CopyInColumnsMixin,
     CopyOutColumnsMixin,
     ListenersMixin,
+    ManyMixin,
     ServerMixin,
     TransactionMixin,
 ):

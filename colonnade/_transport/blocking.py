@@ -49,6 +49,9 @@ _ANSWER_BYTES_MAX = 16
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
+mutex = threading.Lock
+
+
 class _Clock(threading.local):
     """The nearest deadline of this thread, on the monotonic clock; None where there is none."""
 
@@ -157,7 +160,9 @@ class BlockingTransport:
         self._send()
 
     def give_turn(self) -> None:
-        """Nothing else waits for this thread."""
+        """Take in what has come: nothing else waits for this thread."""
+        if not self._session.is_closed and self._is_ready(select.POLLIN, 0):
+            self._read()
 
     def abandon(self) -> None:
         """Give up the exchange under way, if there is one.
@@ -255,11 +260,23 @@ class BlockingTransport:
                 self._is_in_doubt = False
             except _NOT_READY as error:
                 self._is_in_doubt = False
-                self._wait(_event(error, select.POLLOUT))
+                self._wait_to_send(_event(error, select.POLLOUT))
             except OSError as error:
                 self._is_in_doubt = False
                 self._lost(error)
                 return
+
+    def _wait_to_send(self, event: int) -> None:
+        """Wait until the socket is ready for it, and take in what comes meanwhile.
+
+        A server that waits until its answers are read reads nothing itself.
+        """
+        if self._session.is_closed:
+            self._wait(event)
+            return
+        self._wait(event | select.POLLIN)
+        if self._is_ready(select.POLLIN, 0):
+            self._read()
 
     def _has_more_to_send(self) -> bool:
         self._is_in_doubt = True
@@ -268,26 +285,29 @@ class BlockingTransport:
         return bool(self._unsent)
 
     def _receive(self) -> None:
-        window: Any = self._session.receive_buffer()
         if not self.is_tls:
             # Not before: a read takes what is there, and the low-water mark asks for more.
             self._wait(select.POLLIN)
-        while True:
-            try:
-                self._is_in_doubt = True
-                length = self._socket.recv_into(window)
-                self._is_in_doubt = False
-                break
-            except _NOT_READY as error:
-                self._is_in_doubt = False
-                self._wait(_event(error, select.POLLIN))
-            except OSError as error:
-                self._is_in_doubt = False
-                self._lost(error)
-                return
+        while (blocked := self._read()) is not None:
+            self._wait(_event(blocked, select.POLLIN))
+
+    def _read(self) -> OSError | None:
+        """Take in what is there; where nothing is, the answer says what the socket waits for."""
+        window: Any = self._session.receive_buffer()
+        try:
+            self._is_in_doubt = True
+            length = self._socket.recv_into(window)
+            self._is_in_doubt = False
+        except _NOT_READY as error:
+            self._is_in_doubt = False
+            return error
+        except OSError as error:
+            self._is_in_doubt = False
+            self._lost(error)
+            return None
         if not length:
             self._lost(None)
-            return
+            return None
         self._session.receive_data(length)
         hand_out(self._session, self.listener)
         if self._low_water is not None:
@@ -299,6 +319,7 @@ class BlockingTransport:
             # The server said farewell, or made no sense: nothing that follows has a meaning.
             self._socket.close()
             self._say_closed()
+        return None
 
     def _wait(self, event: int) -> None:
         """Wait until the socket is ready for it; nothing is lost by an interruption."""

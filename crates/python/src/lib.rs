@@ -48,6 +48,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<column::Column>()?;
     module.add_class::<copy_rows::ArrowSource>()?;
     module.add_class::<copy_rows::CopyEncoder>()?;
+    module.add_class::<session::ManyArguments>()?;
 
     module.add_class::<conninfo::ConnInfo>()?;
     module.add_class::<pg_type::PgType>()?;

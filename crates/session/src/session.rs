@@ -1,6 +1,7 @@
 //! The session: bytes in, events out, and the queue of exchanges between them.
 
 mod copy;
+mod many;
 mod types;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -23,6 +24,9 @@ use crate::{Announcement, CancelKey, Error, Event, ReceiveWindow, Sink, Statemen
 /// its full socket, and a streaming query holds a few batches at most.
 const EVENTS_MAX: usize = 2;
 
+/// What the server warns of where a ROLLBACK finds that nobody began a transaction.
+const NO_ACTIVE_SQL_TRANSACTION: &str = "25P01";
+
 /// Announcements nobody takes are dropped from the oldest on, past this many.
 const ANNOUNCEMENTS_MAX: usize = 10_000;
 
@@ -43,6 +47,10 @@ pub(crate) struct Link {
     pub(crate) types: Types,
     /// The server is in copy-in mode: it takes data.
     pub(crate) copying: bool,
+    /// The exchange at the back takes more messages of its owner: its Sync was not sent yet.
+    pub(crate) series_open: bool,
+    /// A series that was given up is undone; the server warns that nobody began a transaction.
+    is_undoing: bool,
     parameters: BTreeMap<String, String>,
     transaction_status: TransactionStatus,
     closed: bool,
@@ -88,6 +96,8 @@ impl<S: Sink> Session<S> {
             statements: StatementCache::new(statement_cache_size),
             types: Types::new(catalog),
             copying: false,
+            series_open: false,
+            is_undoing: false,
             parameters: BTreeMap::new(),
             transaction_status: TransactionStatus::Idle,
             closed: false,
@@ -267,6 +277,7 @@ impl<S: Sink> Session<S> {
             running.abandoned = true;
         }
         Talk::<S>::fail_copy(&mut self.talk.link, &mut self.talk.out);
+        self.talk.link.give_up_series(&mut self.talk.out);
     }
 
     /// Says good-bye: nothing can be asked any more.
@@ -283,6 +294,7 @@ impl<S: Sink> Talk<S> {
         if self.link.closed {
             return Err(Error::Closed);
         }
+        debug_assert!(!self.link.series_open, "the owner ends a series first");
         self.running.push_back(Running {
             exchange: Box::new(exchange),
             failure: None,
@@ -326,6 +338,9 @@ impl<S: Sink> Talk<S> {
     fn take_message(&mut self, message: Message<'_>) -> Result<(), Error> {
         match message {
             Message::NoticeResponse(fields) => {
+                if self.link.is_undoing && fields.code() == Some(NO_ACTIVE_SQL_TRANSACTION) {
+                    return Ok(());
+                }
                 self.announce(Announcement::Notice(Box::new(fields)));
                 Ok(())
             }
@@ -377,6 +392,10 @@ impl<S: Sink> Talk<S> {
             Err(error) if error.ends_session() => Err(error),
             Err(error) => {
                 front.failure = Some(error);
+                if running.len() == 1 {
+                    // Nothing of it is wanted any more.
+                    link.give_up_series(out);
+                }
                 Ok(())
             }
             Ok(()) => Ok(()),
@@ -400,15 +419,20 @@ impl<S: Sink> Talk<S> {
         match self.running.front_mut() {
             Some(front) => {
                 front.failure.get_or_insert(error);
-                Ok(())
             }
-            None => Err(error),
+            None => return Err(error),
         }
+        if self.running.len() == 1 {
+            // The server waits for the Sync, and runs nothing before.
+            self.link.end_series(&mut self.out);
+        }
+        Ok(())
     }
 
     fn take_ready(&mut self, status: TransactionStatus) -> Result<(), Error> {
         self.link.transaction_status = status;
         self.link.copying = false;
+        self.link.is_undoing = false;
         let Some(mut done) = self.running.pop_front() else {
             return Err(unexpected("ReadyForQuery"));
         };
@@ -459,6 +483,7 @@ impl<S: Sink> Talk<S> {
     fn close(&mut self, error: Error) {
         self.link.closed = true;
         self.link.copying = false;
+        self.link.series_open = false;
         let mut reason = Some(error);
         if self.running.is_empty()
             && let Some(Error::Server(fields)) = reason.take()

@@ -7,6 +7,7 @@ mod connect;
 mod copy;
 mod extended;
 mod params;
+mod series;
 mod writer;
 
 pub use connect::{
@@ -19,5 +20,6 @@ pub use extended::{
     parse, query, sync,
 };
 pub use params::EncodedParams;
+pub use series::BindExecute;
 
 use crate::error::LocalError;

@@ -17,13 +17,14 @@ use std::sync::Arc;
 use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_parameter};
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PySequence, PyString, PyTuple};
 
 pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
 use self::refusal::{Refusal, expected};
 use crate::codecs::Codecs;
 use crate::errors;
+use crate::record::is_record;
 
 /// Encodes the arguments of a query; the error names the argument and its type.
 pub(crate) fn encode(
@@ -32,25 +33,51 @@ pub(crate) fn encode(
     codecs: &Codecs,
     arguments: &Bound<'_, PyTuple>,
 ) -> PyResult<EncodedParams> {
-    if arguments.len() != types.len() {
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        return Err(errors::interface(
-            py,
-            &format!(
-                "the server expects {} argument{} for this query, {} {} passed",
-                types.len(),
-                plural(types.len()),
-                arguments.len(),
-                if arguments.len() == 1 { "was" } else { "were" },
-            ),
-        ));
-    }
     let mut encoded = EncodedParams::new();
-    for (index, (argument, pg_type)) in arguments.iter().zip(types).enumerate() {
-        push(&mut encoded, pg_type, codecs, &argument)
-            .map_err(|refusal| refusal.into_error(py, index, &pg_type.name, &argument))?;
-    }
+    encode_into(py, &mut encoded, types, codecs, arguments, None)?;
     Ok(encoded)
+}
+
+/// The same behind what was encoded before. `row` is the place of these arguments among those for
+/// the same statement, which the error names too.
+pub(crate) fn encode_into(
+    py: Python<'_>,
+    encoded: &mut EncodedParams,
+    types: &[Arc<Type>],
+    codecs: &Codecs,
+    arguments: &Bound<'_, PyTuple>,
+    row: Option<u64>,
+) -> PyResult<()> {
+    if arguments.len() != types.len() {
+        return Err(miscounted(py, types.len(), arguments.len()));
+    }
+    for (index, (argument, pg_type)) in arguments.iter_borrowed().zip(types).enumerate() {
+        push(encoded, pg_type, codecs, &argument)
+            .map_err(|refusal| refusal.into_error(py, index, row, &pg_type.name, &argument))?;
+    }
+    Ok(())
+}
+
+fn miscounted(py: Python<'_>, expected: usize, given: usize) -> PyErr {
+    let plural = if expected == 1 { "" } else { "s" };
+    let passed = if given == 1 { "was" } else { "were" };
+    errors::interface(
+        py,
+        &format!(
+            "the server expects {expected} argument{plural} for this query, {given} {passed} \
+             passed"
+        ),
+    )
+}
+
+/// The items of a sequence; None where it is none.
+pub(crate) fn sequence<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    let py = object.py();
+    if object.cast::<PySequence>().is_err() && !is_record(object) {
+        return Ok(None);
+    }
+    let items: Vec<_> = object.try_iter()?.collect::<PyResult<_>>()?;
+    PyTuple::new(py, items).map(Some)
 }
 
 fn push(

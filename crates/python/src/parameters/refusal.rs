@@ -60,25 +60,29 @@ impl Refusal {
         self
     }
 
-    /// The exception for argument `index`.
+    /// The exception for argument `index`, of the set `row` where there are many.
     pub(super) fn into_error(
         self,
         py: Python<'_>,
         index: usize,
+        row: Option<u64>,
         type_name: &str,
         argument: &Bound<'_, PyAny>,
     ) -> PyErr {
-        let shown = shown(argument);
-        let error = errors::of_class(
-            py,
-            "EncodeError",
-            &format!(
-                "invalid input for query argument ${} of type {type_name}: {shown} ({}{})",
-                index + 1,
-                self.place(),
-                self.reason.value(py)
+        let (number, shown) = (index + 1, shown(argument));
+        let (place, reason) = (self.place(), self.reason.value(py));
+        let text = match row {
+            None => format!(
+                "invalid input for query argument ${number} of type {type_name}: {shown} \
+                 ({place}{reason})"
             ),
-        );
+            // As asyncpg says it, with the type behind.
+            Some(row) => format!(
+                "invalid input for query argument ${number} in element #{row} of executemany() \
+                 sequence: {shown} (of type {type_name}: {place}{reason})"
+            ),
+        };
+        let error = errors::of_class(py, "EncodeError", &text);
         error.set_cause(py, Some(self.reason));
         error
     }

@@ -3,6 +3,7 @@
 
 mod copy;
 mod events;
+mod many;
 mod query;
 mod types;
 
@@ -16,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 pub(crate) use self::events::{Completion, CopyIn, Notice, Notification};
+pub(crate) use self::many::ManyArguments;
 use crate::buffer::ReceiveWindow;
 use crate::catalog::Catalog;
 use crate::codecs::Codecs;

@@ -69,19 +69,29 @@ impl<S: Sink> Exchange<S> for Query<S> {
     }
 
     fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
-        if is_stale_type(error) {
-            let parameters = self.statement.parameters.iter().map(AsRef::as_ref);
-            let columns = self.statement.columns.iter().map(|column| column.pg_type.as_ref());
-            for pg_type in parameters.chain(columns) {
-                context.link.types.catalog().forget(pg_type);
-            }
-        } else if !is_stale_plan(error) {
-            return;
+        forget_stale(&self.statement, error, context);
+    }
+}
+
+/// Forgets what an error has shown to be out of date, so that the next use of the text prepares it
+/// anew: the statement, and for all who share them the types that it is made of.
+pub(crate) fn forget_stale<S: Sink>(
+    statement: &Statement,
+    error: &Error,
+    context: &mut Context<'_, S>,
+) {
+    if is_stale_type(error) {
+        let parameters = statement.parameters.iter().map(AsRef::as_ref);
+        let columns = statement.columns.iter().map(|column| column.pg_type.as_ref());
+        for pg_type in parameters.chain(columns) {
+            context.link.types.catalog().forget(pg_type);
         }
-        if let Some(statement) = context.link.statements.remove(&self.statement.sql) {
-            // A name without NUL cannot fail to encode: it was sent before.
-            let _ = frontend::close_statement(context.out, &statement.name);
-        }
+    } else if !is_stale_plan(error) {
+        return;
+    }
+    if let Some(statement) = context.link.statements.remove(&statement.sql) {
+        // A name without NUL cannot fail to encode: it was sent before.
+        let _ = frontend::close_statement(context.out, &statement.name);
     }
 }
 

@@ -1,0 +1,192 @@
+"""One statement for many sets of arguments, sent without waiting for the answers in between."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade.errors import (
+    EncodeError,
+    FeatureNotSupportedError,
+    InternalClientError,
+    InvalidSQLStatementNameError,
+    PostgresError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from colonnade._transport.asyncio import AsyncioTransport
+
+    Arguments = Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]]
+    Begin = Callable[[_core.Statement], _core.ManyArguments]
+
+# What is encoded in one go, and then handed to the socket: large enough that the call and the turn
+# of the loop behind it are nothing, small enough to be no hold.
+CHUNK_BYTES = 64 * 1024
+
+# Rows of an asynchronous source that are gathered for one go.
+GATHERED_ROWS_MAX = 64
+
+
+class ManyMixin:
+    """The methods of a connection that run one statement many times."""
+
+    _session: _core.Session
+    _transport: AsyncioTransport
+    _record_class: type[_core.Record] | None
+
+    def _operation(self, timeout: float | None, query: str | None = None, args: Any = ()) -> Any:
+        raise NotImplementedError
+
+    async def _prepared(self, query: str) -> _core.Statement:
+        raise NotImplementedError
+
+    def is_closed(self) -> bool:
+        raise NotImplementedError
+
+    def is_in_transaction(self) -> bool:
+        raise NotImplementedError
+
+    async def executemany(
+        self, command: str, args: Arguments, *, timeout: float | None = None
+    ) -> None:
+        """Run a command once for each set of arguments; rows are thrown away.
+
+        `args` is an iterable of sequences, or an async iterable of them; it is read while the
+        arguments before are on their way, and never held as a whole. All is one unit: where an
+        argument, the iterable or the server fails, nothing of it stays. Within a transaction that
+        is the transaction's to see to: a caller who catches the error of an argument may commit
+        what was sent before it.
+
+        Raises EncodeError for an argument that does not fit, with its place and the set's, and
+        InterfaceError for a set of another length than the command has parameters.
+        """
+        async with self._operation(timeout, command, args):
+            await self._run_many(command, args, self._session.execute_many)
+
+    async def fetchmany(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        timeout: float | None = None,
+        record_class: type[_core.Record] | None = None,
+    ) -> list[Any]:
+        """Run a query once for each set of arguments, and return all rows, in order.
+
+        The rows are a list of `Record`, or of `record_class`, as in `fetch`; otherwise as
+        `executemany`.
+        """
+        async with self._operation(timeout, query, args):
+            begin = self._fetching_many(record_class)
+            completion = await self._run_many(query, args, begin)
+        return completion.rows or []
+
+    # Inside
+
+    async def _execute_many(self, statement: _core.Statement, args: Arguments) -> None:
+        """Within an operation: as `executemany`, with a statement that was prepared."""
+        await self._many(statement, args, self._session.execute_many)
+
+    async def _fetch_many(
+        self,
+        statement: _core.Statement,
+        args: Arguments,
+        record_class: type[_core.Record] | None = None,
+    ) -> list[Any]:
+        """Within an operation: as `fetchmany`, with a statement that was prepared."""
+        completion = await self._many(statement, args, self._fetching_many(record_class))
+        return completion.rows or []
+
+    def _fetching_many(self, record_class: type[_core.Record] | None) -> Begin:
+        def begin(statement: _core.Statement) -> _core.ManyArguments:
+            return self._session.fetch_many(statement, record_class or self._record_class)
+
+        return begin
+
+    async def _run_many(self, query: str, args: Arguments, begin: Begin) -> _core.Completion:
+        """Prepare a text unless it is known, and run it.
+
+        Where the statement turns out to be stale it is prepared anew, once, as for one set of
+        arguments, if the sets can be had a second time.
+        """
+        is_kept = self._session.cached_statement(query) is not None
+        statement = await self._prepared(query)
+        try:
+            return await self._many(statement, args, begin)
+        except EncodeError:
+            if not self._session.forget_parameters(statement) or not self._can_repeat(args):
+                raise
+        except (FeatureNotSupportedError, InvalidSQLStatementNameError):
+            if not is_kept or not self._can_repeat(args):
+                raise
+        return await self._many(await self._prepared(query), args, begin)
+
+    def _can_repeat(self, args: Arguments) -> bool:
+        is_used_up = hasattr(args, "__next__") or hasattr(args, "__anext__")
+        return not (is_used_up or self.is_in_transaction() or self.is_closed())
+
+    async def _many(
+        self, statement: _core.Statement, args: Arguments, begin: Begin
+    ) -> _core.Completion:
+        rows = _rows(args)
+        arguments = begin(statement)
+        try:
+            await self._send_rows(arguments, rows)
+        except Exception:
+            await self._give_up_many()
+            raise
+        self._session.end_many()
+        return self._ended(await self._transport.next_event())
+
+    async def _send_rows(self, arguments: _core.ManyArguments, rows: Any) -> None:
+        """Send what an iterator gives, until the server wants no more of it."""
+        # async-only: begin
+        if isinstance(rows, AsyncIterable):
+            async for gathered in _gathered(rows):
+                await self._send_rows(arguments, iter(gathered))
+                await self._transport.flush()
+            return
+        # async-only: end
+        while self._session.send_many(arguments, rows, CHUNK_BYTES):
+            await self._transport.flush()
+            # A socket that takes everything must not keep the loop from its other tasks.
+            await self._transport.give_turn()
+
+    async def _give_up_many(self) -> None:
+        """Have the server undo what was begun."""
+        self._session.give_up_many()
+        # The caller learns of the first failure, which was not this one.
+        with contextlib.suppress(PostgresError):
+            self._ended(await self._transport.next_event())
+
+    def _ended(self, event: object) -> _core.Completion:
+        if isinstance(event, _core.Completion):
+            return event
+        msg = f"expected the end of the exchange, got {event!r}"
+        raise InternalClientError(msg)
+
+
+def _rows(args: Arguments) -> Any:
+    # async-only: begin
+    if isinstance(args, AsyncIterable):
+        return args
+    # async-only: end
+    return iter(args)
+
+
+# async-only: begin
+async def _gathered(rows: AsyncIterable[Any]) -> AsyncIterator[list[Any]]:
+    gathered: list[Any] = []
+    async for row in rows:
+        gathered.append(row)
+        if len(gathered) >= GATHERED_ROWS_MAX:
+            yield gathered
+            gathered = []
+    yield gathered
+
+
+# async-only: end

@@ -1,0 +1,176 @@
+//! One statement for many sets of arguments.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use colonnade_columnar::Type;
+use colonnade_protocol::frontend::{BindExecute, EncodedParams};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList, PyTuple};
+
+use super::Session;
+use crate::codecs::Codecs;
+use crate::record::RecordClass;
+use crate::rows::RecordSink;
+use crate::sink::RowSink;
+use crate::statement::Statement;
+use crate::{errors, parameters};
+
+/// So long the encoding of a chunk may hold the interpreter, and so many rows are encoded between
+/// two looks at the clock. What a generator of the caller's takes for a row cannot be cut.
+const CHUNK_TIME_MAX: Duration = Duration::from_millis(1);
+const ROWS_PER_LOOK: u64 = 16;
+
+/// The arguments of one statement, which become messages chunk by chunk.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct ManyArguments(Mutex<Writing>);
+
+struct Writing {
+    types: Vec<Arc<Type>>,
+    codecs: Arc<Codecs>,
+    messages: BindExecute,
+    /// Rows so far.
+    row_count: u64,
+    params: EncodedParams,
+    /// The memory of the chunk before.
+    chunk: Vec<u8>,
+}
+
+/// Why a chunk is at its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChunkEnd {
+    /// There may be more rows.
+    Full,
+    /// There are no more rows.
+    OutOfRows,
+}
+
+impl Writing {
+    fn fill(&mut self, rows: &Bound<'_, PyIterator>, limit_bytes: usize) -> PyResult<ChunkEnd> {
+        let started = Instant::now();
+        let mut rows = rows.clone();
+        self.chunk.clear();
+        while self.chunk.len() < limit_bytes {
+            let Some(row) = rows.next() else { return Ok(ChunkEnd::OutOfRows) };
+            self.push(&row?)?;
+            self.row_count += 1;
+            if self.row_count.is_multiple_of(ROWS_PER_LOOK) && started.elapsed() > CHUNK_TIME_MAX {
+                break;
+            }
+        }
+        Ok(ChunkEnd::Full)
+    }
+
+    fn push(&mut self, row: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = row.py();
+        let arguments = self.arguments(row)?;
+        self.params.clear();
+        let codecs = &self.codecs;
+        let place = Some(self.row_count);
+        parameters::encode_into(py, &mut self.params, &self.types, codecs, &arguments, place)?;
+        let pushed = self.messages.push(&mut self.chunk, &self.params);
+        pushed.map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))
+    }
+
+    fn arguments<'py>(&self, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        if let Ok(tuple) = row.cast::<PyTuple>() {
+            return Ok(tuple.clone());
+        }
+        if let Ok(list) = row.cast::<PyList>() {
+            return Ok(list.to_tuple());
+        }
+        let py = row.py();
+        parameters::sequence(row)?.ok_or_else(|| {
+            let kind = row.get_type().name().map_or_else(|_| String::new(), |it| it.to_string());
+            let text = format!(
+                "invalid input in executemany() argument sequence element #{}: expected a \
+                 sequence, got {kind}",
+                self.row_count
+            );
+            errors::of_class(py, "EncodeError", &text)
+        })
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// Begins to run a statement many times, of which only the end is told.
+    fn execute_many(&self, py: Python<'_>, statement: &Statement) -> PyResult<ManyArguments> {
+        self.many(py, statement, RowSink::Nowhere)
+    }
+
+    /// Begins to run a statement many times; the Completion holds the rows of all of them.
+    #[pyo3(signature = (statement, record_class = None))]
+    fn fetch_many(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        record_class: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<ManyArguments> {
+        let class = RecordClass::of(py, record_class)?;
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        let columns = Arc::clone(&statement.statement.columns);
+        let sink = RowSink::Records(RecordSink::new(py, columns, codecs, class)?);
+        self.many(py, statement, sink)
+    }
+
+    /// Sends a chunk of about `limit_bytes` of what an iterator of sequences gives. False where
+    /// there are no more rows, or no more are wanted: the exchange fails, and its end says why.
+    fn send_many(
+        &self,
+        py: Python<'_>,
+        arguments: &ManyArguments,
+        rows: &Bound<'_, PyIterator>,
+        limit_bytes: usize,
+    ) -> PyResult<bool> {
+        // The session is free meanwhile: a generator may ask it things.
+        let Ok(mut writing) = arguments.0.try_lock() else {
+            return Err(errors::interface(
+                py,
+                "cannot perform operation: another operation is in progress",
+            ));
+        };
+        let end = writing.fill(rows, limit_bytes)?;
+        let is_wanted = self.lock(py)?.core.send_many(&writing.chunk);
+        Ok(is_wanted && end == ChunkEnd::Full)
+    }
+
+    /// Says that all was sent.
+    fn end_many(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.end_many();
+        Ok(())
+    }
+
+    /// Gives up what was begun, and has it undone, unless a transaction surrounds it; the exchange
+    /// ends as if nothing had failed.
+    fn give_up_many(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.core.give_up_many();
+        Ok(())
+    }
+}
+
+impl Session {
+    fn many(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        sink: RowSink,
+    ) -> PyResult<ManyArguments> {
+        let statement = Arc::clone(&statement.statement);
+        let messages = BindExecute::new(&statement.name, &statement.formats(), 0)
+            .map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))?;
+        let types = statement.parameters.clone();
+        let mut inner = self.lock(py)?;
+        inner.core.many(statement, sink).map_err(|error| errors::of_session(py, error))?;
+        let codecs = Arc::clone(&inner.codecs);
+        let (params, chunk) = (EncodedParams::new(), Vec::new());
+        Ok(ManyArguments(Mutex::new(Writing {
+            types,
+            codecs,
+            messages,
+            row_count: 0,
+            params,
+            chunk,
+        })))
+    }
+}

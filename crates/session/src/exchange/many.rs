@@ -1,0 +1,79 @@
+//! Many executions of one statement: a Bind and an Execute for each set of arguments, and one Sync
+//! behind them all. What no transaction surrounds is so a transaction of its own.
+//!
+//! The owner sends while the exchange is under way already, and answers come meanwhile. Until the
+//! Sync is sent, the series is open.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use colonnade_protocol::DataRows;
+use colonnade_protocol::backend::Message;
+use colonnade_protocol::frontend;
+
+use super::held_rows::{HeldRows, Replay};
+use super::query::forget_stale;
+use super::{Context, Exchange, Step, hand_back, unexpected};
+use crate::{Error, Event, Sink, Statement};
+
+pub(crate) struct Many<S: Sink> {
+    statement: Arc<Statement>,
+    sink: S,
+    held: HeldRows,
+    tag: Option<String>,
+}
+
+impl<S: Sink> Many<S> {
+    pub(crate) fn new(statement: Arc<Statement>, sink: S) -> Self {
+        let held = HeldRows::of(&statement.columns);
+        Self { statement, sink, held, tag: None }
+    }
+}
+
+impl<S: Sink> Exchange<S> for Many<S> {
+    fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        match message {
+            // A ROLLBACK that gives the series up is parsed.
+            Message::ParseComplete
+            | Message::BindComplete
+            | Message::PortalSuspended
+            | Message::EmptyQueryResponse => {}
+            Message::CommandComplete(tag) => {
+                if self.tag.as_deref() != Some(tag) {
+                    self.tag = Some(tag.to_owned());
+                }
+            }
+            Message::CopyInResponse(_) => {
+                // Of several executions the second one makes the server give up the copy, and the
+                // connection with it. Of a single one the Sync that was sent counts for nothing.
+                frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
+                if !context.link.end_series(context.out) {
+                    frontend::sync(context.out);
+                }
+                return Err(Error::UnexpectedCopy);
+            }
+            Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
+            other => return Err(unexpected(other.name())),
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        let mut batches = VecDeque::new();
+        let outcome = self.held.take(&mut self.sink, rows, &mut batches);
+        context.events.extend(batches.into_iter().map(Event::Batch));
+        Ok(outcome?)
+    }
+
+    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        if let HeldRows::All { bytes, error } = self.held {
+            let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
+            return replay.look_up(context);
+        }
+        hand_back(self.statement, self.sink, self.tag, context)
+    }
+
+    fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
+        forget_stale(&self.statement, error, context);
+    }
+}

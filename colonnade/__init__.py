@@ -28,6 +28,9 @@ from colonnade._core import Record, __version__
 from colonnade._logged_query import LoggedQuery
 from colonnade.columns import Columns
 from colonnade.errors import *  # noqa: F403
+
+# Again, for type checkers that do not add up `__all__` over several modules.
+from colonnade.errors._sqlstate import *  # noqa: F403
 from colonnade.types import (
     Attribute as Attribute,
     BitString as BitString,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import getpass
 import os
 import random
+import ssl
 import stat
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,7 @@ from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy, tls_policy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
 
     Password = str | Callable[[], str | Awaitable[str]]
 
@@ -30,6 +30,48 @@ class Endpoint:
 
     address: Address
     password: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionParameters:
+    """How a connection was made, as tools that watch connections read it.
+
+    The password is an attribute and stands in no `repr`.
+    """
+
+    user: str
+    database: str
+    password: Password | None = field(default=None, repr=False)
+    ssl: ssl.SSLContext | None = None
+    """None where the connection was made without TLS."""
+    sslmode: SslMode | None = None
+    ssl_negotiation: str = "postgres"
+    server_settings: Mapping[str, str] = field(default_factory=dict)
+    target_session_attrs: str = "any"
+    krbsrvname: str = "postgres"
+    gsslib: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TlsArguments:
+    """What the caller himself says about TLS."""
+
+    ssl: ssl.SSLContext | bool | str | None = None
+    direct_tls: bool | None = None
+
+    def words(self) -> list[tuple[str, str]]:
+        """The same in libpq's words, so that the DSN's are checked against them."""
+        words = []
+        if isinstance(self.ssl, str):
+            words.append(("sslmode", self.ssl))
+        elif self.ssl is False:
+            words += [("sslmode", "disable"), ("sslnegotiation", ""), ("sslrootcert", "")]
+        elif self.ssl is not None:
+            # A context says itself what it verifies; no word may contradict it.
+            words.append(("sslmode", "verify-full"))
+        if self.direct_tls is not None:
+            words.append(("sslnegotiation", "direct" if self.direct_tls else "postgres"))
+        return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +90,34 @@ class ConnectionOptions:
         places = ", ".join(str(endpoint.address) for endpoint in self.endpoints)
         return f"<ConnectionOptions {self.info.user}/{self.info.database} at {places}>"
 
+    def parameters(self, password: Password | None, tls: TlsPolicy) -> ConnectionParameters:
+        """What a connection keeps of the options, made with this password and kind of TLS."""
+        info = self.info
+        return ConnectionParameters(
+            user=info.user,
+            database=info.database,
+            password=password,
+            ssl=tls.context,
+            sslmode=tls.mode,
+            ssl_negotiation=tls.negotiation,
+            server_settings=dict(info.server_settings),
+            target_session_attrs=info.target_session_attrs,
+            krbsrvname=info.krbsrvname,
+            gsslib=info.gsslib,
+        )
+
 
 def resolve(
     dsn: str | None,
-    *,
-    host: str | Sequence[str] | None,
-    port: int | str | Sequence[int | str] | None,
+    words: Mapping[str, object],
     server_settings: Mapping[str, str] | None,
-    tls: ssl.SSLContext | bool | str | None,
-    **words: str | os.PathLike[str] | None,
+    tls: TlsArguments,
 ) -> ConnectionOptions:
-    """Resolve the options; `words` are libpq's, by their own names.
+    """Resolve the options; `words` are libpq's, by their own names, and None where not given.
 
     Raises ClientConfigurationError, which names the option and says what it can be.
     """
-    arguments = [(name, os.fspath(value)) for name, value in words.items() if value is not None]
-    if host is not None:
-        arguments.append(("host", _listed("host", host)))
-    if port is not None:
-        arguments.append(("port", _listed("port", port)))
+    arguments = _arguments(words) + tls.words()
     info = _core.ConnInfo.resolve(
         dsn,
         arguments,
@@ -79,7 +130,7 @@ def resolve(
     endpoints = _endpoints(info)
     if info.load_balance_hosts == "random":
         random.shuffle(endpoints)
-    policy = tls_policy(tls, _tls_options(info))
+    policy = tls_policy(tls.ssl, _tls_options(info))
     return ConnectionOptions(
         info,
         tuple(endpoints),
@@ -90,7 +141,22 @@ def resolve(
     )
 
 
-def _listed(name: str, value: str | int | Sequence[str | int]) -> str:
+def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
+    arguments = []
+    for name, value in words.items():
+        if value is None:
+            continue
+        if name in {"host", "port"}:
+            arguments.append((name, _listed(name, value)))
+        elif isinstance(value, str | os.PathLike):
+            arguments.append((name, os.fsdecode(value)))
+        else:
+            msg = f"{name} must be a str, not {value!r}"
+            raise ClientConfigurationError(msg)
+    return arguments
+
+
+def _listed(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | list | tuple):
         msg = f"{name} must be a value or a list of values, not {value!r}"
         raise ClientConfigurationError(msg)
@@ -105,7 +171,7 @@ def _settings(settings: Mapping[str, str] | None) -> list[tuple[str, str]]:
     pairs: list[Any] = list(settings.items()) if hasattr(settings, "items") else [None]
     for pair in pairs:
         if pair is None or not all(isinstance(part, str) for part in pair):
-            msg = "server_settings is expected to be None or a mapping of str to str"
+            msg = "server_settings is expected to be None or a Dict[str, str]"
             raise ClientConfigurationError(msg)
     return pairs
 

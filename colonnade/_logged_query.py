@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-
-class ConnectionParameters(NamedTuple):
-    """Who is connected to which database; nothing secret."""
-
-    user: str
-    database: str
+if TYPE_CHECKING:
+    from colonnade._connection_options import ConnectionParameters
 
 
 class LoggedQuery(NamedTuple):

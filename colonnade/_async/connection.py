@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
 
@@ -65,6 +66,7 @@ class Connection(
         user: str,
         database: str,
         command_timeout: float | None,
+        params: ConnectionParameters,
         record_class: type[_core.Record] | None = None,
     ) -> None:
         super().__init__()
@@ -73,6 +75,9 @@ class Connection(
         self._address = address
         self._user = user
         self._database = database
+        # By these names, tools that watch connections find where a query goes.
+        self._addr = transport.address.place
+        self._params = params
         self._command_timeout = command_timeout
         self._record_class = record_class
         self._owner: Operation | StreamHold | None = None

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade import _core
 from colonnade._async.operation import Operation
 from colonnade._copy_options import quote_identifier
-from colonnade._logged_query import ConnectionParameters, LoggedQuery
-from colonnade._transport.address import UnixAddress
+from colonnade._logged_query import LoggedQuery
 from colonnade.errors import InterfaceError, log_message_from_fields
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.connection import Connection
+    from colonnade._connection_options import ConnectionParameters
     from colonnade._transport.asyncio import AsyncioTransport
     from colonnade.errors import PostgresLogMessage
 
@@ -41,8 +41,8 @@ class ListenersMixin:
 
     _session: _core.Session
     _transport: AsyncioTransport
-    _user: str
-    _database: str
+    _addr: str | tuple[str, int]
+    _params: ConnectionParameters
 
     def __init__(self) -> None:
         self._is_telling = False
@@ -204,10 +204,7 @@ class ListenersMixin:
         elapsed: float,
         failure: BaseException | None,
     ) -> None:
-        address = self._transport.address
-        where = address.path if isinstance(address, UnixAddress) else (address.host, address.port)
-        who = ConnectionParameters(self._user, self._database)
-        record = LoggedQuery(query, args, timeout, elapsed, failure, where, who)
+        record = LoggedQuery(query, args, timeout, elapsed, failure, self._addr, self._params)
         self._tell(self._query_loggers, record)
 
 

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from colonnade import _core
-from colonnade._connection_options import ConnectionOptions, Endpoint, resolve
+from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
 from colonnade._sync.connection import Connection
 from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import connect as open_transport, deadline
@@ -44,71 +44,83 @@ def connect(
     statement_cache_size: int = 100,
     command_timeout: float | None = None,
     ssl: ssl_module.SSLContext | bool | str | None = None,
+    direct_tls: bool | None = None,
+    connection_class: type[Connection] = Connection,
+    record_class: type[_core.Record] = _core.Record,
     server_settings: Mapping[str, str] | None = None,
     target_session_attrs: str | None = None,
+    krbsrvname: str | None = None,
+    gsslib: str | None = None,
 ) -> Connection:
     """Connect to a PostgreSQL server.
 
     `dsn` is a URI (`postgresql://user:password@host:port/database?option=value`) or libpq's pairs
     (`host=localhost dbname=test`). An argument wins over the DSN, the DSN over a service file, that
-    over the environment (`PGHOST`, `PGUSER`, `PGPASSWORD`, `PGSSLMODE`, ...) and that over the
-    defaults. Without a host the usual Unix sockets are tried, then localhost.
+    over the environment (`PGHOST`, `PGUSER`, ...) and that over the defaults. Without a host the
+    usual Unix sockets are tried, then localhost. `docs/connecting.md` has every option.
 
     `password` is a string, or a callable that gives one for each attempt; it may be a coroutine
     function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and right host name), False,
-    or one of libpq's modes: "disable", "allow", "prefer" (the default over TCP), "require",
-    "verify-ca", "verify-full". `timeout` limits the whole attempt in seconds, `connect_timeout` in
-    the DSN the attempt at each host; `command_timeout` is the default for each call on the
-    connection. `statement_cache_size` prepared statements are kept; 0 uses the unnamed statement,
-    as poolers in transaction mode need it.
+    or one of libpq's modes, "prefer" by default; `direct_tls` begins TLS without asking first.
+    `timeout` limits the whole attempt in seconds, `command_timeout` is the default for each call
+    on the connection. `statement_cache_size` 0 uses the unnamed statement, as poolers need it.
+    The connection is a `connection_class`, a subclass of `Connection`, its rows `record_class`es.
 
     Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
     options that cannot be used, and the server's own error where it refuses.
     """
-    options = resolve(
-        dsn,
-        host=host,
-        port=port,
-        server_settings=server_settings,
-        tls=ssl,
-        user=user,
-        password=password if isinstance(password, str) else None,
-        passfile=passfile,
-        service=service,
-        servicefile=servicefile,
-        dbname=database,
-        target_session_attrs=target_session_attrs,
-    )
-    attempt = _Attempt(
-        options,
-        None if isinstance(password, str) else password,
-        _checked_cache_size(statement_cache_size),
-        _checked_command_timeout(command_timeout),
-    )
-    limit = deadline(checked_timeout(timeout))
-    try:
-        with limit:
-            return attempt.any_server()
-    except TimeoutError as error:
-        if attempt.trying is None or not limit.expired():
-            raise
-        msg = f"no connection to {attempt.trying} within {timeout} s"
-        raise TimeoutError(msg) from error
+    words: dict[str, object] = {"host": host, "port": port, "user": user, "dbname": database}
+    words |= {"passfile": passfile, "service": service, "servicefile": servicefile}
+    words |= {"krbsrvname": krbsrvname, "gsslib": gsslib}
+    words["target_session_attrs"] = target_session_attrs
+    if isinstance(password, str):
+        words["password"] = password
+    limits = _checked_limits(statement_cache_size, command_timeout)
+    options = resolve(dsn, words, server_settings, TlsArguments(ssl, direct_tls))
+    classes = _checked_classes(connection_class, record_class)
+    return _Attempt(options, password, limits, classes).within(timeout)
 
 
-def _checked_cache_size(size: int) -> int:
-    if isinstance(size, bool) or size < 0:
-        msg = f"statement_cache_size must be 0 or more, not {size!r}"
+class _Limits(NamedTuple):
+    """What a connection is told about itself."""
+
+    statement_cache_size: int
+    command_timeout: float | None
+
+
+def _checked_limits(statement_cache_size: int, command_timeout: float | None) -> _Limits:
+    _check_amount("statement_cache_size", statement_cache_size)
+    return _Limits(statement_cache_size, _checked_command_timeout(command_timeout))
+
+
+class _Classes(NamedTuple):
+    """Of which class the connection is, and its rows."""
+
+    connection: type[Connection]
+    record: type[_core.Record]
+
+
+def _checked_classes(connection: object, record: type[_core.Record]) -> _Classes:
+    if not isinstance(connection, type) or not issubclass(connection, Connection):
+        msg = "connection_class is expected to be a subclass of colonnade.sync.Connection"
+        raise InterfaceError(f"{msg}, got {connection!r}")
+    _core.check_record_class(record)
+    return _Classes(connection, record)
+
+
+def _check_amount(name: str, amount: object) -> None:
+    if isinstance(amount, bool) or not isinstance(amount, int) or amount < 0:
+        msg = f"{name} is expected to be greater or equal to 0, got {amount!r}"
         raise ValueError(msg)
-    return size
 
 
-def _checked_command_timeout(timeout: float | None) -> float | None:
-    checked = checked_timeout(timeout)
-    if checked is not None and checked <= 0:
-        msg = f"command_timeout must be more than 0, not {timeout!r}"
+def _checked_command_timeout(timeout: object) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
+        msg = f"invalid command_timeout value: expected greater than 0 float (got {timeout!r})"
         raise ValueError(msg)
-    return checked
+    return float(timeout)
 
 
 class _Attempt:
@@ -118,15 +130,27 @@ class _Attempt:
         self,
         options: ConnectionOptions,
         password: Password | None,
-        statement_cache_size: int,
-        command_timeout: float | None,
+        limits: _Limits,
+        classes: _Classes,
     ) -> None:
         self._options = options
-        self._password = password
-        self._statement_cache_size = statement_cache_size
-        self._command_timeout = command_timeout
+        self._password = None if isinstance(password, str) else password
+        self._limits = limits
+        self._classes = classes
         self.trying: str | None = None
         """The address under way, for messages."""
+
+    def within(self, timeout: float | None) -> Connection:
+        """A connection within so many seconds, in all."""
+        limit = deadline(checked_timeout(timeout))
+        try:
+            with limit:
+                return self.any_server()
+        except TimeoutError as error:
+            if self.trying is None or not limit.expired():
+                raise
+            msg = f"no connection to {self.trying} within {timeout} s"
+            raise TimeoutError(msg) from error
 
     def any_server(self) -> Connection:
         """The first host that lets us in and is of the kind looked for."""
@@ -181,7 +205,7 @@ class _Attempt:
         return self._one_way(endpoint, attempts[-1])
 
     def _one_way(self, endpoint: Endpoint, policy: TlsPolicy) -> Connection:
-        session = _core.Session(self._statement_cache_size)
+        session = _core.Session(self._limits.statement_cache_size)
         transport = open_transport(session, endpoint.address, policy)
         info = self._options.info
         try:
@@ -192,17 +216,19 @@ class _Attempt:
                 tls_server_end_point=transport.tls_server_end_point(),
             )
             transport.next_event()
+            return self._classes.connection(
+                session,
+                transport,
+                address=str(endpoint.address),
+                user=info.user,
+                database=info.database,
+                command_timeout=self._limits.command_timeout,
+                record_class=self._classes.record,
+                params=self._options.parameters(self._password or endpoint.password, policy),
+            )
         except BaseException:
             transport.abort()
             raise
-        return Connection(
-            session,
-            transport,
-            address=str(endpoint.address),
-            user=info.user,
-            database=info.database,
-            command_timeout=self._command_timeout,
-        )
 
     def _asked_password(self) -> str | None:
         if not callable(self._password):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
     from colonnade._transport.blocking import BlockingTransport
 
@@ -67,6 +68,7 @@ class Connection(
         user: str,
         database: str,
         command_timeout: float | None,
+        params: ConnectionParameters,
         record_class: type[_core.Record] | None = None,
     ) -> None:
         super().__init__()
@@ -75,6 +77,9 @@ class Connection(
         self._address = address
         self._user = user
         self._database = database
+        # By these names, tools that watch connections find where a query goes.
+        self._addr = transport.address.place
+        self._params = params
         self._command_timeout = command_timeout
         self._record_class = record_class
         self._owner: Operation | StreamHold | None = None

@@ -22,6 +22,11 @@ class TcpAddress:
         """What sockets connect to."""
         return self.connect_to or self.host, self.port
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The host as it was named, and the port."""
+        return self.host, self.port
+
     def __str__(self) -> str:
         """As people write it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -33,6 +38,11 @@ class UnixAddress:
     """A Unix socket, by the file that stands for it."""
 
     path: str
+
+    @property
+    def place(self) -> str:
+        """The file's path."""
+        return self.path
 
     def __str__(self) -> str:
         """As people write it."""

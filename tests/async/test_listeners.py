@@ -385,8 +385,8 @@ async def test_a_logger_gets_the_whole_record(dsn: str) -> None:
     assert first.exception is None
     assert isinstance(first.conn_addr, tuple | str)
     assert (first.conn_params.user, first.conn_params.database) == (
-        connection._user,
-        connection._database,
+        connection._params.user,
+        connection._params.database,
     )
     assert (second.query, second.args, second.timeout) == ("SELECT 1", (), 60)
 

@@ -356,8 +356,8 @@ def _next(given: Iterator[str]) -> str:
         (None, {"host": ["a", "b"], "port": [1, 2, 3]}, "2 hosts.*3|3 ports.*2"),
         (None, {"host": 5.0}, "host must be a value or a list of values, not 5.0"),
         (None, {"host": "localhost", "port": True}, "port must be a value"),
-        (None, {"server_settings": {"a": 1}}, "mapping of str to str"),
-        (None, {"server_settings": ["a"]}, "mapping of str to str"),
+        (None, {"server_settings": {"a": 1}}, "None or a Dict"),
+        (None, {"server_settings": ["a"]}, "None or a Dict"),
         (None, {"ssl": "verify_full"}, "verify-full"),
         (None, {"host": "localhost", "ssl": "verify-full"}, "root"),
     ],
@@ -367,16 +367,7 @@ def test_options_that_cannot_be_used(dsn: str | None, options: dict[str, Any], t
         colonnade.sync.connect(dsn, user="postgres", **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"statement_cache_size": -1}, "statement_cache_size must be 0 or more"),
-        ({"statement_cache_size": True}, "statement_cache_size"),
-        ({"command_timeout": 0}, "command_timeout must be more than 0"),
-        ({"command_timeout": "1"}, "expected a number of seconds"),
-        ({"timeout": "1"}, "invalid timeout value: expected a number of seconds or None, got '1'"),
-    ],
-)
-def test_values_that_cannot_be_used(options: dict[str, Any], text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        colonnade.sync.connect("postgresql://postgres@127.0.0.1:1/", **options)
+def test_a_timeout_that_cannot_be_used(dsn: str) -> None:
+    wrong: Any = "1"
+    with pytest.raises(ValueError, match="expected a number of seconds or None, got '1'"):
+        colonnade.sync.connect(dsn, timeout=wrong)

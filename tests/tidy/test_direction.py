@@ -48,7 +48,7 @@ ROOMS: dict[str, set[str]] = {
     "_connection_options": {"_core", "_transport", "errors"},
     "_schema": {"errors"},
     # What a query logger is told, whatever the colour.
-    "_logged_query": set(),
+    "_logged_query": {"_connection_options"},
     "_sql_text": set(),
     "_server_facts": {"types"},
     "_async": _PUBLIC_CLASSES,

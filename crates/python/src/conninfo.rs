@@ -166,6 +166,24 @@ impl ConnInfo {
         self.0.connect_timeout.map(|timeout| timeout.as_secs_f64())
     }
 
+    /// The service name of Kerberos, "postgres" by default.
+    #[getter]
+    fn krbsrvname(&self) -> &str {
+        &self.0.krbsrvname
+    }
+
+    /// "gssapi" or "sspi"; None when nothing is said.
+    #[getter]
+    fn gsslib(&self) -> Option<&str> {
+        self.0.gsslib.as_deref()
+    }
+
+    /// The settings of the session, by name in lower case.
+    #[getter]
+    fn server_settings(&self) -> Vec<(String, String)> {
+        self.0.server_settings.clone()
+    }
+
     fn __repr__(&self) -> String {
         format!("<ConnInfo {}@{} hosts={}>", self.0.user, self.0.database, self.0.hosts.len())
     }

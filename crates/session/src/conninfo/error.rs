@@ -44,14 +44,14 @@ pub enum ConnInfoError {
     },
     /// A backslash with nothing behind it.
     TrailingBackslash,
-    /// A name that is neither an option nor a known server setting.
+    /// A name that is nearly an option's.
     UnknownOption {
         /// The name as written.
         name: String,
-        /// A known name close to it.
-        suggestion: Option<&'static str>,
+        /// The option.
+        suggestion: &'static str,
     },
-    /// The same, directly behind a password that may reach into it.
+    /// An unknown name directly behind a password that may reach into it.
     UnknownOptionAfterPassword,
     /// An argument of `connect()` inside a DSN.
     ArgumentInDsn {
@@ -181,14 +181,9 @@ impl fmt::Display for ConnInfoError {
             Self::TrailingBackslash => {
                 out.write_str("the DSN ends in a backslash; a plain one is written \\\\")
             }
-            Self::UnknownOption { name, suggestion: Some(suggestion) } => {
+            Self::UnknownOption { name, suggestion } => {
                 write!(out, "unknown connection option \"{name}\", did you mean \"{suggestion}\"?")
             }
-            Self::UnknownOption { name, suggestion: None } => write!(
-                out,
-                "unknown connection option \"{name}\"; a server setting that is not commonly set \
-                 by clients goes into server_settings"
-            ),
             Self::UnknownOptionAfterPassword => out.write_str(
                 "unknown connection option directly after a password (not shown: it may be a part \
                  of it); quote a password with spaces, or write \"&\" as %26 in a URI",

@@ -12,8 +12,8 @@
 //! but empty is at its default, whatever weaker sources say.
 //!
 //! A DSN is a URI (`postgresql://user:password@host/database?option=value`) or libpq's pairs
-//! (`host=localhost dbname=test`). Names that are no options are server settings when they hold a
-//! dot or are commonly set by clients, else an error; the rule and the names are in `options`.
+//! (`host=localhost dbname=test`). Names that are no options are server settings, but for those
+//! that look like a misspelt option; the rule and the names are in `options`.
 
 mod environment;
 mod error;

@@ -1,9 +1,8 @@
 //! The names that options have, and what becomes of other names.
 //!
-//! A name that is no option is a *server setting*, sent with the startup message, when it holds a
-//! dot (settings of extensions, `myapp.user_id`) or is one of [`SERVER_SETTINGS`], in any case.
-//! Everything else is refused: libpq refuses all unknown names, asyncpg sends them all to the
-//! server, where a misspelt `sslmode` is found only once the connection was made without TLS.
+//! A name that is no option is a *server setting*, sent with the startup message, in any case: the
+//! server knows whether there is such a setting. Refused are names that are nearly an option's:
+//! the server would find a misspelt `sslmode` only once the connection was made without TLS.
 
 use std::collections::BTreeMap;
 
@@ -209,8 +208,8 @@ impl Layer {
                 layer.options.insert(option, value);
                 continue;
             }
-            if !is_server_setting(&name) {
-                return Err(refusal(name, is_after_password));
+            if let Some(error) = refusal(&name, is_after_password) {
+                return Err(error);
             }
             is_after_password = false;
             layer.set(&name, value)?;
@@ -263,23 +262,31 @@ fn find(names: &[&'static str], name: &str) -> Option<&'static str> {
     names.binary_search(&name).ok().and_then(|index| names.get(index)).copied()
 }
 
-fn is_server_setting(name: &str) -> bool {
+/// Whether the name is certainly a setting's.
+fn is_known_setting(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     name.contains('.') || find(SERVER_SETTINGS, &lower).is_some()
 }
 
-fn refusal(name: String, is_after_password: bool) -> ConnInfoError {
-    if let Some(name) = find(ARGUMENTS, &name) {
-        return ConnInfoError::ArgumentInDsn { name };
+/// Why a name that is no option cannot be a setting's either.
+fn refusal(name: &str, is_after_password: bool) -> Option<ConnInfoError> {
+    if is_known_setting(name) {
+        return None;
+    }
+    if let Some(name) = find(ARGUMENTS, name) {
+        return Some(ConnInfoError::ArgumentInDsn { name });
     }
     if is_after_password {
-        return ConnInfoError::UnknownOptionAfterPassword;
+        return Some(ConnInfoError::UnknownOptionAfterPassword);
     }
-    let suggestion = suggestion_for(&name);
-    ConnInfoError::UnknownOption { name, suggestion }
+    let suggestion = suggestion_for(name)?;
+    Some(ConnInfoError::UnknownOption { name: name.to_owned(), suggestion })
 }
 
-/// The known name that is nearest to an unknown one, if any is near.
+/// The option that a name is most likely a misspelling of, if of any.
+///
+/// Two letters may be wrong, one in a short name. More would refuse settings of the server, such as
+/// `tcp_keepalives_idle` for `keepalives_idle`.
 fn suggestion_for(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     if let Some((_, option)) = OTHER_NAMES.iter().find(|(other, _)| *other == lower) {
@@ -289,9 +296,8 @@ fn suggestion_for(name: &str) -> Option<&'static str> {
     if lower.len() > 64 {
         return None;
     }
-    let known = OPTIONS.iter().chain(SERVER_SETTINGS);
-    let nearest = known.map(|known| (edit_distance(&lower, known), *known)).min()?;
-    (nearest.0 <= (lower.len() / 3).max(1)).then_some(nearest.1)
+    let nearest = OPTIONS.iter().map(|known| (edit_distance(&lower, known), *known)).min()?;
+    (nearest.0 <= if lower.len() < 6 { 1 } else { 2 }).then_some(nearest.1)
 }
 
 /// How many insertions, deletions, replacements and swaps of neighbours lead from one to the other.
@@ -341,26 +347,24 @@ mod tests {
     fn options_and_settings() {
         assert_eq!(layer("database").unwrap().option("dbname"), Some("v"));
         assert_eq!(layer("user").unwrap().option("user"), Some("v"));
-        for name in ["search_path", "TimeZone", "myapp.user_id", "work_mem"] {
+        for name in ["search_path", "TimeZone", "myapp.user_id", "work_mem", "qwertyuiop"] {
             let layer = layer(name).unwrap();
             assert_eq!(layer.server_settings[&name.to_ascii_lowercase()], "v");
         }
     }
 
     #[test]
-    fn unknown_names_get_a_suggestion() {
+    fn misspelt_options_get_a_suggestion() {
         for (name, suggestion) in [
-            ("sslmod", Some("sslmode")),
-            ("ssl_mode", Some("sslmode")),
-            ("SSLMODE", Some("sslmode")),
-            ("hots", Some("host")),
-            ("username", Some("user")),
-            ("usr", Some("user")),
-            ("serach_path", Some("search_path")),
-            ("statment_timeout", Some("statement_timeout")),
-            ("aplication_name", Some("application_name")),
-            ("ssl", Some("sslmode")),
-            ("qwertyuiop", None),
+            ("sslmod", "sslmode"),
+            ("ssl_mode", "sslmode"),
+            ("SSLMODE", "sslmode"),
+            ("hots", "host"),
+            ("username", "user"),
+            ("usr", "user"),
+            ("aplication_name", "application_name"),
+            ("target_sesion_atrs", "target_session_attrs"),
+            ("ssl", "sslmode"),
         ] {
             let expected = ConnInfoError::UnknownOption { name: name.to_owned(), suggestion };
             assert_eq!(layer(name).err(), Some(expected), "{name}");

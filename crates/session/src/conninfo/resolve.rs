@@ -95,7 +95,7 @@ pub(super) fn resolve(draft: &Draft, local: &Local) -> Result<ConnInfo, ConnInfo
         min_protocol_version: protocol_version(draft, "min_protocol_version")?,
         max_protocol_version: protocol_version(draft, "max_protocol_version")?,
         krbsrvname: text("krbsrvname").unwrap_or_else(|| "postgres".to_owned()),
-        gsslib: text("gsslib"),
+        gsslib: word(draft, "gsslib", gsslib, "gssapi or sspi")?,
         server_settings: server_settings(draft),
     })
 }
@@ -159,6 +159,10 @@ fn switch(draft: &Draft, option: &'static str) -> Result<Option<bool>, ConnInfoE
         _ => None,
     };
     word(draft, option, read, "0 or 1")
+}
+
+fn gsslib(value: &str) -> Option<String> {
+    matches!(value, "gssapi" | "sspi").then(|| value.to_owned())
 }
 
 /// A whole number; what is negative counts as zero.

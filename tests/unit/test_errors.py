@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import pickle
 import subprocess
 import sys
@@ -71,6 +73,40 @@ def test_names_equal_asyncpgs() -> None:
         public = [base.__name__ for base in other.__mro__ if base.__name__ in theirs.__all__]
         lineage = [base.__name__ for base in ours.__mro__]
         assert [base for base in lineage if base in public] == public, name
+        builtin = {base for base in other.__mro__ if base.__module__ == "builtins"}
+        assert builtin <= set(ours.__mro__), name
+
+
+def test_attributes_and_constructors_are_asyncpgs() -> None:
+    theirs = pytest.importorskip("asyncpg").exceptions
+    for name in theirs.__all__:
+        ours, other = getattr(errors, name), getattr(theirs, name)
+        # Makes one of the protocol's fields; ours is a function, `from_fields`.
+        missing = {key for key in dir(other) if key[0] != "_"} - set(dir(ours)) - {"new"}
+        assert not missing, name
+        with contextlib.suppress(ValueError):  # of a class without a constructor of its own
+            taken = inspect.signature(other).parameters
+            assert not taken.keys() - inspect.signature(ours).parameters.keys(), name
+
+
+def test_texts_are_asyncpgs() -> None:
+    theirs = pytest.importorskip("asyncpg").exceptions
+    cases = [
+        ("InterfaceError", {"detail": "because", "hint": "do"}),
+        ("InterfaceError", {"detail": "because"}),
+        ("InterfaceWarning", {"hint": "do"}),
+        ("UnsupportedServerFeatureError", {}),
+        ("OutdatedSchemaCacheError", {"schema": "s", "data_type": "t", "position": "1"}),
+    ]
+    for name, options in cases:
+        ours, other = getattr(errors, name)("no", **options), getattr(theirs, name)("no", **options)
+        assert (str(ours), repr(ours), ours.args) == (str(other), repr(other), other.args)
+        assert vars(ours) == vars(other)
+    ours, other = (module.UniqueViolationError("no") for module in (errors, theirs))
+    assert str(ours) == str(other)
+    for error in (ours, other):
+        error.detail, error.hint = "because", "do"
+    assert str(ours) == str(other)
 
 
 def test_fields_become_attributes() -> None:

@@ -1,7 +1,9 @@
 # The Rust core: a session that does no I/O, and columns in Arrow's layout.
 
 from collections.abc import Callable, Iterator
-from typing import Any, final
+from typing import Any, Self, final
+
+from typing_extensions import disjoint_base
 
 from typing_extensions import disjoint_base
 
@@ -25,6 +27,7 @@ __all__ = [
     "Notification",
     "PgType",
     "ReceiveWindow",
+    "Receiver",
     "Record",
     "Session",
     "Statement",
@@ -305,6 +308,16 @@ class Notification:
     @property
     def payload(self) -> str: ...
 
+@disjoint_base
+class Receiver:
+    waiter: object
+    attends_all: bool
+    def __new__(cls, session: Session, *_args: object, **_keywords: object) -> Self: ...
+    def get_buffer(self, _sizehint: int) -> memoryview: ...
+    def buffer_updated(self, nbytes: int) -> None: ...
+    @property
+    def window_bytes(self) -> int: ...
+
 @final
 class Session:
     def __new__(
@@ -361,6 +374,14 @@ class Session:
         row_limit: int,
         record_class: type[Record] | None = None,
     ) -> None: ...
+    def fetch_kept(
+        self,
+        sql: str,
+        arguments: tuple[object, ...],
+        row_limit: int,
+        record_class: type[Record] | None,
+    ) -> bool: ...
+    def execute_kept(self, sql: str, arguments: tuple[object, ...]) -> bool: ...
     def fetch_batches(
         self,
         statement: Statement,
@@ -387,7 +408,7 @@ class Session:
     ) -> bool: ...
     def end_many(self) -> None: ...
     def give_up_many(self) -> None: ...
-    def script(self, sql: str) -> None: ...
+    def script(self, sql: str) -> bool: ...
     def copy_in(self, sql: str) -> None: ...
     def copy_out(self, sql: str) -> None: ...
     def copy_data(self, data: bytes | bytearray | memoryview) -> bool: ...

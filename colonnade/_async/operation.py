@@ -24,6 +24,13 @@ def checked_timeout(timeout: float | None) -> float | None:
     return float(timeout)
 
 
+class CallHold:
+    """Stands for a call that has the connection for one exchange; the calls' own, one by one."""
+
+    def __init__(self) -> None:
+        self.thread = 0
+
+
 class StreamHold:
     """Stands for a stream that has the connection, and does not keep that stream alive."""
 
@@ -43,7 +50,7 @@ class Operation:
         self._connection = connection
         self._deadline = None if timeout is None else deadline(timeout)
         self._is_entered = False
-        self._thread = threading.get_ident()
+        self.thread = threading.get_ident()
 
     async def __aenter__(self) -> None:
         """Take the connection, and start the clock."""
@@ -86,14 +93,6 @@ class Operation:
         finally:
             self._connection._give_back(self)  # noqa: SLF001
 
-    def is_left_over(self) -> bool:
-        """Whether Ctrl-C kept this operation from giving the connection back after its end.
-
-        Only the blocking transport can tell: there, a thread that asks for the connection again has
-        left its operation. In a loop, tasks take turns, and Ctrl-C ends the loop.
-        """
-        return self._connection._transport.has_left(self._thread)  # noqa: SLF001
-
     async def put_away(self) -> None:
-        """Finish what a left-over operation could not."""
+        """Finish what an operation could not that Ctrl-C kept from giving the connection back."""
         await self._leave(None, None, None)

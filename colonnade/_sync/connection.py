@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,7 @@ from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.listeners import ListenersMixin, LoggedOperation
 from colonnade._sync.many import ManyMixin
-from colonnade._sync.operation import Operation, StreamHold, checked_timeout
+from colonnade._sync.operation import CallHold, Operation, StreamHold, checked_timeout
 from colonnade._sync.server import ServerMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
     from colonnade._transport.blocking import BlockingTransport
+
+
+# How the server refuses a statement that it no longer takes: the shape of its result has changed,
+# or it was deallocated.
+_STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
 
 
 class Connection(
@@ -82,7 +88,8 @@ class Connection(
         self._params = params
         self._command_timeout = command_timeout
         self._record_class = record_class
-        self._owner: Operation | StreamHold | None = None
+        self._owner: CallHold | Operation | StreamHold | None = None
+        self._call = CallHold()
         self._transaction: Transaction | None = None
         self._savepoint_count = 0
         self._column_codecs: dict[int, ColumnCodec] = {}
@@ -102,8 +109,7 @@ class Connection(
         `record_class`, a subclass of `Record` without `__new__` and `__init__` of its own (else
         InterfaceError); None means the connection's.
         """
-        with self._operation(timeout, query, args):
-            return self._rows(query, args, 0, record_class or self._record_class)
+        return self._fetched(query, args, 0, timeout, record_class)
 
     def fetchrow(
         self,
@@ -116,8 +122,7 @@ class Connection(
 
         `record_class` is as in `fetch`.
         """
-        with self._operation(timeout, query, args):
-            rows = self._rows(query, args, 1, record_class or self._record_class)
+        rows = self._fetched(query, args, 1, timeout, record_class)
         return rows[0] if rows else None
 
     def fetchval(
@@ -127,8 +132,8 @@ class Connection(
 
         `column` is the index or the name of the value's column.
         """
-        row = self.fetchrow(query, *args, timeout=timeout)
-        return None if row is None else row[column]
+        rows = self._fetched(query, args, 1, timeout, None)
+        return rows[0][column] if rows else None
 
     # Columns
 
@@ -202,6 +207,12 @@ class Connection(
         Without arguments the text may hold several statements, separated by semicolons; the status
         is the last one's. Rows are thrown away.
         """
+        if args:
+            completion = self._at_once(self._session.execute_kept, (query, args), timeout)
+        else:
+            completion = self._at_once(self._session.script, (query,), timeout)
+        if completion is not None:
+            return completion.tag or ""
         with self._operation(timeout, query, args):
             if not args:
                 self._session.script(query)
@@ -290,7 +301,7 @@ class Connection(
             return LoggedOperation(self, self._limit(timeout), query, args)
         return Operation(self, self._limit(timeout))
 
-    def _take(self, owner: Operation | StreamHold) -> None:
+    def _take(self, owner: CallHold | Operation | StreamHold) -> None:
         if self._session.is_closed:
             msg = "connection is closed"
             raise InterfaceError(msg)
@@ -302,7 +313,7 @@ class Connection(
             raise InterfaceError(msg)
         self._owner = owner
 
-    def _give_back(self, owner: Operation | StreamHold) -> None:
+    def _give_back(self, owner: CallHold | Operation | StreamHold) -> None:
         if self._owner is owner:
             self._owner = None
 
@@ -313,9 +324,66 @@ class Connection(
             self._owner = None
 
     def _put_away_left_over(self) -> None:
+        """Take the connection back from a caller that Ctrl-C kept from giving it back.
+
+        Only the blocking transport can tell: there, a thread that asks for the connection again has
+        left its operation. In a loop, tasks take turns, and Ctrl-C ends the loop.
+        """
         owner = self._owner
-        if isinstance(owner, Operation) and not self._is_telling and owner.is_left_over():
-            owner.put_away()
+        if owner is None or isinstance(owner, StreamHold) or self._is_telling:
+            return
+        if self._transport.has_left(owner.thread):
+            if isinstance(owner, Operation):
+                owner.put_away()
+            self._give_back(owner)
+
+    def _at_once(
+        self, begin: Callable[..., bool], arguments: tuple[object, ...], timeout: float | None
+    ) -> _core.Completion | None:
+        """The short way of a call that is one exchange; None where it needs an `Operation`.
+
+        It does where somebody else is to be asked, waited for or told, and where the text is not
+        kept, or no longer as the server has it.
+        """
+        transport = self._transport
+        if self._owner is not None or self._query_loggers or not transport.is_settled:
+            return None
+        limit = self._limit(timeout)
+        if self._session.is_closed or (limit is not None and limit <= 0):
+            return None
+        call = self._owner = self._call
+        call.thread = threading.get_ident()
+        try:
+            if not begin(*arguments):
+                return None
+            return self._complete(transport.answer(limit))
+        except EncodeError:
+            return None
+        except _STALE_PLAN:
+            if self.is_in_transaction() or self._session.is_closed:
+                raise
+            return None
+        except BaseException:
+            transport.abandon()
+            raise
+        finally:
+            self._owner = None
+
+    def _fetched(
+        self,
+        query: str,
+        args: tuple[object, ...],
+        limit: int,
+        timeout: float | None,
+        record_class: type[_core.Record] | None,
+    ) -> list[Any]:
+        record_class = record_class or self._record_class
+        begin = self._session.fetch_kept
+        completion = self._at_once(begin, (query, args, limit, record_class), timeout)
+        if completion is not None:
+            return completion.rows or []
+        with self._operation(timeout, query, args):
+            return self._rows(query, args, limit, record_class)
 
     def _rows(
         self,
@@ -345,7 +413,7 @@ class Connection(
         except EncodeError:
             if not self._session.forget_parameters(statement) or self.is_in_transaction():
                 raise
-        except (FeatureNotSupportedError, InvalidSQLStatementNameError):
+        except _STALE_PLAN:
             if not is_kept or self.is_in_transaction() or self.is_closed():
                 raise
         begin(self._prepared(query))

@@ -50,8 +50,14 @@ FULL_READS_MAX = 2
 deadline = asyncio.timeout
 
 
-class AsyncioTransport(asyncio.BufferedProtocol):
-    """One socket of a running loop, pumping bytes between the server and a session."""
+class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
+    """One socket of a running loop, pumping bytes between the server and a session.
+
+    The loop reads through `Receiver`, which hands the event to the `waiter` where a read ends an
+    exchange; whatever else a read brings comes to `attend`.
+    """
+
+    waiter: asyncio.Future[Event] | None
 
     def __init__(self, session: _core.Session, address: Address, tls: TlsPolicy) -> None:
         self._session = session
@@ -66,12 +72,10 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         # A loop keeps tasks only weakly.
         self._telling: set[asyncio.Task[None]] = set()
         self._low_water: TickingLowWaterMark | None = None
-        self._waiter: asyncio.Future[Event] | None = None
         self._idle: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self._closed: asyncio.Future[None] = self._loop.create_future()
         self._recovery: asyncio.Task[None] | None = None
-        self._window_bytes = 0
         self._full_reads = 0
         self._paused = False
 
@@ -89,6 +93,24 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         certificate = self._link.get_extra_info("ssl_object").getpeercert(binary_form=True)
         return None if certificate is None else server_end_point(certificate)
 
+    async def answer(self, limit: float | None) -> Event:
+        """Send what was begun, and wait for its first event: at most `limit` seconds.
+
+        Raises what the exchange failed with.
+        """
+        self._send()
+        waiter: asyncio.Future[Event] = self._loop.create_future()
+        self.waiter = waiter
+        if self._paused:
+            self._resume()
+        timer = None if limit is None else self._loop.call_later(limit, _run_out, waiter)
+        try:
+            return await waiter
+        finally:
+            self.waiter = None
+            if timer is not None:
+                timer.cancel()
+
     async def next_event(self) -> Event:
         """Send what must be sent, and wait for the session's next event.
 
@@ -99,14 +121,8 @@ class AsyncioTransport(asyncio.BufferedProtocol):
             if self._session.is_closed:
                 msg = "connection is closed"
                 raise InterfaceError(msg)
-            self._send()
-            self._waiter = self._loop.create_future()
-            self._resume()
-            try:
-                event = await self._waiter
-            finally:
-                self._waiter = None
-        elif self._paused:
+            return await self.answer(None)
+        if self._paused:
             self._resume()
         return event
 
@@ -131,8 +147,8 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         self._session.abandon()
         if self._has_ended() or self._recovery is not None:
             return
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_exception(
                 QueryCanceledError("canceling statement, for its connection is being closed")
             )
         if self._session.process_id is None or self._loop.is_closed():
@@ -146,6 +162,11 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         """Whether a thread's operation is over without having said so: never, in a loop."""
         del thread
         return False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no abandoned exchange is under way."""
+        return self._recovery is None
 
     async def settled(self) -> None:
         """Wait until an abandoned exchange has ended."""
@@ -219,30 +240,26 @@ class AsyncioTransport(asyncio.BufferedProtocol):
         if mark is not None:
             self._low_water = TickingLowWaterMark(mark, self._loop)
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the loop reads to: memory of the core."""
-        del sizehint
-        window = memoryview(self._session.receive_buffer())
-        self._window_bytes = len(window)
-        return window
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Decode what was read."""
-        self._session.receive_data(nbytes)
-        hand_out(self._session, self.listener)
+    def attend(self, nbytes: int) -> None:
+        """See to what a read has brought, which is not just the end of an exchange."""
+        session = self._session
+        hand_out(session, self.listener)
         self._send()
         self._deliver()
-        if self._session.is_closed:
+        if session.is_closed:
             # The server said farewell, or made no sense: nothing that follows has a meaning.
             if self._link is not None and not self._link.is_closing():
                 self._link.abort()
             return
+        is_idle = session.is_idle
+        # A large result is counted to its end.
+        self.attends_all = not is_idle
         if self._low_water is not None:
-            if self._session.is_idle:
+            if is_idle:
                 self._low_water.rest()
             else:
                 self._low_water.received(nbytes)
-        if nbytes < self._window_bytes:
+        if nbytes < self.window_bytes:
             self._full_reads = 0
             return
         self._full_reads += 1
@@ -296,7 +313,7 @@ class AsyncioTransport(asyncio.BufferedProtocol):
 
     def _deliver(self, cause: Exception | None = None) -> None:
         """Hand the next event to whoever waits for one."""
-        waiter = self._waiter
+        waiter = self.waiter
         if waiter is not None and not waiter.done():
             try:
                 event = self._session.next_event()
@@ -363,6 +380,12 @@ class AsyncioTransport(asyncio.BufferedProtocol):
             # asyncio's transports must not be aborted once the connection is lost.
             if not ended.done():
                 link.abort()
+
+
+def _run_out(waiter: asyncio.Future[Event]) -> None:
+    """The time for an answer is over."""
+    if not waiter.done():
+        waiter.set_exception(TimeoutError())
 
 
 class _UntilClosed(asyncio.Protocol):

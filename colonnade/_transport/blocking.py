@@ -141,6 +141,16 @@ class BlockingTransport:
         certificate = self._socket.getpeercert(binary_form=True)
         return None if certificate is None else server_end_point(certificate)
 
+    def answer(self, limit: float | None) -> Event:
+        """Send what was begun, and wait for its first event: at most `limit` seconds.
+
+        Raises what the exchange failed with.
+        """
+        if limit is None:
+            return self.next_event()
+        with deadline(limit):
+            return self.next_event()
+
     def next_event(self) -> Event:
         """Send what must be sent, and wait for the session's next event.
 
@@ -208,6 +218,9 @@ class BlockingTransport:
         It is when the thread itself asks, and no exchange is under way.
         """
         return thread == threading.get_ident() and self._session.is_idle
+
+    is_settled = True
+    """Abandoned exchanges end in `abandon`."""
 
     def settled(self) -> None:
         """Nothing to wait for: abandoned exchanges end in `abandon`."""

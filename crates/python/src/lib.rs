@@ -23,6 +23,7 @@ mod moments;
 mod numpy_import;
 mod parameters;
 mod pg_type;
+mod receiver;
 mod record;
 mod rows;
 mod session;
@@ -52,6 +53,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
     module.add_class::<conninfo::ConnInfo>()?;
     module.add_class::<pg_type::PgType>()?;
+    module.add_class::<receiver::Receiver>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
     module.add_class::<session::CopyIn>()?;

@@ -176,6 +176,17 @@ impl<S: Sink> Session<S> {
         self.talk.running.is_empty()
     }
 
+    /// Whether the talk goes on, no exchange is under way, and there is nothing to send or to tell
+    /// but events.
+    pub fn is_quiet(&self) -> bool {
+        let talk = &self.talk;
+        !talk.link.closed
+            && talk.running.is_empty()
+            && talk.out.is_empty()
+            && talk.announcements.is_empty()
+            && self.wants_read()
+    }
+
     /// Whether the talk has ended, for whatever reason.
     pub fn is_closed(&self) -> bool {
         self.talk.link.closed

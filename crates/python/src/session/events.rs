@@ -16,7 +16,7 @@ use crate::statement::Statement;
 impl Session {
     /// The next event: a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
     /// None where more must be read first. Raises what the exchange failed with.
-    fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    pub(crate) fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (event, codecs) = {
             let mut inner = self.lock(py)?;
             let Some(event) = inner.core.next_event() else { return Ok(None) };

@@ -49,6 +49,16 @@ impl Session {
         })
     }
 
+    /// Where the next read of the socket goes.
+    pub(crate) fn window(&self, py: Python<'_>) -> PyResult<colonnade_session::ReceiveWindow> {
+        Ok(self.lock(py)?.core.receive_buffer())
+    }
+
+    /// Whether the last read ended what was under way, and left nothing else to see to.
+    pub(crate) fn is_quiet(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.is_quiet())
+    }
+
     fn begin(
         &self,
         py: Python<'_>,
@@ -70,11 +80,11 @@ impl Session {
 
     /// Where the next read of the socket goes (buffer protocol).
     fn receive_buffer(&self, py: Python<'_>) -> PyResult<ReceiveWindow> {
-        Ok(ReceiveWindow::new(self.lock(py)?.core.receive_buffer()))
+        Ok(ReceiveWindow::new(self.window(py)?))
     }
 
     /// So many bytes were read: parses and decodes them with the interpreter released.
-    fn receive_data(&self, py: Python<'_>, length: usize) -> PyResult<()> {
+    pub(crate) fn receive_data(&self, py: Python<'_>, length: usize) -> PyResult<()> {
         if length < DETACH_BYTES_MIN {
             self.lock(py)?.core.receive_data(length);
             return Ok(());

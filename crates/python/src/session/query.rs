@@ -75,6 +75,20 @@ impl Session {
         self.query(py, statement, arguments, row_limit, sink)
     }
 
+    /// As `fetch_rows`, of the statement that is kept for a text; False where none is.
+    fn fetch_kept(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        arguments: &Bound<'_, PyTuple>,
+        row_limit: i32,
+        record_class: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let Some(statement) = self.lock(py)?.core.cached_statement(sql) else { return Ok(false) };
+        self.fetch_rows(py, &Statement::new(statement), arguments, row_limit, record_class)?;
+        Ok(true)
+    }
+
     /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows.
     fn fetch_batches(
         &self,
@@ -101,9 +115,21 @@ impl Session {
         self.query(py, statement, arguments, 0, RowSink::Nowhere)
     }
 
-    /// Begins a script by the simple protocol.
-    fn script(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
-        self.begin(py, |core| core.script(sql))
+    /// As `execute`, of the statement that is kept for a text; False where none is.
+    fn execute_kept(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<bool> {
+        let Some(statement) = self.lock(py)?.core.cached_statement(sql) else { return Ok(false) };
+        self.execute(py, &Statement::new(statement), arguments)?;
+        Ok(true)
+    }
+
+    /// Begins a script by the simple protocol; always True.
+    fn script(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
+        self.begin(py, |core| core.script(sql)).map(|()| true)
     }
 }
 

@@ -5,8 +5,6 @@ from typing import Any, Self, final
 
 from typing_extensions import disjoint_base
 
-from typing_extensions import disjoint_base
-
 __all__ = [
     "EXTENSION_TYPES",
     "RANGES",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from colonnade.errors import InterfaceError
+from colonnade.errors import UnsupportedServerFeatureError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 _WORDS = {"format"}
 _FLAGS = {"oids", "freeze", "header"}
 _TEXTS = {"delimiter", "null", "quote", "escape", "encoding"}
-_COLUMN_LISTS = {"force_quote", "force_not_null", "force_null"}
+# The others are lists of columns, or True for all of them.
+
+# The first server with a condition on copied rows.
+_WHERE_VERSION = 12
 
 
 def quote_identifier(name: str) -> str:
@@ -36,7 +40,7 @@ def table_target(table: str, columns: Sequence[str] | None, schema: str | None) 
     target = quote_identifier(table)
     if schema is not None:
         target = f"{quote_identifier(schema)}.{target}"
-    if columns is not None:
+    if columns:
         target += f" ({', '.join(map(quote_identifier, columns))})"
     return target
 
@@ -49,12 +53,15 @@ def copy_statement(target: str, direction: str, options: Mapping[str, Any]) -> s
     statement = f"COPY {target} {direction}"
     if parts:
         statement += f" ({', '.join(parts)})"
-    if where is not None:
-        if direction != "FROM STDIN":
-            msg = "where= goes with copies into a table only; put the condition into a query"
-            raise InterfaceError(msg)
-        statement += f" WHERE {where}"
-    return statement
+    return statement if where is None else f"{statement} WHERE {where}"
+
+
+def check_where(where: str | None, settings: Mapping[str, str]) -> None:
+    """Refuse a condition that the server does not know."""
+    found = re.match(r"\d+", settings.get("server_version", ""))
+    if where is not None and found is not None and int(found[0]) < _WHERE_VERSION:
+        msg = f"the `where` of a copy needs PostgreSQL {_WHERE_VERSION} or newer"
+        raise UnsupportedServerFeatureError(msg)
 
 
 def _option(name: str, value: Any) -> str:
@@ -66,10 +73,7 @@ def _option(name: str, value: Any) -> str:
         return f"{word} {quote_literal(value) if isinstance(value, str) else bool(value)}"
     if name in _TEXTS:
         return f"{word} {quote_literal(str(value))}"
-    if name in _COLUMN_LISTS:
-        if value is True:
-            return f"{word} *"
-        return f"{word} ({', '.join(map(quote_identifier, value))})"
-    known = sorted(_WORDS | _FLAGS | _TEXTS | _COLUMN_LISTS | {"where"})
-    msg = f"COPY has no option {name!r}; it has {', '.join(known)}"
-    raise InterfaceError(msg)
+    if value is True:
+        return f"{word} *"
+    names = (value,) if isinstance(value, str) else value
+    return f"{word} ({', '.join(map(quote_identifier, names))})"

@@ -40,6 +40,7 @@ CODE = {
     "__aiter__": "__iter__",
     "__anext__": "__next__",
     "StopAsyncIteration": "StopIteration",
+    "AsyncGenerator": "Generator",
     "AsyncIterable": "Iterable",
     "AsyncIterator": "Iterator",
     "Awaitable[None]": "None",

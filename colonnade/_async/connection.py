@@ -12,6 +12,7 @@ from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
 from colonnade._async.copy_in_columns import CopyInColumnsMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
+from colonnade._async.copy_records import CopyRecordsMixin
 from colonnade._async.listeners import ListenersMixin, LoggedOperation
 from colonnade._async.many import ManyMixin
 from colonnade._async.operation import CallHold, Operation, StreamHold, checked_timeout
@@ -44,9 +45,10 @@ _STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
 
 class Connection(
     CodecsMixin,
+    CopyOutColumnsMixin,
     CopyMixin,
     CopyInColumnsMixin,
-    CopyOutColumnsMixin,
+    CopyRecordsMixin,
     ListenersMixin,
     ManyMixin,
     ServerMixin,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade._async.copy import CHUNK_BYTES
+from colonnade._async.copy_ends import CHUNK_BYTES
 from colonnade._async.operation import Operation
 from colonnade._copy_columns import (
     Conflict,
@@ -40,6 +40,9 @@ class CopyInColumnsMixin:
     _transport: AsyncioTransport
 
     def _operation(self, timeout: float | None) -> Operation:
+        raise NotImplementedError
+
+    async def _begin_copy_in(self, statement: str) -> None:
         raise NotImplementedError
 
     def is_in_transaction(self) -> bool:
@@ -151,11 +154,7 @@ class CopyInColumnsMixin:
             await self._script(staging.check)
         table = matching.table if staging is None else staging.table
         # The order of a part's columns is that of the piece, and of every other one.
-        self._session.copy_in(copy_sql(table, names))
-        event = await self._transport.next_event()
-        if not isinstance(event, _core.CopyIn):
-            msg = f"the server did not ask for data: {event!r}"
-            raise InterfaceError(msg)
+        await self._begin_copy_in(copy_sql(table, names))
         await self._send_parts(copy, encoder, parts)
         self._session.copy_done()
         status = (await self._done()).tag or ""

@@ -15,6 +15,7 @@ from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
 from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
+from colonnade._sync.copy_records import CopyRecordsMixin
 from colonnade._sync.listeners import ListenersMixin, LoggedOperation
 from colonnade._sync.many import ManyMixin
 from colonnade._sync.operation import CallHold, Operation, StreamHold, checked_timeout
@@ -46,9 +47,10 @@ _STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
 
 class Connection(
     CodecsMixin,
+    CopyOutColumnsMixin,
     CopyMixin,
     CopyInColumnsMixin,
-    CopyOutColumnsMixin,
+    CopyRecordsMixin,
     ListenersMixin,
     ManyMixin,
     ServerMixin,

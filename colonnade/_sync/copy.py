@@ -4,29 +4,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade._copy_options import copy_statement, table_target
+from colonnade._copy_options import check_where, copy_statement, table_target
+from colonnade._sync.copy_ends import CHUNK_BYTES, Input, Output
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
+    from colonnade._sync.copy_ends import Sink, Source
     from colonnade._sync.operation import Operation
     from colonnade._transport.blocking import BlockingTransport
 
-    Bytes = bytes | bytearray | memoryview
-    Source = Bytes | str | os.PathLike[str] | IO[bytes] | Iterable[Bytes] | Iterable[Bytes]
-    Sink = str | os.PathLike[str] | IO[bytes] | Callable[[bytes], None]
-
-# Bytes of one CopyData message: large enough that its header and the system call are nothing,
-# small enough to go out while the next one is made.
-CHUNK_BYTES = 256 * 1024
+    ColumnList = Sequence[str] | bool
 
 
 class CopyMixin:
@@ -38,6 +30,14 @@ class CopyMixin:
     def _operation(self, timeout: float | None) -> Operation:
         raise NotImplementedError
 
+    def _prepared(self, query: str) -> _core.Statement:
+        raise NotImplementedError
+
+    def _with_literals(
+        self, query: str, statement: _core.Statement, args: tuple[object, ...]
+    ) -> str:
+        raise NotImplementedError
+
     def copy_to_table(
         self,
         table_name: str,
@@ -46,31 +46,63 @@ class CopyMixin:
         columns: Sequence[str] | None = None,
         schema_name: str | None = None,
         timeout: float | None = None,
-        **options: Any,
+        format: str | None = None,  # noqa: A002 - asyncpg's name
+        oids: bool | None = None,
+        freeze: bool | None = None,
+        delimiter: str | None = None,
+        null: str | None = None,
+        header: bool | str | None = None,
+        quote: str | None = None,
+        escape: str | None = None,
+        force_quote: ColumnList | None = None,
+        force_not_null: ColumnList | None = None,
+        force_null: ColumnList | None = None,
+        encoding: str | None = None,
+        where: str | None = None,
     ) -> str:
         """Copy bytes into a table, and return the status, such as `COPY 1000`.
 
-        `source` is a path, a binary file, a bytes-like object, or an (async) iterable of them; it
-        holds rows in the `format` that the options name: "text" (the default), "csv" or "binary".
-        The other options are those of PostgreSQL's COPY: `delimiter`, `null`, `header`, `quote`,
-        `escape`, `force_not_null`, `force_null`, `freeze`, `encoding`, `where`.
+        `source` is a path, a binary file (its `read` may be a coroutine function), a bytes-like
+        object, or an (async) iterable of bytes-like objects. It holds rows in the `format` "text"
+        (the default), "csv" or "binary"; the other options are those of PostgreSQL's COPY, and None
+        leaves one out. Lists of columns may be True for all of them.
 
-        An error in the source gives the copy up: no row of it stays in the table.
+        Files are read in a thread of the loop's executor; an iterable is asked as the server takes
+        what it gives. An error of the source gives the copy up: no row of it stays in the table.
+
+        Raises TypeError for a source of another kind, and UnsupportedServerFeatureError for `where`
+        with a server before PostgreSQL 12.
         """
+        given = Input(self._transport, source)
+        check_where(where, self._session.parameters)
+        options = {
+            "format": format,
+            "oids": oids,
+            "freeze": freeze,
+            "delimiter": delimiter,
+            "null": null,
+            "header": header,
+            "quote": quote,
+            "escape": escape,
+            "force_quote": force_quote,
+            "force_not_null": force_not_null,
+            "force_null": force_null,
+            "encoding": encoding,
+            "where": where,
+        }
         target = table_target(table_name, columns, schema_name)
         statement = copy_statement(target, "FROM STDIN", options)
-        with self._operation(timeout):
-            self._session.copy_in(statement)
-            event = self._transport.next_event()
-            if not isinstance(event, _core.CopyIn):
-                msg = f"the server did not ask for data: {event!r}"
-                raise InterfaceError(msg)
-            for chunk in _chunks(source):
-                if not self._session.copy_data(chunk):
+        with self._operation(timeout), given as chunks:
+            self._begin_copy_in(statement)
+            for chunk in chunks:
+                waiting = self._session.copy_data(chunk)
+                if waiting is None:
                     break  # The server has refused the copy; the next event says why.
-                self._transport.flush()
-            self._session.copy_done()
-            return _status(self._transport.next_event())
+                if waiting >= CHUNK_BYTES:
+                    self._transport.flush()
+                    # A socket that takes everything must not keep the loop from its other tasks.
+                    self._transport.give_turn()
+            return self._end_copy_in()
 
     def copy_from_table(
         self,
@@ -80,79 +112,103 @@ class CopyMixin:
         columns: Sequence[str] | None = None,
         schema_name: str | None = None,
         timeout: float | None = None,
-        **options: Any,
+        format: str | None = None,  # noqa: A002 - asyncpg's name
+        oids: bool | None = None,
+        delimiter: str | None = None,
+        null: str | None = None,
+        header: bool | str | None = None,
+        quote: str | None = None,
+        escape: str | None = None,
+        force_quote: ColumnList | None = None,
+        encoding: str | None = None,
     ) -> str:
         """Copy a table's rows out as bytes, and return the status, such as `COPY 1000`.
 
-        `output` is a path, a binary file, or a coroutine function that takes bytes. The options are
-        those of PostgreSQL's COPY: `format`, `delimiter`, `null`, `header`, `quote`, `escape`,
-        `force_quote`, `encoding`.
+        `output` is a path, a binary file (its `write` may be a coroutine function), or a coroutine
+        function that takes bytes. Files are written in a thread of the loop's executor; a slow
+        output holds the server back. The options are those of PostgreSQL's COPY, and None leaves
+        one out; `force_quote` may be True for all columns.
+
+        An error of the output ends the copy. Raises TypeError for an output of another kind.
         """
-        target = table_target(table_name, columns, schema_name)
-        return self._copy_out(copy_statement(target, "TO STDOUT", options), output, timeout)
+        options = {
+            "format": format,
+            "oids": oids,
+            "delimiter": delimiter,
+            "null": null,
+            "header": header,
+            "quote": quote,
+            "escape": escape,
+            "force_quote": force_quote,
+            "encoding": encoding,
+        }
+        target = Output(self._transport, output)
+        table = table_target(table_name, columns, schema_name)
+        with self._operation(timeout):
+            return self._copy_out(copy_statement(table, "TO STDOUT", options), target)
 
     def copy_from_query(
-        self, query: str, *, output: Sink, timeout: float | None = None, **options: Any
+        self,
+        query: str,
+        *args: object,
+        output: Sink,
+        timeout: float | None = None,
+        format: str | None = None,  # noqa: A002 - asyncpg's name
+        oids: bool | None = None,
+        delimiter: str | None = None,
+        null: str | None = None,
+        header: bool | str | None = None,
+        quote: str | None = None,
+        escape: str | None = None,
+        force_quote: ColumnList | None = None,
+        encoding: str | None = None,
     ) -> str:
-        """Copy a query's rows out as bytes; otherwise as `copy_from_table`."""
-        statement = copy_statement(f"({query})", "TO STDOUT", options)
-        return self._copy_out(statement, output, timeout)
+        """Copy a query's rows out as bytes; otherwise as `copy_from_table`.
 
-    def _copy_out(self, statement: str, output: Sink, timeout: float | None) -> str:
+        `args` are the values of `$1`, `$2`, ... of the query. COPY takes no parameters, so that the
+        server is asked for each one's literal first.
+        """
+        options = {
+            "format": format,
+            "oids": oids,
+            "delimiter": delimiter,
+            "null": null,
+            "header": header,
+            "quote": quote,
+            "escape": escape,
+            "force_quote": force_quote,
+            "encoding": encoding,
+        }
+        target = Output(self._transport, output)
         with self._operation(timeout):
-            self._session.copy_out(statement)
-            if callable(output):
-                return self._pour(output)
-            with _opened(output) as file:
-                return self._pour(_writer(file))
+            if args:
+                query = self._with_literals(query, self._prepared(query), args)
+            # The query may end in a comment.
+            return self._copy_out(copy_statement(f"({query}\n)", "TO STDOUT", options), target)
 
-    def _pour(self, write: Callable[[bytes], None]) -> str:
-        while isinstance(event := self._transport.next_event(), bytes):
-            write(event)
+    def _copy_out(self, statement: str, output: Output) -> str:
+        with output as write:
+            self._session.copy_out(statement)
+            while isinstance(event := self._transport.next_event(), bytes):
+                write(event)
         return _status(event)
 
+    def _begin_copy_in(self, statement: str) -> None:
+        """Ask the server to take data."""
+        self._session.copy_in(statement)
+        event = self._transport.next_event()
+        if not isinstance(event, _core.CopyIn):
+            msg = f"the server did not ask for data: {event!r}"
+            raise InterfaceError(msg)
 
-def _opened(output: str | os.PathLike[str] | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
-    if isinstance(output, str | os.PathLike):
-        return Path(output).open("wb")
-    return nullcontext(output)
+    def _end_copy_in(self) -> str:
+        """Say that all was sent, and wait for the status."""
+        self._session.copy_done()
+        return _status(self._transport.next_event())
 
 
-def _writer(file: IO[bytes]) -> Callable[[bytes], None]:
-    def write(chunk: bytes) -> None:
-        file.write(chunk)
-
-    return write
-
-
-def _status(event: object) -> str:
+def _status(event: Any) -> str:
     if isinstance(event, _core.Completion):
         return event.tag or ""
     msg = f"expected the end of the copy, got {event!r}"
     raise InterfaceError(msg)
-
-
-def _chunks(source: Source) -> Iterator[Bytes]:
-    """The bytes of any kind of source, in pieces."""
-    for chunk in _plain_chunks(source):
-        yield chunk
-
-
-def _plain_chunks(source: Any) -> Iterator[Bytes]:
-    if isinstance(source, str | os.PathLike):
-        with Path(source).open("rb") as file:
-            yield from iter(lambda: file.read(CHUNK_BYTES), b"")
-    elif isinstance(source, bytes | bytearray | memoryview):
-        view = memoryview(source).cast("B")
-        for start in range(0, len(view), CHUNK_BYTES):
-            yield view[start : start + CHUNK_BYTES]
-    elif hasattr(source, "read"):
-        yield from iter(lambda: source.read(CHUNK_BYTES), b"")
-    elif isinstance(source, Iterable):
-        yield from source
-    else:
-        msg = (
-            "source must be a path, a binary file, bytes, or an iterable of bytes, "
-            f"not {type(source).__name__}"
-        )
-        raise TypeError(msg)

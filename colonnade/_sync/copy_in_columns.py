@@ -20,7 +20,7 @@ from colonnade._copy_columns import (
 )
 from colonnade._sources.piece import Encoding
 from colonnade._sources.pieces import pieces
-from colonnade._sync.copy import CHUNK_BYTES
+from colonnade._sync.copy_ends import CHUNK_BYTES
 from colonnade._sync.operation import Operation
 from colonnade._transport.blocking import RECOVERY_TIMEOUT_S
 from colonnade.errors import InterfaceError
@@ -41,6 +41,9 @@ class CopyInColumnsMixin:
     _transport: BlockingTransport
 
     def _operation(self, timeout: float | None) -> Operation:
+        raise NotImplementedError
+
+    def _begin_copy_in(self, statement: str) -> None:
         raise NotImplementedError
 
     def is_in_transaction(self) -> bool:
@@ -152,11 +155,7 @@ class CopyInColumnsMixin:
             self._script(staging.check)
         table = matching.table if staging is None else staging.table
         # The order of a part's columns is that of the piece, and of every other one.
-        self._session.copy_in(copy_sql(table, names))
-        event = self._transport.next_event()
-        if not isinstance(event, _core.CopyIn):
-            msg = f"the server did not ask for data: {event!r}"
-            raise InterfaceError(msg)
+        self._begin_copy_in(copy_sql(table, names))
         self._send_parts(copy, encoder, parts)
         self._session.copy_done()
         status = (self._done()).tag or ""

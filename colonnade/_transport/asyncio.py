@@ -136,6 +136,10 @@ class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
         """Let the loop run what waits, for a socket that takes all it is given never does."""
         await asyncio.sleep(0)
 
+    async def off_loop(self, function: Callable[..., Any], *args: object) -> Any:
+        """Call what may block, such as a method of a file, in a thread of the loop's executor."""
+        return await self._loop.run_in_executor(None, function, *args)
+
     def abandon(self) -> None:
         """Give up the exchange under way, if there is one.
 

@@ -174,6 +174,10 @@ class BlockingTransport:
         if not self._session.is_closed and self._is_ready(select.POLLIN, 0):
             self._read()
 
+    def off_loop(self, function: Callable[..., Any], *args: object) -> Any:
+        """Call what may block: here nothing else waits."""
+        return function(*args)
+
     def abandon(self) -> None:
         """Give up the exchange under way, if there is one.
 

@@ -16,6 +16,7 @@ mod catalog;
 mod codecs;
 mod column;
 mod conninfo;
+mod copy_records;
 mod copy_rows;
 mod create_types;
 mod errors;
@@ -47,6 +48,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<buffer::ReceiveWindow>()?;
     module.add_class::<catalog::Catalog>()?;
     module.add_class::<column::Column>()?;
+    module.add_class::<copy_records::RecordEncoder>()?;
     module.add_class::<copy_rows::ArrowSource>()?;
     module.add_class::<copy_rows::CopyEncoder>()?;
     module.add_class::<session::ManyArguments>()?;

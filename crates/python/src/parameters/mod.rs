@@ -7,7 +7,9 @@ mod moments;
 mod nested;
 mod numpy;
 mod options;
+mod plain;
 mod refusal;
+mod row_cells;
 mod scalars;
 mod sequences;
 
@@ -22,6 +24,7 @@ use pyo3::types::{PyBytes, PySequence, PyString, PyTuple};
 pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
 use self::refusal::{Refusal, expected};
+pub(crate) use self::row_cells::RowCells;
 use crate::codecs::Codecs;
 use crate::errors;
 use crate::record::is_record;

@@ -10,12 +10,28 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use super::Session;
 use super::query::column_sink;
 use crate::arrow_column::ArrowColumn;
+use crate::copy_records::RecordEncoder;
 use crate::copy_rows::CopyEncoder;
-use crate::parameters::CellPlace;
+use crate::parameters::{CellPlace, RowCells};
 use crate::pg_type::PgType;
 use crate::sink::RowSink;
 use crate::statement::Statement;
 use crate::{errors, parameters};
+
+/// The most that one message of COPY data holds; a message has less than 1 GiB.
+const PIECE_BYTES: usize = 16 * 1024 * 1024;
+
+impl Session {
+    /// Sends COPY data of any length, and says how many bytes wait to be written to the socket;
+    /// `None` where the server has refused the copy.
+    fn send_pieces(&self, py: Python<'_>, data: &[u8]) -> PyResult<Option<usize>> {
+        let core = &mut self.lock(py)?.core;
+        for piece in data.chunks(PIECE_BYTES) {
+            core.copy_data(piece).map_err(|error| errors::of_session(py, error))?;
+        }
+        Ok(core.copy_waiting())
+    }
+}
 
 #[pymethods]
 impl Session {
@@ -58,14 +74,13 @@ impl Session {
         self.begin(py, |core| core.copy_columns(sql, Arc::clone(&statement.statement), sink))
     }
 
-    /// Sends COPY data (any bytes-like object). False where the server has refused the copy.
-    fn copy_data(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    /// Sends COPY data (any bytes-like object), and says how many bytes wait to be written to the
+    /// socket; None where the server has refused the copy.
+    fn copy_data(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
         if let Ok(bytes) = data.cast::<PyBytes>() {
-            let outcome = self.lock(py)?.core.copy_data(bytes.as_bytes());
-            return outcome.map_err(|error| errors::of_session(py, error));
+            return self.send_pieces(py, bytes.as_bytes());
         }
-        let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
-        self.lock(py)?.core.copy_data(&bytes).map_err(|error| errors::of_session(py, error))
+        self.send_pieces(py, &PyBuffer::<u8>::get(data)?.to_vec(py)?)
     }
 
     /// Sends the encoder's next chunk of COPY data, and says how many bytes wait to be written to
@@ -88,6 +103,22 @@ impl Session {
             (true, false) => Ok(Some(0)),
             (true, true) => Ok(Some(waiting)),
         }
+    }
+
+    /// What encodes records for a COPY into columns of these names and types.
+    fn record_encoder(
+        &self,
+        py: Python<'_>,
+        columns: Vec<(String, PyRef<'_, PgType>)>,
+    ) -> PyResult<RecordEncoder> {
+        let columns = columns.into_iter().map(|(name, kind)| (name, Arc::clone(&kind.0)));
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        Ok(RecordEncoder::new(RowCells::new(columns.collect(), codecs)))
+    }
+
+    /// Sends the records that were encoded; answers as `copy_data`.
+    fn copy_records(&self, py: Python<'_>, encoder: &RecordEncoder) -> PyResult<Option<usize>> {
+        encoder.send(py, |bytes| self.send_pieces(py, bytes))
     }
 
     /// A column of the cells that the type takes for Python values. The error names the column and

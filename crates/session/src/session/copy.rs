@@ -77,6 +77,12 @@ impl<S: Sink> Session<S> {
         Ok(self.talk.link.copying)
     }
 
+    /// How many bytes wait to be written to the socket; `None` where the server takes no data: it
+    /// has not asked for it, or has refused the copy since.
+    pub fn copy_waiting(&self) -> Option<usize> {
+        self.talk.link.copying.then_some(self.talk.out.len())
+    }
+
     /// Says that all COPY data was sent.
     pub fn copy_done(&mut self) {
         if std::mem::take(&mut self.talk.link.copying) {

@@ -1,0 +1,39 @@
+"""Colonnade's copy_records_to_table, of tuples that are there already."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import colonnade
+from benches.ingest.data import empty_target, read_records, rows_in, target_table
+from colonnade.cli.measure.measurement import Fetched
+
+TITLE = "Colonnade, records"
+KIND = "rows"
+REQUIRES = ()
+
+
+async def connect(dsn: str) -> Any:
+    """Connect, and keep the address."""
+    return types.SimpleNamespace(dsn=dsn, link=await colonnade.connect(dsn), source=None)
+
+
+async def prepare(connection: Any, sql: str) -> None:
+    """Read the table."""
+    empty_target(connection.dsn, sql)
+    connection.source = read_records(connection.dsn, sql)
+
+
+async def fetch(connection: Any, sql: str) -> Fetched:
+    """Copy them in."""
+    schema, name = target_table(sql)
+    status = await connection.link.copy_records_to_table(
+        name, records=connection.source, schema_name=schema
+    )
+    return Fetched(None, rows_in(status))
+
+
+async def close(connection: Any) -> None:
+    """Close the connection."""
+    await connection.link.close()

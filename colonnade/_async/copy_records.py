@@ -1,0 +1,155 @@
+"""COPY of Python's records into a table, in the server's binary format."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade._async.copy_ends import CHUNK_BYTES
+from colonnade._copy_options import check_where, copy_statement, quote_identifier, table_target
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+
+    from colonnade._async.operation import Operation
+    from colonnade._transport.asyncio import AsyncioTransport
+
+    Values = Sequence[Any] | Mapping[str, Any]
+    Records = Iterable[Values] | AsyncIterable[Values]
+
+# Records of an asynchronous source that are taken before they are encoded.
+_RECORDS_TOGETHER = 128
+
+# Columns of a table that COPY cannot fill.
+_GENERATED = (
+    "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute "
+    "WHERE attrelid = $1::pg_catalog.text::pg_catalog.regclass AND attgenerated <> ''"
+)
+
+
+class CopyRecordsMixin:
+    """The COPY of records of a connection."""
+
+    _session: _core.Session
+    _transport: AsyncioTransport
+
+    def _operation(self, timeout: float | None) -> Operation:
+        raise NotImplementedError
+
+    async def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
+        raise NotImplementedError
+
+    async def _describe(self, sql: str) -> _core.Statement:
+        raise NotImplementedError
+
+    async def _begin_copy_in(self, statement: str) -> None:
+        raise NotImplementedError
+
+    async def _end_copy_in(self) -> str:
+        raise NotImplementedError
+
+    async def copy_records_to_table(
+        self,
+        table_name: str,
+        *,
+        records: Records,
+        columns: Sequence[str] | None = None,
+        schema_name: str | None = None,
+        timeout: float | None = None,
+        where: str | None = None,
+    ) -> str:
+        """Copy records into a table, and return the status, such as `COPY 1000`.
+
+        `records` is an iterable or async iterable of sequences of values (tuples, lists, `Record`),
+        or of mappings from the columns' names to values. `columns` names the table's columns in the
+        records' order; without it they are all columns that are not generated. A value is encoded
+        as the parameter of a query is, by the column's type and with the user's codec; None is
+        NULL. The format is always the binary one: types that have none cannot be copied.
+
+        `where` is a condition on the rows; those that do not fulfil it are left out.
+
+        Records are taken as they can be sent, about 256 KiB at a time, so that a source may be
+        larger than memory; the event loop gets a turn each millisecond. An error of the source, or
+        of a value (EncodeError, which names row and column), gives the copy up: no row of it stays
+        in the table.
+
+        Raises TypeError for `records` that cannot be iterated over, and
+        UnsupportedServerFeatureError for `where` with a server before PostgreSQL 12.
+        """
+        check_where(where, self._session.parameters)
+        source = _batches(records)
+        async with self._operation(timeout):
+            table = table_target(table_name, None, schema_name)
+            kinds = await self._column_types(table, columns)
+            encoder = self._session.record_encoder(kinds)
+            target = table_target(table_name, [name for name, _ in kinds], schema_name)
+            options = {"format": "binary", "where": where}
+            await self._begin_copy_in(copy_statement(target, "FROM STDIN", options))
+            try:
+                async for batch in source:
+                    if not await self._send_records(encoder, batch):
+                        break
+            finally:
+                await source.aclose()
+            encoder.finish()
+            self._session.copy_records(encoder)
+            return await self._end_copy_in()
+
+    async def _column_types(
+        self, table: str, columns: Sequence[str] | None
+    ) -> list[tuple[str, _core.PgType]]:
+        """The columns that records fill.
+
+        The server is asked each time: a type that was altered meanwhile could take the other's
+        bytes for a value.
+        """
+        generated: set[str] = set()
+        listed = "*"
+        if not columns:
+            generated = {row[0] for row in await self._rows(_GENERATED, (table,), 0)}
+        else:
+            listed = ", ".join(map(quote_identifier, columns))
+        statement = await self._describe(f"SELECT {listed} FROM {table}")
+        return [(name, kind) for name, kind, _ in statement.columns if name not in generated]
+
+    async def _send_records(self, encoder: _core.RecordEncoder, batch: Iterator[Values]) -> bool:
+        """Send all records of a batch; False where the server has refused the copy."""
+        has_more = True
+        while has_more:
+            has_more = encoder.take(batch, CHUNK_BYTES)
+            waiting = self._session.copy_records(encoder)
+            if waiting is None:
+                return False
+            if waiting >= CHUNK_BYTES:
+                await self._transport.flush()
+            # A socket that takes everything must not keep the loop from its other tasks.
+            await self._transport.give_turn()
+        return True
+
+
+def _batches(records: Records) -> AsyncGenerator[Iterator[Values]]:
+    """The records in iterators, each of which is sent before the next one is asked for."""
+    # async-only: begin
+    if isinstance(records, AsyncIterable):
+        return _gathered(records)
+    # async-only: end
+    return _single(iter(records))
+
+
+async def _single(records: Iterator[Values]) -> AsyncGenerator[Iterator[Values]]:
+    yield records
+
+
+# async-only: begin
+async def _gathered(records: AsyncIterable[Values]) -> AsyncGenerator[Iterator[Values]]:
+    batch: list[Values] = []
+    async for record in records:
+        batch.append(record)
+        if len(batch) == _RECORDS_TOGETHER:
+            yield iter(batch)
+            batch = []
+    yield iter(batch)
+
+
+# async-only: end

@@ -1,0 +1,176 @@
+//! The rows of a COPY to the server, from Python's records.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use colonnade_columnar::encode::RowEncoder;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyMapping, PyString, PyTuple};
+
+use crate::errors;
+use crate::parameters::RowCells;
+use crate::record::is_record;
+
+/// For so long, and one record more, a call may keep the interpreter and the event loop.
+const TURN: Duration = Duration::from_micros(800);
+
+/// So often is the clock looked at: a record costs less than to read it.
+const RECORDS_PER_LOOK: u64 = 8;
+
+/// Makes the bytes of a COPY of records, a chunk at a time.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct RecordEncoder(Mutex<State>);
+
+struct State {
+    cells: RowCells,
+    rows_done: u64,
+    /// What was encoded and not yet sent.
+    chunk: Vec<u8>,
+}
+
+impl RecordEncoder {
+    pub(crate) fn new(cells: RowCells) -> Self {
+        let mut chunk = Vec::new();
+        RowEncoder::header(&mut chunk);
+        Self(Mutex::new(State { cells, rows_done: 0, chunk }))
+    }
+
+    /// Gives the bytes that wait to `send`, and keeps their memory.
+    pub(crate) fn send<T>(
+        &self,
+        py: Python<'_>,
+        send: impl FnOnce(&[u8]) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut state = self.lock(py)?;
+        let sent = send(&state.chunk)?;
+        state.chunk.clear();
+        Ok(sent)
+    }
+
+    /// Users' code runs while a record is encoded: it must not come back here.
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
+        match self.0.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
+            Err(TryLockError::WouldBlock) => {
+                Err(errors::interface(py, "records are being encoded already"))
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl RecordEncoder {
+    /// Encodes records of an iterator until about `limit_bytes` wait to be sent, or a good part of
+    /// a millisecond has passed; False where the iterator has no more. The error names the column
+    /// and the row, counted from 0.
+    fn take(&self, records: &Bound<'_, PyIterator>, limit_bytes: usize) -> PyResult<bool> {
+        let mut state = self.lock(records.py())?;
+        let began = Instant::now();
+        for record in records.clone() {
+            state.append(&record?)?;
+            let is_time = state.rows_done % RECORDS_PER_LOOK == 0 && began.elapsed() > TURN;
+            if is_time || state.chunk.len() >= limit_bytes {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// No record follows.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        RowEncoder::trailer(&mut self.lock(py)?.chunk);
+        Ok(())
+    }
+
+    /// Records that were encoded.
+    #[getter]
+    fn rows_done(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.rows_done)
+    }
+}
+
+impl State {
+    fn append(&mut self, record: &Bound<'_, PyAny>) -> PyResult<()> {
+        // A table has 1600 columns at most.
+        let count = self.cells.len() as u16;
+        self.chunk.extend_from_slice(&count.to_be_bytes());
+        if let Ok(tuple) = record.cast::<PyTuple>() {
+            self.check_length(record, tuple.len())?;
+            for (index, value) in tuple.iter_borrowed().enumerate() {
+                self.cells.append(index, self.rows_done, &value, &mut self.chunk)?;
+            }
+        } else if let Ok(list) = record.cast::<PyList>() {
+            self.check_length(record, list.len())?;
+            for index in 0..self.cells.len() {
+                // A codec may have changed the list meanwhile.
+                self.cells.append(
+                    index,
+                    self.rows_done,
+                    &list.get_item(index)?,
+                    &mut self.chunk,
+                )?;
+            }
+        } else {
+            self.append_other(record)?;
+        }
+        self.rows_done += 1;
+        Ok(())
+    }
+
+    /// A record of another class: a sequence, or a mapping by the columns' names.
+    fn append_other(&mut self, record: &Bound<'_, PyAny>) -> PyResult<()> {
+        let is_text = record.is_instance_of::<PyString>()
+            || record.is_instance_of::<PyBytes>()
+            || record.is_instance_of::<PyByteArray>();
+        let is_record = is_record(record);
+        if !is_record && let Ok(mapping) = record.cast::<PyMapping>() {
+            self.check_length(record, mapping.len()?)?;
+            let names: Vec<String> = self.cells.names().map(str::to_owned).collect();
+            for (index, name) in names.iter().enumerate() {
+                let value = mapping.get_item(name).map_err(|error| {
+                    let cause = format!("row {} has no value for column {name:?}", self.rows_done);
+                    let refused = errors::of_class(record.py(), "EncodeError", &cause);
+                    refused.set_cause(record.py(), Some(error));
+                    refused
+                })?;
+                self.cells.append(index, self.rows_done, &value, &mut self.chunk)?;
+            }
+            return Ok(());
+        }
+        if is_text || !record.hasattr("__getitem__")? {
+            let kind = record.get_type().fully_qualified_name()?;
+            return Err(errors::of_class(
+                record.py(),
+                "EncodeError",
+                &format!(
+                    "row {} must be a sequence of values or a mapping of columns to values, not \
+                     {kind}",
+                    self.rows_done
+                ),
+            ));
+        }
+        self.check_length(record, record.len()?)?;
+        for index in 0..self.cells.len() {
+            self.cells.append(index, self.rows_done, &record.get_item(index)?, &mut self.chunk)?;
+        }
+        Ok(())
+    }
+
+    fn check_length(&self, record: &Bound<'_, PyAny>, length: usize) -> PyResult<()> {
+        let columns = self.cells.len();
+        if length == columns {
+            return Ok(());
+        }
+        let names: Vec<_> = self.cells.names().map(|name| format!("{name:?}")).collect();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let text = format!(
+            "row {} has {length} value{}, and {columns} column{} are copied: {}",
+            self.rows_done,
+            plural(length),
+            plural(columns),
+            names.join(", ")
+        );
+        Err(errors::of_class(record.py(), "EncodeError", &text))
+    }
+}

@@ -1,0 +1,89 @@
+//! Python values as the cells of rows that are copied to the server.
+
+use std::sync::Arc;
+
+use colonnade_columnar::Type;
+use colonnade_protocol::Format;
+use colonnade_protocol::frontend::EncodedParams;
+use pyo3::prelude::*;
+
+use super::plain::Plain;
+use super::push;
+use super::refusal::Refusal;
+use crate::codecs::Codecs;
+
+const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
+
+/// The columns of the rows, each with what takes its values.
+pub(crate) struct RowCells {
+    columns: Vec<Column>,
+    codecs: Arc<Codecs>,
+    /// The memory of a cell that was pushed as a parameter.
+    cell: EncodedParams,
+}
+
+struct Column {
+    name: String,
+    pg_type: Arc<Type>,
+    plain: Option<Plain>,
+}
+
+impl RowCells {
+    pub(crate) fn new(columns: Vec<(String, Arc<Type>)>, codecs: Arc<Codecs>) -> Self {
+        let column = |(name, pg_type): (String, Arc<Type>)| {
+            let plain = Plain::of(&pg_type);
+            Column { name, pg_type, plain }
+        };
+        let columns = columns.into_iter().map(column).collect();
+        Self { columns, codecs, cell: EncodedParams::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// Appends the cell of a column; the error names the column and the row.
+    pub(crate) fn append(
+        &mut self,
+        index: usize,
+        row: u64,
+        value: &Bound<'_, PyAny>,
+        out: &mut Vec<u8>,
+    ) -> PyResult<()> {
+        let Some(column) = self.columns.get(index) else { return Ok(()) };
+        if value.is_none() {
+            out.extend_from_slice(&NULL_LENGTH);
+            return Ok(());
+        }
+        if column.plain.is_some_and(|plain| plain.append(value, out)) {
+            return Ok(());
+        }
+        self.cell.clear();
+        let pushed = push(&mut self.cell, &column.pg_type, &self.codecs, value);
+        match pushed.and_then(|()| only_binary(&self.cell)) {
+            Ok(()) => {
+                out.extend_from_slice(self.cell.bytes());
+                Ok(())
+            }
+            Err(refusal) => {
+                let (name, type_name) = (&column.name, &column.pg_type.name);
+                Err(refusal.into_cell_error(value.py(), name, row, type_name, value))
+            }
+        }
+    }
+}
+
+/// A NULL has no form; anything else must not be text.
+fn only_binary(cell: &EncodedParams) -> Result<(), Refusal> {
+    if cell.formats() == [Format::Text] && cell.bytes() != NULL_LENGTH {
+        return Err(Refusal::because(
+            "a text form cannot be sent among binary values: give the value's parts, or copy into \
+             a text column first",
+        ));
+    }
+    Ok(())
+}

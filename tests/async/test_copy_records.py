@@ -1,0 +1,305 @@
+"""COPY of records: every type arrives, every fault is named, and a slow server holds it back."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import tracemalloc
+import uuid
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade.errors import (
+    DataError,
+    EncodeError,
+    InterfaceError,
+    NotNullViolationError,
+    UndefinedColumnError,
+    UndefinedTableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+EVERY_TYPE: list[tuple[str, Any]] = [
+    ("bool", True),
+    ("int2", -32768),
+    ("int4", 2**31 - 1),
+    ("int8", -(2**63)),
+    ("oid", 2**32 - 1),
+    ("float4", 0.5),
+    ("float8", 1.7976931348623157e308),
+    ("numeric", Decimal("-12345678901234567890.000100")),
+    ("text", "naïve ✓ 𝄞"),
+    ("varchar(3)", "äöü"),
+    ("bytea", b"\0\xff"),
+    ("uuid", uuid.UUID("12345678-1234-5678-1234-567812345678")),
+    ("date", dt.date(2024, 2, 29)),
+    ("time", dt.time(23, 59, 59, 999999)),
+    ("timetz", dt.time(1, 2, 3, tzinfo=dt.UTC)),
+    ("timestamp", dt.datetime(1999, 12, 31, 23, 59, 59, 999999)),
+    ("timestamptz", dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)),
+    ("interval", dt.timedelta(days=-3, microseconds=1)),
+    ("json", '{"a": [1]}'),
+    ("jsonb", '{"a": [1]}'),
+    ("int4[]", [[1, None], [3, 4]]),
+    ("text[]", ["a", "", None]),
+    ("int4range", colonnade.types.Range(1, 5)),
+    ("inet", None),
+    ("point", colonnade.types.Point(1.5, -2)),
+    ("bit(3)", colonnade.types.BitString("101")),
+]
+
+
+@pytest.fixture
+async def table(connection: colonnade.Connection) -> str:
+    await connection.execute('CREATE TEMPORARY TABLE "a table" (i int, t text)')
+    return "a table"
+
+
+async def rows_of(connection: colonnade.Connection) -> list[Any]:
+    rows = await connection.fetch('SELECT * FROM "a table" ORDER BY i')
+    return [tuple(row) for row in rows]
+
+
+async def test_every_type_arrives(connection: colonnade.Connection) -> None:
+    kinds = ", ".join(f"c{number} {kind}" for number, (kind, _) in enumerate(EVERY_TYPE))
+    await connection.execute(f"CREATE TEMPORARY TABLE wide ({kinds})")
+    values = tuple(value for _, value in EVERY_TYPE)
+    nulls = (None,) * len(values)
+    assert await connection.copy_records_to_table("wide", records=[values, nulls]) == "COPY 2"
+    first, second = await connection.fetch("TABLE wide")
+    assert tuple(first) == values
+    assert tuple(second) == nulls
+
+
+async def test_types_that_users_make(connection: colonnade.Connection) -> None:
+    await connection.execute(
+        "CREATE TYPE pg_temp.mood AS ENUM ('sad', 'glad');"
+        "CREATE TYPE pg_temp.pair AS (a int, b text);"
+        "CREATE DOMAIN pg_temp.positive AS int CHECK (VALUE > 0);"
+        "CREATE TEMPORARY TABLE made (m pg_temp.mood, p pg_temp.pair, q pg_temp.positive)"
+    )
+    records = [("glad", (1, "x"), 5), ("sad", {"a": None, "b": "y"}, 6)]
+    assert await connection.copy_records_to_table("made", records=records) == "COPY 2"
+    rows = await connection.fetch("SELECT m::text, (p).a, (p).b, q FROM made")
+    assert [tuple(row) for row in rows] == [("glad", 1, "x", 5), ("sad", None, "y", 6)]
+
+
+async def test_codecs_encode(connection: colonnade.Connection) -> None:
+    await connection.execute("CREATE TEMPORARY TABLE coded (a int4, b date)")
+    await connection.set_type_codec(
+        "int4",
+        schema="pg_catalog",
+        encoder=lambda value: int(value).to_bytes(4, "big", signed=True),
+        decoder=lambda data: str(int.from_bytes(data, "big", signed=True)),
+        format="binary",
+    )
+    await connection.set_type_codec(
+        "date", schema="pg_catalog", encoder=lambda days: (days,), decoder=tuple, format="tuple"
+    )
+    assert await connection.copy_records_to_table("coded", records=[("7", 60)]) == "COPY 1"
+    assert await connection.fetchval("SELECT a::text || b FROM coded") == "72000-03-01"
+    await connection.set_type_codec(
+        "int4", schema="pg_catalog", encoder=str, decoder=int, format="text"
+    )
+    with pytest.raises(EncodeError, match=r'column "a", row 0.*a text form cannot be sent'):
+        await connection.copy_records_to_table("coded", records=[(7, 60)])
+    assert await connection.fetchval("SELECT count(*) FROM coded") == 1
+
+
+async def test_every_kind_of_record(connection: colonnade.Connection, table: str) -> None:
+    row = await connection.fetchrow("SELECT 3, 'c'")
+    structured = np.array([(6, "f")], dtype=[("i", "i4"), ("t", "U1")])
+    records: list[Any] = [
+        (1, "a"),
+        [2, "b"],
+        row,
+        {"t": "d", "i": 4},
+        (np.int64(5), np.str_("e")),
+        structured[0],
+    ]
+    assert await connection.copy_records_to_table(table, records=records) == "COPY 6"
+    assert await connection.copy_records_to_table(table, records=iter([(7, "g")])) == "COPY 1"
+    assert await connection.copy_records_to_table(table, records=()) == "COPY 0"
+    assert await rows_of(connection) == [
+        (number, letter) for number, letter in enumerate("abcdefg", 1)
+    ]
+
+
+# async-only: begin
+async def test_an_asynchronous_source(connection: colonnade.Connection, table: str) -> None:
+    async def source(count: int) -> AsyncIterator[tuple[int, str]]:
+        for number in range(count):
+            if number % 1000 == 0:
+                await asyncio.sleep(0)
+            yield number, "x"
+
+    for count in (0, 1, 128, 300, 20_000):
+        status = await connection.copy_records_to_table(table, records=source(count))
+        assert status == f"COPY {count}"
+
+
+# async-only: end
+
+
+async def test_columns_schema_and_where(connection: colonnade.Connection, table: str) -> None:
+    status = await connection.copy_records_to_table(
+        table,
+        records=[("a", 1), ("b", 2)],
+        columns=["t", "i"],
+        schema_name="pg_temp",
+        where="i > 1",
+    )
+    assert status == "COPY 1"
+    assert await rows_of(connection) == [(2, "b")]
+    await connection.copy_records_to_table(table, records=[(3,)], columns=["i"])
+    assert await rows_of(connection) == [(2, "b"), (3, None)]
+
+
+async def test_generated_and_dropped_columns(connection: colonnade.Connection) -> None:
+    await connection.execute(
+        'CREATE TEMPORARY TABLE odd (a int, gone int, g int GENERATED ALWAYS AS (a * 2) STORED, "B"'
+        " text, n int GENERATED ALWAYS AS IDENTITY); ALTER TABLE odd DROP gone"
+    )
+    assert await connection.copy_records_to_table("odd", records=[(1, "x", 9)]) == "COPY 1"
+    assert tuple(await connection.fetchrow('SELECT a, g, "B", n FROM odd')) == (1, 2, "x", 9)
+
+
+async def test_a_table_that_was_altered_meanwhile(
+    connection: colonnade.Connection, table: str, dsn: str
+) -> None:
+    """The kept description would take the bytes of an int for those of a float."""
+    del table, dsn
+    await connection.execute("CREATE TEMPORARY TABLE altered (a int4)")
+    await connection.copy_records_to_table("altered", records=[(1,)])
+    await connection.execute("ALTER TABLE altered ALTER a TYPE float4")
+    async with connection.transaction():
+        await connection.copy_records_to_table("altered", records=[(2.5,)])
+    assert [row[0] for row in await connection.fetch("TABLE altered")] == [1.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ((1,), 'row 1 has 1 value, and 2 columns are copied: "i", "t"'),
+        ((1, "a", 2), "row 1 has 3 values, and 2 columns are copied"),
+        ("ab", "row 1 must be a sequence of values or a mapping of columns to values, not str"),
+        (5, "row 1 must be a sequence of values .* not int"),
+        ({1, 2}, "row 1 must be a sequence of values .* not set"),
+        ({"i": 1, "x": 2}, 'row 1 has no value for column "t"'),
+        ({"i": 1}, "row 1 has 1 value, and 2 columns are copied"),
+        (("1", "a"), "column \"i\", row 1, from str to int4: '1' .expected an int"),
+        ((2**31, "a"), 'column "i", row 1, from int to int4'),
+        ((1, 5), 'column "t", row 1, from int to text: 5 .expected a str'),
+        ((1, "a\0"), 'column "t", row 1'),
+        ((1, "\ud800"), 'column "t", row 1'),
+    ],
+)
+async def test_faults_name_row_and_column(
+    connection: colonnade.Connection, table: str, record: Any, message: str
+) -> None:
+    with pytest.raises(EncodeError, match=message) as caught:
+        await connection.copy_records_to_table(table, records=[(0, "x"), record])
+    assert isinstance(caught.value, DataError)
+    assert await rows_of(connection) == []
+
+
+async def test_an_error_of_the_source(connection: colonnade.Connection, table: str) -> None:
+    def source() -> Iterator[tuple[int, str]]:
+        yield from ((number, "x" * 100) for number in range(10_000))
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        await connection.copy_records_to_table(table, records=source())
+    with pytest.raises(TypeError, match="not iterable"):
+        await connection.copy_records_to_table(table, records=5)  # type: ignore[arg-type]
+    assert await rows_of(connection) == []
+
+
+async def test_an_error_of_the_server(connection: colonnade.Connection, table: str) -> None:
+    with pytest.raises(UndefinedTableError):
+        await connection.copy_records_to_table("nowhere", records=[(1,)])
+    with pytest.raises(UndefinedColumnError):
+        await connection.copy_records_to_table(table, records=[(1,)], columns=["x"])
+    await connection.execute('ALTER TABLE "a table" ALTER t SET NOT NULL')
+    records = [(1, None)] + [(number, "x" * 100) for number in range(100_000)]
+    with pytest.raises(NotNullViolationError):
+        await connection.copy_records_to_table(table, records=records)
+    assert await rows_of(connection) == []
+
+
+async def test_a_source_that_uses_its_connection(
+    connection: colonnade.Connection, table: str
+) -> None:
+    """What asks nothing of the server may be called meanwhile; a query may not."""
+    asked: list[Any] = []
+
+    def source() -> Iterator[tuple[int, str]]:
+        asked.append((connection.is_closed(), repr(connection)))
+        yield 1, "a"
+        connection.terminate()
+        yield 2, "b"
+
+    with pytest.raises((InterfaceError, ConnectionError, colonnade.PostgresError)):
+        await connection.copy_records_to_table(table, records=source())
+    assert asked
+    assert connection.is_closed()
+
+
+async def test_an_endless_source_ends_by_its_timeout(
+    connection: colonnade.Connection, table: str
+) -> None:
+    def endless() -> Iterator[tuple[int, str]]:
+        while True:
+            yield 1, "x"
+
+    tracemalloc.start()
+    with pytest.raises(TimeoutError):
+        await connection.copy_records_to_table(table, records=endless(), timeout=0.3)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8_000_000
+    assert await rows_of(connection) == []
+
+
+# async-only: begin
+async def test_the_loop_goes_on(connection: colonnade.Connection, table: str) -> None:
+    turns = 0
+
+    async def tick() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.create_task(tick())
+    records = [(number, "x" * 20) for number in range(50_000)]
+    await connection.copy_records_to_table(table, records=records)
+    ticking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ticking
+    assert turns > 5
+
+
+async def test_a_cancelled_copy(connection: colonnade.Connection, table: str) -> None:
+    started = asyncio.Event()
+
+    async def source() -> AsyncIterator[tuple[int, str]]:
+        yield 1, "x"
+        started.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(connection.copy_records_to_table(table, records=source()))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await rows_of(connection) == []
+
+
+# async-only: end

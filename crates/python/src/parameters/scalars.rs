@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use colonnade_columnar::{Kind, PgType, Value};
+use pyo3::basic::CompareOp;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -102,15 +103,27 @@ pub(super) fn label<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>
 }
 
 /// A whole number as Python's `int`. NumPy's and others' integers say by `__index__` that they are
-/// whole numbers.
+/// whole numbers; a float or a decimal is one where nothing of it is lost.
 pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if argument.is_instance_of::<PyInt>() {
         return Ok(argument.clone());
     }
-    if argument.is_instance_of::<PyFloat>() || argument.is_instance_of::<PyString>() {
+    if argument.is_instance_of::<PyString>() {
         return expected("an int", argument);
     }
-    argument.call_method0("__index__").or_else(|_| expected("an int", argument))
+    if let Ok(number) = argument.call_method0("__index__") {
+        return Ok(number);
+    }
+    match argument.call_method0("__int__") {
+        Ok(number) if is_equal(argument, &number) => Ok(number),
+        _ => expected("an int", argument),
+    }
+}
+
+/// An array that compares element by element is equal to nothing.
+fn is_equal(argument: &Bound<'_, PyAny>, number: &Bound<'_, PyAny>) -> bool {
+    let equal = argument.rich_compare(number, CompareOp::Eq);
+    equal.and_then(|equal| equal.extract::<bool>()).unwrap_or(false)
 }
 
 pub(super) fn integer(argument: &Bound<'_, PyAny>) -> PyResult<i64> {

@@ -214,8 +214,8 @@ class LoggedOperation(Operation):
     def __init__(
         self, connection: Connection, timeout: float | None, query: str, args: tuple[object, ...]
     ) -> None:
-        super().__init__(connection, timeout)
-        self._query = query
+        super().__init__(connection, timeout, query)
+        self._text = query
         self._args = args
         self._timeout = timeout
         self._started = time.perf_counter()
@@ -237,7 +237,7 @@ class LoggedOperation(Operation):
         finally:
             elapsed = time.perf_counter() - self._started
             self._connection._queried(  # noqa: SLF001 - an operation is part of its connection
-                self._query, self._args, self._timeout, elapsed, failure
+                self._text, self._args, self._timeout, elapsed, failure
             )
 
 

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from colonnade._transport.asyncio import deadline
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -22,6 +22,12 @@ def checked_timeout(timeout: float | None) -> float | None:
         msg = f"invalid timeout value: expected a number of seconds or None, got {timeout!r}"
         raise ValueError(msg)  # noqa: TRY004 - asyncpg's class for it
     return float(timeout)
+
+
+def name_query(error: BaseException, query: str | None) -> None:
+    """Tell an error of the server which statement was running, unless it knows."""
+    if isinstance(error, PostgresError) and error.query is None:
+        error.query = query
 
 
 class CallHold:
@@ -46,8 +52,11 @@ class Operation:
     again or closed before anybody else gets to use it.
     """
 
-    def __init__(self, connection: Connection, timeout: float | None) -> None:
+    def __init__(
+        self, connection: Connection, timeout: float | None, query: str | None = None
+    ) -> None:
         self._connection = connection
+        self._query = query
         self._deadline = None if timeout is None else deadline(timeout)
         self._is_entered = False
         self.thread = threading.get_ident()
@@ -78,6 +87,7 @@ class Operation:
     ) -> None:
         """Give the connection back."""
         if error is not None:
+            name_query(error, self._query)
             self._connection._transport.abandon()  # noqa: SLF001
         await self._leave(kind, error, traceback)
 

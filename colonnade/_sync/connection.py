@@ -18,7 +18,13 @@ from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.copy_records import CopyRecordsMixin
 from colonnade._sync.listeners import ListenersMixin, LoggedOperation
 from colonnade._sync.many import ManyMixin
-from colonnade._sync.operation import CallHold, Operation, StreamHold, checked_timeout
+from colonnade._sync.operation import (
+    CallHold,
+    Operation,
+    StreamHold,
+    checked_timeout,
+    name_query,
+)
 from colonnade._sync.server import ServerMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
@@ -111,7 +117,8 @@ class Connection(
         `record_class`, a subclass of `Record` without `__new__` and `__init__` of its own (else
         InterfaceError); None means the connection's.
         """
-        return self._fetched(query, args, 0, timeout, record_class)
+        rows: list[Any] = self._execute(query, args, 0, timeout, record_class)
+        return rows
 
     def fetchrow(
         self,
@@ -124,7 +131,7 @@ class Connection(
 
         `record_class` is as in `fetch`.
         """
-        rows = self._fetched(query, args, 1, timeout, record_class)
+        rows = self._execute(query, args, 1, timeout, record_class)
         return rows[0] if rows else None
 
     def fetchval(
@@ -134,7 +141,7 @@ class Connection(
 
         `column` is the index or the name of the value's column.
         """
-        rows = self._fetched(query, args, 1, timeout, None)
+        rows = self._execute(query, args, 1, timeout)
         return rows[0][column] if rows else None
 
     # Columns
@@ -210,21 +217,13 @@ class Connection(
         is the last one's. Rows are thrown away.
         """
         if args:
-            completion = self._at_once(self._session.execute_kept, (query, args), timeout)
-        else:
-            completion = self._at_once(self._session.script, (query,), timeout)
-        if completion is not None:
-            return completion.tag or ""
-        with self._operation(timeout, query, args):
-            if not args:
+            status: str = self._execute(query, args, 0, timeout, return_status=True)
+            return status
+        completion = self._at_once(self._session.script, (query,), timeout)
+        if completion is None:
+            with self._operation(timeout, query, args):
                 self._session.script(query)
                 completion = self._completion()
-            else:
-
-                def begin(statement: _core.Statement) -> None:
-                    self._session.execute(statement, args)
-
-                completion = self._complete(self._run(query, begin))
         return completion.tag or ""
 
     # State
@@ -301,7 +300,7 @@ class Connection(
     ) -> Operation:
         if query is not None and self._query_loggers:
             return LoggedOperation(self, self._limit(timeout), query, args)
-        return Operation(self, self._limit(timeout))
+        return Operation(self, self._limit(timeout), query)
 
     def _take(self, owner: CallHold | Operation | StreamHold) -> None:
         if self._session.is_closed:
@@ -340,7 +339,7 @@ class Connection(
             self._give_back(owner)
 
     def _at_once(
-        self, begin: Callable[..., bool], arguments: tuple[object, ...], timeout: float | None
+        self, begin: Callable[..., bool], arguments: tuple[Any, ...], timeout: float | None
     ) -> _core.Completion | None:
         """The short way of a call that is one exchange; None where it needs an `Operation`.
 
@@ -361,24 +360,35 @@ class Connection(
             return self._complete(transport.answer(limit))
         except EncodeError:
             return None
-        except _STALE_PLAN:
+        except _STALE_PLAN as error:
             if self.is_in_transaction() or self._session.is_closed:
+                name_query(error, arguments[0])
                 raise
             return None
-        except BaseException:
+        except BaseException as error:
+            name_query(error, arguments[0])
             transport.abandon()
             raise
         finally:
             self._owner = None
 
-    def _fetched(
+    def _execute(
         self,
         query: str,
         args: tuple[object, ...],
         limit: int,
         timeout: float | None,
-        record_class: type[_core.Record] | None,
-    ) -> list[Any]:
+        record_class: type[_core.Record] | None = None,
+        *,
+        return_status: bool = False,
+    ) -> Any:
+        """The rows, or the status, of a query with arguments.
+
+        Every query with them comes here, under asyncpg's name for it: tools that trace queries
+        replace it on the class.
+        """
+        if return_status:
+            return self._status(query, args, timeout)
         record_class = record_class or self._record_class
         begin = self._session.fetch_kept
         completion = self._at_once(begin, (query, args, limit, record_class), timeout)
@@ -386,6 +396,17 @@ class Connection(
             return completion.rows or []
         with self._operation(timeout, query, args):
             return self._rows(query, args, limit, record_class)
+
+    def _status(self, query: str, args: tuple[object, ...], timeout: float | None) -> str:
+        completion = self._at_once(self._session.execute_kept, (query, args), timeout)
+        if completion is None:
+
+            def begin(statement: _core.Statement) -> None:
+                self._session.execute(statement, args)
+
+            with self._operation(timeout, query, args):
+                completion = self._complete(self._run(query, begin))
+        return completion.tag or ""
 
     def _rows(
         self,

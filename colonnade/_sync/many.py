@@ -64,8 +64,7 @@ class ManyMixin:
         Raises EncodeError for an argument that does not fit, with its place and the set's, and
         InterfaceError for a set of another length than the command has parameters.
         """
-        with self._operation(timeout, command, args):
-            self._run_many(command, args, self._session.execute_many)
+        self._executemany(command, args, timeout)
 
     def fetchmany(
         self,
@@ -86,6 +85,11 @@ class ManyMixin:
         return completion.rows or []
 
     # Inside
+
+    def _executemany(self, command: str, args: Arguments, timeout: float | None) -> None:
+        """As `executemany`, under asyncpg's name: tools that trace queries replace it."""
+        with self._operation(timeout, command, args):
+            self._run_many(command, args, self._session.execute_many)
 
     def _execute_many(self, statement: _core.Statement, args: Arguments) -> None:
         """Within an operation: as `executemany`, with a statement that was prepared."""

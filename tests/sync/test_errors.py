@@ -301,3 +301,23 @@ def test_rows_that_python_cannot_name(connection: colonnade.sync.Connection) -> 
                 f"SELECT CASE i WHEN 1 THEN {value} END AS v FROM generate_series(0, 2) i"
             )
         check_usable(connection)
+
+
+# What was running
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_error_knows_its_query(connection: colonnade.sync.Connection, times: int) -> None:
+    """The same for a text that is new and for one that is kept."""
+    wrong = "SELECT 1 / $1::int"
+    for _ in range(times):
+        for call in (connection.fetch, connection.execute, connection.fetch_columns):
+            with pytest.raises(colonnade.errors.DivisionByZeroError) as caught:
+                call(wrong, 0)
+            assert caught.value.query == wrong
+        with pytest.raises(colonnade.errors.UndefinedTableError) as missing:
+            connection.execute("SELECT * FROM no_such_table")
+        assert missing.value.query == "SELECT * FROM no_such_table"
+        with pytest.raises(colonnade.errors.DivisionByZeroError) as caught:
+            connection.executemany(wrong, [(1,), (0,)])
+        assert caught.value.query == wrong

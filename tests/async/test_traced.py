@@ -1,0 +1,48 @@
+"""What tools that trace asyncpg replace and read by private names is there, and is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colonnade
+
+
+class Traced(colonnade.Connection):
+    """Keeps what passes by."""
+
+    seen: list[tuple[str, str, Any]]
+
+    async def _execute(self, query: str, args: Any, *rest: Any, **options: Any) -> Any:
+        self.__dict__.setdefault("seen", []).append(("_execute", query, args))
+        return await super()._execute(query, args, *rest, **options)
+
+    async def _executemany(self, query: str, args: Any, *rest: Any) -> None:
+        self.__dict__.setdefault("seen", []).append(("_executemany", query, args))
+        await super()._executemany(query, args, *rest)
+
+
+async def test_every_query_in_rows_passes_by(dsn: str) -> None:
+    async with await colonnade.connect(dsn, connection_class=Traced) as connection:
+        assert isinstance(connection, Traced)
+        await connection.execute("CREATE TEMP TABLE traced (n int)")
+        assert await connection.execute("INSERT INTO traced VALUES ($1)", 1) == "INSERT 0 1"
+        await connection.executemany("INSERT INTO traced VALUES ($1)", [(2,), (3,)])
+        assert await connection.fetch("SELECT n FROM traced WHERE n > $1", 1) == [(2,), (3,)]
+        assert await connection.fetchrow("SELECT 1 AS n") == (1,)
+        assert await connection.fetchval("SELECT 2 AS n") == 2
+        assert connection.seen == [
+            ("_execute", "INSERT INTO traced VALUES ($1)", (1,)),
+            ("_executemany", "INSERT INTO traced VALUES ($1)", [(2,), (3,)]),
+            ("_execute", "SELECT n FROM traced WHERE n > $1", (1,)),
+            ("_execute", "SELECT 1 AS n", ()),
+            ("_execute", "SELECT 2 AS n", ()),
+        ]
+
+
+async def test_where_a_query_goes(connection: colonnade.Connection) -> None:
+    place: Any = connection._addr
+    host, port = place
+    assert isinstance(host, str)
+    assert isinstance(port, int)
+    assert connection._params.user
+    assert connection._params.database == await connection.fetchval("SELECT current_database()")

@@ -1,0 +1,50 @@
+# Generated from tests/async/test_traced.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""What tools that trace asyncpg replace and read by private names is there, and is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colonnade
+
+
+class Traced(colonnade.sync.Connection):
+    """Keeps what passes by."""
+
+    seen: list[tuple[str, str, Any]]
+
+    def _execute(self, query: str, args: Any, *rest: Any, **options: Any) -> Any:
+        self.__dict__.setdefault("seen", []).append(("_execute", query, args))
+        return super()._execute(query, args, *rest, **options)
+
+    def _executemany(self, query: str, args: Any, *rest: Any) -> None:
+        self.__dict__.setdefault("seen", []).append(("_executemany", query, args))
+        super()._executemany(query, args, *rest)
+
+
+def test_every_query_in_rows_passes_by(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, connection_class=Traced) as connection:
+        assert isinstance(connection, Traced)
+        connection.execute("CREATE TEMP TABLE traced (n int)")
+        assert connection.execute("INSERT INTO traced VALUES ($1)", 1) == "INSERT 0 1"
+        connection.executemany("INSERT INTO traced VALUES ($1)", [(2,), (3,)])
+        assert connection.fetch("SELECT n FROM traced WHERE n > $1", 1) == [(2,), (3,)]
+        assert connection.fetchrow("SELECT 1 AS n") == (1,)
+        assert connection.fetchval("SELECT 2 AS n") == 2
+        assert connection.seen == [
+            ("_execute", "INSERT INTO traced VALUES ($1)", (1,)),
+            ("_executemany", "INSERT INTO traced VALUES ($1)", [(2,), (3,)]),
+            ("_execute", "SELECT n FROM traced WHERE n > $1", (1,)),
+            ("_execute", "SELECT 1 AS n", ()),
+            ("_execute", "SELECT 2 AS n", ()),
+        ]
+
+
+def test_where_a_query_goes(connection: colonnade.sync.Connection) -> None:
+    place: Any = connection._addr
+    host, port = place
+    assert isinstance(host, str)
+    assert isinstance(port, int)
+    assert connection._params.user
+    assert connection._params.database == connection.fetchval("SELECT current_database()")

@@ -26,6 +26,7 @@ from colonnade._async.connection import Connection
 from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import Record, __version__
 from colonnade._logged_query import LoggedQuery
+from colonnade._named import Named, named
 from colonnade.columns import Columns
 from colonnade.errors import *  # noqa: F403
 
@@ -52,6 +53,7 @@ __all__ = [
     "Columns",
     "Connection",
     "LoggedQuery",
+    "Named",
     "Record",
     "__version__",
     "connect",
@@ -59,6 +61,7 @@ __all__ = [
     "errors",
     "exceptions",
     "install_as_asyncpg",
+    "named",
     "pgproto",
     "protocol",
     "sync",

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What begins something that is not code, and the parameters within code. A quote with E before it
-# knows backslashes; a dollar quote begins where no name goes on.
-_BEGINNINGS = re.compile(
-    r"""
+# What begins something that is not code. A quote with E before it knows backslashes; a dollar quote
+# begins where no name goes on.
+_QUOTED = r"""
     (?P<escape>(?<![\w$])[eE]') | (?P<quote>') | (?P<name>")
     | (?P<line>--) | (?P<block>/\*)
     | (?<![\w$])(?P<dollar>\$(?:[^\W\d]\w*)?\$)
-    | (?<![\w$])\$(?P<parameter>\d+)
-    """,
-    re.VERBOSE,
-)
+"""
+_NUMBER = r"(?<![\w$])\$(?P<number>\d+)"
+# The second colon of a cast begins no name, nor does one right behind what a slice begins with.
+_NAME = r"""(?P<cast>::) | (?<![\w\])"]):(?P<named>[^\W\d]\w*)"""
+_NUMBERS = re.compile(f"{_QUOTED} | {_NUMBER}", re.VERBOSE)
+_NAMES = re.compile(f"{_QUOTED} | {_NUMBER} | {_NAME}", re.VERBOSE)
 _ENDS = {
     # A doubled quote stands for itself, and so does what follows a backslash where one counts.
     "escape": re.compile(r"(?:[^'\\]|''|\\.)*(?:'|\Z)", re.DOTALL),
@@ -26,24 +27,40 @@ _ENDS = {
     "name": re.compile(r'(?:[^"]|"")*(?:"|\Z)'),
     "line": re.compile(r"[^\n\r]*"),
 }
+_QUOTES = {*_ENDS, "block", "dollar"}
 _BLOCK_MARKS = re.compile(r"/\*|\*/")
 
 
 def replace_parameters(sql: str, replace: Callable[[int], str]) -> str:
     """The text with each parameter `$n` replaced; quoted texts and comments stay as they are."""
-    return "".join(_replaced(sql, replace))
+    return "".join(_replaced(sql, _NUMBERS, lambda found: replace(int(found["number"]))))
 
 
-def _replaced(sql: str, replace: Callable[[int], str]) -> Iterator[str]:
+def replace_names(sql: str, replace: Callable[[str], str]) -> str:
+    """The text with each `:name` and each `$n` replaced, as `replace_parameters` does.
+
+    Casts (`x::int`) stay as they are, and so do slices (`x[1:n]`), but for a colon that stands
+    behind a space or a bracket that opens.
+    """
+
+    def parameter(found: re.Match[str]) -> str:
+        return found[0] if found["cast"] else replace(found["named"] or found[0])
+
+    return "".join(_replaced(sql, _NAMES, parameter))
+
+
+def _replaced(
+    sql: str, beginnings: re.Pattern[str], replace: Callable[[re.Match[str]], str]
+) -> Iterator[str]:
     position = 0
-    while (found := _BEGINNINGS.search(sql, position)) is not None:
+    while (found := beginnings.search(sql, position)) is not None:
         yield sql[position : found.start()]
-        if found["parameter"] is not None:
-            yield replace(int(found["parameter"]))
-            position = found.end()
-        else:
+        if found.lastgroup in _QUOTES:
             position = _end(sql, found)
             yield sql[found.start() : position]
+        else:
+            yield replace(found)
+            position = found.end()
     yield sql[position:]
 
 

@@ -22,6 +22,7 @@ from colonnade._async.operation import (
     checked_timeout,
     name_query,
 )
+from colonnade._async.row_factories import RowFactoriesMixin
 from colonnade._async.server import ServerMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
 from colonnade._schema import asked_types, row_dtype
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
+    from colonnade.rows import RowFactory
 
 
 # How the server refuses a statement that it no longer takes: the shape of its result has changed,
@@ -56,6 +58,7 @@ class Connection(
     CopyInColumnsMixin,
     CopyRecordsMixin,
     ListenersMixin,
+    RowFactoriesMixin,
     ManyMixin,
     ServerMixin,
     TransactionMixin,
@@ -108,15 +111,17 @@ class Connection(
         *args: object,
         timeout: float | None = None,
         record_class: type[_core.Record] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query, and return its rows as a list of `Record`.
 
         Parameters `$1`, `$2`, ... of the query take their values from `args`. The rows are of
         `record_class`, a subclass of `Record` without `__new__` and `__init__` of its own (else
-        InterfaceError); None means the connection's.
+        InterfaceError); None means the connection's. With `row_factory` each row is what that
+        makes of it: see `colonnade.rows`.
         """
         rows: list[Any] = await self._execute(query, args, 0, timeout, record_class)
-        return rows
+        return rows if row_factory is None else await self._shaped(rows, row_factory)
 
     async def fetchrow(
         self,
@@ -124,12 +129,15 @@ class Connection(
         *args: object,
         timeout: float | None = None,
         record_class: type[_core.Record] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none.
 
-        `record_class` is as in `fetch`.
+        `record_class` and `row_factory` are as in `fetch`.
         """
         rows = await self._execute(query, args, 1, timeout, record_class)
+        if row_factory is not None:
+            rows = await self._shaped(rows, row_factory)
         return rows[0] if rows else None
 
     async def fetchval(

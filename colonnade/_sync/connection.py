@@ -25,6 +25,7 @@ from colonnade._sync.operation import (
     checked_timeout,
     name_query,
 )
+from colonnade._sync.row_factories import RowFactoriesMixin
 from colonnade._sync.server import ServerMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
     from colonnade._transport.blocking import BlockingTransport
+    from colonnade.rows import RowFactory
 
 
 # How the server refuses a statement that it no longer takes: the shape of its result has changed,
@@ -58,6 +60,7 @@ class Connection(
     CopyInColumnsMixin,
     CopyRecordsMixin,
     ListenersMixin,
+    RowFactoriesMixin,
     ManyMixin,
     ServerMixin,
     TransactionMixin,
@@ -110,15 +113,17 @@ class Connection(
         *args: object,
         timeout: float | None = None,
         record_class: type[_core.Record] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query, and return its rows as a list of `Record`.
 
         Parameters `$1`, `$2`, ... of the query take their values from `args`. The rows are of
         `record_class`, a subclass of `Record` without `__new__` and `__init__` of its own (else
-        InterfaceError); None means the connection's.
+        InterfaceError); None means the connection's. With `row_factory` each row is what that
+        makes of it: see `colonnade.rows`.
         """
         rows: list[Any] = self._execute(query, args, 0, timeout, record_class)
-        return rows
+        return rows if row_factory is None else self._shaped(rows, row_factory)
 
     def fetchrow(
         self,
@@ -126,12 +131,15 @@ class Connection(
         *args: object,
         timeout: float | None = None,
         record_class: type[_core.Record] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none.
 
-        `record_class` is as in `fetch`.
+        `record_class` and `row_factory` are as in `fetch`.
         """
         rows = self._execute(query, args, 1, timeout, record_class)
+        if row_factory is not None:
+            rows = self._shaped(rows, row_factory)
         return rows[0] if rows else None
 
     def fetchval(

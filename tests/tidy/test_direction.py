@@ -27,6 +27,7 @@ _PUBLIC_CLASSES = {
     "codecs",
     "columns",
     "errors",
+    "rows",
     "types",
 }
 # Room -> the rooms it may import besides itself. `_core` is the extension module. A room that is
@@ -50,6 +51,9 @@ ROOMS: dict[str, set[str]] = {
     # What a query logger is told, whatever the colour.
     "_logged_query": {"_connection_options"},
     "_sql_text": set(),
+    # Queries with named parameters, and rows of other shapes.
+    "_named": {"_sql_text", "errors"},
+    "rows": {"errors"},
     "_server_facts": {"types"},
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,

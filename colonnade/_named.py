@@ -1,0 +1,94 @@
+"""Queries whose parameters have names."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from colonnade._sql_text import replace_names
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+# Texts that `named` keeps: as many as a program has queries, and few where it makes them up.
+_KEPT_TEXTS = 512
+
+
+class Named:
+    """A query with parameters such as `:id`, in the form that PostgreSQL takes.
+
+    A name is a colon with an identifier behind it, and may stand in several places. In quoted
+    texts, comments and casts there are none, nor in a slice such as `x[1:n]`.
+
+    Raises InterfaceError for a text that has numbered parameters (`$1`) as well.
+    """
+
+    __slots__ = ("_query", "names", "sql")
+
+    def __init__(self, query: str) -> None:
+        found: dict[str, int] = {}
+
+        def number(name: str) -> str:
+            return f"${found.setdefault(name, len(found) + 1)}"
+
+        self._query = query
+        self.sql: str = replace_names(query, number)
+        """The text with `$1`, `$2`, ... in the names' places."""
+        self.names: tuple[str, ...] = tuple(found)
+        """The names, in the order of their numbers."""
+        numbered = [name for name in found if name.startswith("$")]
+        if numbered and len(numbered) < len(found):
+            named = next(name for name in found if not name.startswith("$"))
+            msg = f"the query has both {numbered[0]} and :{named}: use numbers or names, not both"
+            raise InterfaceError(msg)
+        if numbered:
+            msg = f"the query has {numbered[0]}, and parameters with names look like :name"
+            raise InterfaceError(msg)
+
+    def args(self, values: Mapping[str, Any] | None = None, /, **more: object) -> tuple[Any, ...]:
+        """The values in the order of the names, from a mapping, from keywords, or from both.
+
+        Raises InterfaceError for a name that has no value, and for a value that no name takes.
+        """
+        given = more if values is None else {**values, **more}
+        try:
+            found = tuple([given[name] for name in self.names])
+        except KeyError as error:
+            msg = f"there is no value for :{error.args[0]}; {self._described(given)}"
+            raise InterfaceError(msg) from None
+        if len(given) > len(found):
+            unknown = next(name for name in given if name not in self.names)
+            msg = f"the query does not use the value of {unknown!r}; {self._described(given)}"
+            raise InterfaceError(msg)
+        return found
+
+    def rows(self, records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+        """`args` of each of many mappings, for `executemany`."""
+        return map(self.args, records)
+
+    def _described(self, given: Mapping[str, Any]) -> str:
+        names = ", ".join(f":{name}" for name in self.names) or "none"
+        return f"its parameters are {names}, and values were given for {', '.join(given) or 'none'}"
+
+    def __repr__(self) -> str:
+        """The text as it was given."""
+        return f"<Named {self._query!r}>"
+
+
+_kept = functools.lru_cache(_KEPT_TEXTS)(Named)
+
+
+def named(
+    query: str, values: Mapping[str, Any] | None = None, /, **more: object
+) -> tuple[Any, ...]:
+    """A query with parameters such as `:id`, as the arguments of any method that runs queries.
+
+    The first item is the text with `$1`, `$2`, ... in the names' places, and the values follow:
+    `await connection.fetch(*named("SELECT * FROM users WHERE id = :id", id=5))`.
+
+    Raises InterfaceError for a name that has no value, for a value that no name takes, and for a
+    text that has numbered parameters as well.
+    """
+    made = _kept(query)
+    return (made.sql, *made.args(values, **more))

@@ -1,0 +1,101 @@
+# Generated from tests/async/test_row_factories.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Rows in other shapes than records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import colonnade
+from colonnade.errors import InterfaceError
+from colonnade.rows import (
+    RowMaker,
+    args_row,
+    class_row,
+    dict_row,
+    kwargs_row,
+    namedtuple_row,
+    scalar_row,
+    shaped,
+    tuple_row,
+)
+
+QUERY = "SELECT i AS id, i::text AS name FROM generate_series(1, 3) AS i"
+
+
+@dataclass
+class User:
+    id: int
+    name: str
+    is_new: bool = True
+
+
+def test_every_factory(connection: colonnade.sync.Connection) -> None:
+    def described(**values: object) -> str:
+        return repr(values)
+
+    cases: list[tuple[Any, Any]] = [
+        (tuple_row, (1, "1")),
+        (dict_row, {"id": 1, "name": "1"}),
+        (namedtuple_row, (1, "1")),
+        (scalar_row, 1),
+        (class_row(User), User(1, "1")),
+        (kwargs_row(described), "{'id': 1, 'name': '1'}"),
+        (args_row("{}-{}".format), "1-1"),
+    ]
+    for factory, expected in cases:
+        rows = connection.fetch(QUERY, row_factory=factory)
+        assert len(rows) == 3
+        assert rows[0] == expected
+        assert type(rows[0]) is type(expected) or factory is namedtuple_row
+        assert connection.fetchrow(QUERY, row_factory=factory) == expected
+        assert shaped(connection.fetch(QUERY), factory)[0] == expected
+
+
+def test_a_factory_is_asked_once(connection: colonnade.sync.Connection) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def factory(names: tuple[str, ...]) -> RowMaker[list[Any]]:
+        asked.append(names)
+        return list
+
+    assert connection.fetch(QUERY, row_factory=factory) == [[1, "1"], [2, "2"], [3, "3"]]
+    assert asked == [("id", "name")]
+
+
+def test_many_rows(connection: colonnade.sync.Connection) -> None:
+    query = "SELECT generate_series(1, 2500)"
+    for count in (1, 1000, 1001, 2500):
+        rows = connection.fetch(f"{query} LIMIT {count}", row_factory=scalar_row)
+        assert rows == list(range(1, count + 1))
+
+
+def test_results_without_rows(connection: colonnade.sync.Connection) -> None:
+    assert connection.fetch("SELECT 1 WHERE false", row_factory=dict_row) == []
+    assert connection.fetchrow("SELECT 1 WHERE false", row_factory=dict_row) is None
+    assert connection.fetch("SELECT", row_factory=dict_row) == [{}]
+    with pytest.raises(InterfaceError, match="without columns"):
+        connection.fetch("SELECT", row_factory=scalar_row)
+    assert shaped((), dict_row) == []
+
+
+def test_names_that_python_does_not_allow(connection: colonnade.sync.Connection) -> None:
+    query = 'SELECT 1 AS "class", 2 AS a, 3 AS a, 4 AS "two words"'
+    row = connection.fetchrow(query, row_factory=namedtuple_row)
+    assert row._fields == ("_0", "a", "_2", "_3")
+    assert connection.fetchrow(query, row_factory=dict_row) == {
+        "class": 1,
+        "a": 3,
+        "two words": 4,
+    }
+
+
+def test_an_error_of_a_factory_leaves_the_connection(
+    connection: colonnade.sync.Connection,
+) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        connection.fetch("SELECT 1 AS other", row_factory=class_row(User))
+    assert connection.fetchval("SELECT 1") == 1

@@ -50,6 +50,7 @@ CODE = {
     "aclose": "close",
     # What tests use.
     "anext": "next",
+    "asynccontextmanager": "contextmanager",
     "asyncio.sleep": "time.sleep",
     "colonnade.connect": "colonnade.sync.connect",
     "colonnade.ColumnStream": "colonnade.sync.ColumnStream",

@@ -22,6 +22,7 @@ from colonnade._async.operation import (
     checked_timeout,
     name_query,
 )
+from colonnade._async.pipeline import PipelineMixin
 from colonnade._async.row_factories import RowFactoriesMixin
 from colonnade._async.server import ServerMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
@@ -60,6 +61,7 @@ class Connection(
     ListenersMixin,
     RowFactoriesMixin,
     ManyMixin,
+    PipelineMixin,
     ServerMixin,
     TransactionMixin,
 ):
@@ -315,8 +317,7 @@ class Connection(
         if self._owner is not None:
             msg = "cannot perform operation: another operation is in progress"
             if isinstance(self._owner, StreamHold):
-                hint = "A stream of columns is open: read it to its end, or close it."
-                raise InterfaceError(msg, hint=hint)
+                raise InterfaceError(msg, hint=self._owner.hint)
             raise InterfaceError(msg)
         self._owner = owner
 

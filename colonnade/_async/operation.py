@@ -40,6 +40,8 @@ class CallHold:
 class StreamHold:
     """Stands for a stream that has the connection, and does not keep that stream alive."""
 
+    hint = "A stream of columns is open: read it to its end, or close it."
+
     def __init__(self) -> None:
         self.is_waiting = False
 

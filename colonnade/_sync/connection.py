@@ -25,6 +25,7 @@ from colonnade._sync.operation import (
     checked_timeout,
     name_query,
 )
+from colonnade._sync.pipeline import PipelineMixin
 from colonnade._sync.row_factories import RowFactoriesMixin
 from colonnade._sync.server import ServerMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
@@ -62,6 +63,7 @@ class Connection(
     ListenersMixin,
     RowFactoriesMixin,
     ManyMixin,
+    PipelineMixin,
     ServerMixin,
     TransactionMixin,
 ):
@@ -317,8 +319,7 @@ class Connection(
         if self._owner is not None:
             msg = "cannot perform operation: another operation is in progress"
             if isinstance(self._owner, StreamHold):
-                hint = "A stream of columns is open: read it to its end, or close it."
-                raise InterfaceError(msg, hint=hint)
+                raise InterfaceError(msg, hint=self._owner.hint)
             raise InterfaceError(msg)
         self._owner = owner
 

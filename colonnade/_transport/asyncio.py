@@ -48,6 +48,7 @@ CANCEL_AGAIN_S = 0.05
 FULL_READS_MAX = 2
 
 deadline = asyncio.timeout
+mutex = asyncio.Lock
 
 
 class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):

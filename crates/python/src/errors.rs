@@ -53,6 +53,9 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         Error::ConnectionLost => {
             of_class(py, "ConnectionDoesNotExistError", &Error::ConnectionLost.to_string())
         }
+        error @ Error::ResultChanged => {
+            of_class(py, "InvalidCachedStatementError", &error.to_string())
+        }
         error @ Error::TextCodec { .. } => {
             of_class(py, "UnsupportedClientFeatureError", &error.to_string())
         }

@@ -37,6 +37,9 @@ pub enum Error {
         /// The part that has the codec.
         codec: String,
     },
+    /// The columns of a result are others than the text was known for, and came in a form that was
+    /// not asked for; the session goes on.
+    ResultChanged,
     /// The session's text encoding was changed away from UTF-8; the value is the new encoding.
     ClientEncoding(String),
     /// The peer closed the connection while an exchange was under way.
@@ -68,6 +71,10 @@ impl fmt::Display for Error {
                 f,
                 "the codec of type {codec} reads text, and within {type_name} there is only its \
                  binary form: set it with format=\"binary\" or format=\"tuple\""
+            ),
+            Self::ResultChanged => f.write_str(
+                "the columns of this query's result have changed since it was last described: it \
+                 has run, but its rows cannot be read; the next time it is described anew",
             ),
             Self::ClientEncoding(name) => write!(
                 f,

@@ -64,6 +64,8 @@ impl Link {
 }
 
 struct Running<S: Sink> {
+    /// Counts the exchanges in the order in which they were begun, which their events keep.
+    number: u64,
     exchange: Box<dyn Exchange<S>>,
     /// The first failure; what comes after it is read and thrown away.
     failure: Option<Error>,
@@ -85,6 +87,10 @@ struct Talk<S: Sink> {
     announcements: VecDeque<Announcement>,
     /// The front one gets the messages; the others were sent ahead.
     running: VecDeque<Running<S>>,
+    begun_count: u64,
+    /// Events of exchanges that were begun behind one which is still under way, because it had to
+    /// ask once more.
+    held: BTreeMap<u64, VecDeque<Event<S>>>,
 }
 
 impl<S: Sink> Session<S> {
@@ -108,6 +114,8 @@ impl<S: Sink> Session<S> {
             events: VecDeque::new(),
             announcements: VecDeque::new(),
             running: VecDeque::new(),
+            begun_count: 0,
+            held: BTreeMap::new(),
         };
         Self { buffer: ReceiveBuffer::new(), talk }
     }
@@ -284,6 +292,7 @@ impl<S: Sink> Session<S> {
     /// that have ended are thrown away too.
     pub fn abandon(&mut self) {
         self.talk.events.clear();
+        self.talk.held.clear();
         for running in &mut self.talk.running {
             running.abandoned = true;
         }
@@ -306,7 +315,9 @@ impl<S: Sink> Talk<S> {
             return Err(Error::Closed);
         }
         debug_assert!(!self.link.series_open, "the owner ends a series first");
+        self.begun_count += 1;
         self.running.push_back(Running {
+            number: self.begun_count,
             exchange: Box::new(exchange),
             failure: None,
             abandoned: false,
@@ -384,7 +395,8 @@ impl<S: Sink> Talk<S> {
         name: &'static str,
         handle: impl FnOnce(&mut dyn Exchange<S>, &mut Context<'_, S>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Self { link, out, events, running, .. } = self;
+        let Self { link, out, events, running, held, .. } = self;
+        let is_overtaking = is_overtaking(running);
         let Some(front) = running.front_mut() else { return Err(unexpected(name)) };
         if front.failure.is_some() {
             return Ok(());
@@ -392,8 +404,12 @@ impl<S: Sink> Talk<S> {
         if front.abandoned && front.exchange.is_in_vain(name) {
             return Ok(());
         }
+        let events_before = events.len();
         let mut context = Context { out, events, link };
         let outcome = handle(front.exchange.as_mut(), &mut context);
+        if is_overtaking {
+            held.entry(front.number).or_default().extend(events.drain(events_before..));
+        }
         if front.abandoned {
             events.clear();
             // The server asks for data only now, and nobody is left who would send it.
@@ -444,10 +460,12 @@ impl<S: Sink> Talk<S> {
         self.link.transaction_status = status;
         self.link.copying = false;
         self.link.is_undoing = false;
+        let is_overtaking = is_overtaking(&self.running);
         let Some(mut done) = self.running.pop_front() else {
             return Err(unexpected("ReadyForQuery"));
         };
         let Self { link, out, events, running, .. } = self;
+        let events_before = events.len();
         let mut context = Context { out, events, link };
         let event = match done.failure {
             Some(error) => {
@@ -456,8 +474,8 @@ impl<S: Sink> Talk<S> {
             }
             None => match done.exchange.complete(&mut context) {
                 Ok(Step::Then(next)) => {
-                    let (abandoned, failure) = (done.abandoned, None);
-                    running.push_front(Running { exchange: next, failure, abandoned });
+                    // Behind all that were sent before it: the server answers in that order.
+                    running.push_back(Running { exchange: next, failure: None, ..done });
                     return Ok(());
                 }
                 Ok(Step::Done(completion)) => {
@@ -475,11 +493,28 @@ impl<S: Sink> Talk<S> {
         } else {
             self.events.push_back(event);
         }
+        if is_overtaking {
+            let own = self.events.drain(events_before.min(self.events.len())..);
+            self.held.entry(done.number).or_default().extend(own);
+        } else {
+            self.release_held();
+        }
         if ends {
             // The exchange has its reason; the ones behind it never run.
             self.close(Error::Closed);
         }
         Ok(())
+    }
+
+    /// Hands over the events that an exchange before them has held up.
+    fn release_held(&mut self) {
+        let first_running = self.running.iter().map(|running| running.number).min();
+        while let Some(entry) = self.held.first_entry() {
+            if first_running.is_some_and(|number| number < *entry.key()) {
+                break;
+            }
+            self.events.extend(entry.remove());
+        }
     }
 
     fn announce(&mut self, announcement: Announcement) {
@@ -497,7 +532,7 @@ impl<S: Sink> Talk<S> {
         self.link.series_open = false;
         let mut reason = Some(error);
         if self.running.is_empty()
-            && let Some(Error::Server(fields)) = reason.take()
+            && let Some(Error::Server(fields) | Error::ClosedByServer(fields)) = reason.take()
         {
             // Nobody asked: say it as the notice that it is.
             self.announce(Announcement::Notice(fields));
@@ -506,8 +541,15 @@ impl<S: Sink> Talk<S> {
             let error = done.failure.or_else(|| reason.take()).unwrap_or(Error::Closed);
             reason = None;
             if !done.abandoned {
-                self.events.push_back(Event::Failed(error));
+                self.held.entry(done.number).or_default().push_back(Event::Failed(error));
             }
         }
+        self.release_held();
     }
+}
+
+/// Whether an exchange that was begun before the front one is still under way.
+fn is_overtaking<S: Sink>(running: &VecDeque<Running<S>>) -> bool {
+    let mut numbers = running.iter().map(|running| running.number);
+    numbers.next().is_some_and(|front| numbers.any(|number| number < front))
 }

@@ -458,13 +458,16 @@ fn a_statement_that_leaves_the_cache_is_closed_on_the_server() {
     let mut session = script::session_with_cache(1);
     session.receive_bytes(&script::welcome());
     script::outcomes(&mut session);
+    session.data_to_send();
+    let mut parsed = Vec::new();
     for sql in ["SELECT 1", "SELECT 2"] {
         session.prepare(sql).expect("prepare");
-        session.data_to_send();
+        parsed.push(session.data_to_send());
         session.receive_bytes(&described(&[field("n", 23)]));
     }
-    let sent = session.data_to_send();
-    assert_eq!(sent, message(b'C', b"Scolonnade_1\0"));
+    let name = parsed[0][5..].split(|byte| *byte == 0).next().expect("a name");
+    assert!(name.starts_with(b"colonnade_") && name.ends_with(b"_1"));
+    assert_eq!(session.data_to_send(), message(b'C', &[b"S", name, b"\0"].concat()));
     script::outcomes(&mut session);
     session.script("SELECT 1").expect("script");
     session.receive_bytes(&[message(b'3', &[]), text(b'C', "SELECT 1"), ready(b'I')].concat());
@@ -472,4 +475,99 @@ fn a_statement_that_leaves_the_cache_is_closed_on_the_server() {
         script::outcomes(&mut session),
         [Outcome::Complete { tag: Some("SELECT 1".into()) }]
     );
+}
+
+#[test]
+fn events_keep_the_order_of_the_exchanges_when_one_has_to_ask_again() {
+    const MOOD: u32 = 99_001;
+    let begin = || {
+        let mut session = opened();
+        session.prepare("SELECT m FROM t").expect("prepare");
+        session.script("SELECT 2").expect("script");
+        session.data_to_send();
+        session
+    };
+    let first = described(&[field("m", MOOD)]);
+    let second = [text(b'C', "SELECT 2"), ready(b'I')].concat();
+    let asked = [
+        message(b'1', &[]),
+        message(b'2', &[]),
+        text(b'C', "SELECT 0"),
+        message(b'3', &[]),
+        ready(b'I'),
+    ]
+    .concat();
+    let both =
+        [Outcome::Complete { tag: None }, Outcome::Complete { tag: Some("SELECT 2".into()) }];
+    assert_eq!(play(begin, &[first.clone(), second.clone(), asked].concat()), both);
+    let mut session = begin();
+    session.receive_bytes(&[first.clone(), second.clone()].concat());
+    assert!(session.next_event().is_none(), "the second one waits for the first one");
+    session.receive_eof();
+    let outcomes = script::outcomes(&mut session);
+    assert!(matches!(outcomes.as_slice(), [Outcome::Failed(_), Outcome::Complete { .. }]));
+    let mut session = begin();
+    session.receive_bytes(&[first, second].concat());
+    session.abandon();
+    session.receive_eof();
+    assert!(session.next_event().is_none());
+}
+
+/// A session that lets the server keep nothing, and remembers `SELECT n FROM t`.
+fn unkept() -> (Session<TestSink>, std::sync::Arc<colonnade_session::Statement>) {
+    let mut session = script::session_with_cache(0);
+    session.receive_bytes(&script::welcome());
+    script::outcomes(&mut session);
+    session.prepare("SELECT n FROM t").expect("prepare");
+    session.receive_bytes(&described(&[field("n", 23)]));
+    script::outcomes(&mut session);
+    session.data_to_send();
+    let statement = session.cached_statement("SELECT n FROM t").expect("remembered");
+    (session, statement)
+}
+
+#[test]
+fn a_text_that_is_not_kept_travels_with_its_arguments() {
+    let begin = || {
+        let (mut session, statement) = unkept();
+        let sink = TestSink::whole(&[("n", 23)]);
+        session.query(statement, &EncodedParams::new(), 0, sink).expect("query");
+        let sent = session.data_to_send();
+        for (tag, count) in [(b'P', 1), (b'D', 1), (b'B', 1), (b'E', 1), (b'S', 1)] {
+            assert!(sent.iter().filter(|byte| **byte == tag).count() >= count);
+        }
+        session
+    };
+    let described = |fields: &[Vec<u8>]| {
+        [message(b'1', &[]), message(b't', &[0, 0]), script::row_description(fields)].concat()
+    };
+    let rows = [message(b'2', &[]), int_row(7), text(b'C', "SELECT 1"), ready(b'I')].concat();
+    let expected =
+        [Outcome::Batch(vec![Some(7)]), Outcome::Complete { tag: Some("SELECT 1".into()) }];
+    let same = described(&[field("n", 23)]);
+    assert_eq!(play(begin, &[same, rows.clone()].concat()), expected);
+    let renamed = described(&[field("other", 23)]);
+    assert_eq!(play(begin, &[renamed.clone(), rows.clone()].concat()), expected);
+    let mut session = begin();
+    session.receive_bytes(&[renamed, rows.clone()].concat());
+    let now = session.cached_statement("SELECT n FROM t").expect("remembered");
+    assert_eq!(now.columns[0].name, "other");
+    // Of a type that nobody knows: the rows are lost, and the text is described anew next time.
+    let mut session = begin();
+    session.receive_bytes(&[described(&[field("n", 99_001)]), rows].concat());
+    let outcomes = script::outcomes(&mut session);
+    assert!(matches!(outcomes.as_slice(), [Outcome::Failed(text)] if text.contains("changed")));
+    assert!(session.cached_statement("SELECT n FROM t").is_none());
+    assert!(session.is_idle() && !session.is_closed());
+}
+
+#[test]
+fn what_the_server_no_longer_takes_is_described_anew() {
+    for (code, is_forgotten) in [("42703", true), ("08P01", true), ("22012", false)] {
+        let (mut session, statement) = unkept();
+        let sink = TestSink::whole(&[("n", 23)]);
+        session.query(statement, &EncodedParams::new(), 0, sink).expect("query");
+        session.receive_bytes(&[error("ERROR", code, "no"), ready(b'I')].concat());
+        assert_eq!(session.cached_statement("SELECT n FROM t").is_none(), is_forgotten, "{code}");
+    }
 }

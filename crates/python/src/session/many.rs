@@ -157,8 +157,9 @@ impl Session {
         sink: RowSink,
     ) -> PyResult<ManyArguments> {
         let statement = Arc::clone(&statement.statement);
-        let messages = BindExecute::new(&statement.name, &statement.formats(), 0)
-            .map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))?;
+        let messages =
+            BindExecute::new(statement.server_name().unwrap_or_default(), &statement.formats(), 0)
+                .map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))?;
         let types = statement.parameters.clone();
         let mut inner = self.lock(py)?;
         inner.core.many(statement, sink).map_err(|error| errors::of_session(py, error))?;

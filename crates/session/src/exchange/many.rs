@@ -13,7 +13,7 @@ use colonnade_protocol::frontend;
 
 use super::held_rows::{HeldRows, Replay};
 use super::query::forget_stale;
-use super::{Context, Exchange, Step, hand_back, unexpected};
+use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::{Error, Event, Sink, Statement};
 
 pub(crate) struct Many<S: Sink> {
@@ -24,20 +24,32 @@ pub(crate) struct Many<S: Sink> {
 }
 
 impl<S: Sink> Many<S> {
-    pub(crate) fn new(statement: Arc<Statement>, sink: S) -> Self {
+    pub(crate) fn start(
+        statement: Arc<Statement>,
+        sink: S,
+        out: &mut Vec<u8>,
+    ) -> Result<Self, Error> {
+        unkept::bring(&statement, out)?;
         let held = HeldRows::of(&statement.columns);
-        Self { statement, sink, held, tag: None }
+        Ok(Self { statement, sink, held, tag: None })
     }
 }
 
 impl<S: Sink> Exchange<S> for Many<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
-            // A ROLLBACK that gives the series up is parsed.
+            // A ROLLBACK that gives the series up is parsed, and a text that travels along.
             Message::ParseComplete
+            | Message::ParameterDescription(_)
             | Message::BindComplete
             | Message::PortalSuspended
             | Message::EmptyQueryResponse => {}
+            Message::NoData | Message::RowDescription(_)
+                if self.statement.server_name().is_none() =>
+            {
+                unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
+                self.held = HeldRows::of(&self.statement.columns);
+            }
             Message::CommandComplete(tag) => {
                 if self.tag.as_deref() != Some(tag) {
                     self.tag = Some(tag.to_owned());

@@ -14,6 +14,7 @@ mod prepare;
 mod query;
 mod script;
 mod startup;
+mod unkept;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

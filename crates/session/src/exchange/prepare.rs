@@ -86,6 +86,7 @@ impl Described {
             type_modifier: field.type_modifier,
         });
         let statement = Arc::new(Statement {
+            is_closed: Arc::default(),
             name: self.name,
             sql: self.sql,
             columns: columns.collect(),

@@ -8,7 +8,7 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use super::held_rows::{HeldRows, Replay};
-use super::{Context, Exchange, Step, hand_back, unexpected};
+use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::{Error, Event, Sink, Statement};
 
 pub(crate) struct Query<S: Sink> {
@@ -28,7 +28,12 @@ impl<S: Sink> Query<S> {
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         let formats = sink.formats().unwrap_or_else(|| statement.formats());
-        frontend::bind(out, "", &statement.name, parameters, &formats)?;
+        let start = out.len();
+        let name = unkept::bring(&statement, out)?;
+        if let Err(error) = frontend::bind(out, "", name, parameters, &formats) {
+            out.truncate(start);
+            return Err(error.into());
+        }
         frontend::execute(out, "", row_limit)?;
         frontend::sync(out);
         let held = HeldRows::of(&statement.columns);
@@ -40,6 +45,14 @@ impl<S: Sink> Exchange<S> for Query<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
             Message::BindComplete | Message::PortalSuspended | Message::EmptyQueryResponse => {}
+            Message::ParseComplete | Message::ParameterDescription(_)
+                if self.statement.server_name().is_none() => {}
+            Message::NoData | Message::RowDescription(_)
+                if self.statement.server_name().is_none() =>
+            {
+                unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
+                self.held = HeldRows::of(&self.statement.columns);
+            }
             Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
             Message::CopyInResponse(_) => {
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
@@ -80,13 +93,14 @@ pub(crate) fn forget_stale<S: Sink>(
     error: &Error,
     context: &mut Context<'_, S>,
 ) {
+    let is_of_text = statement.name.is_empty() && is_stale_text(error);
     if is_stale_type(error) {
         let parameters = statement.parameters.iter().map(AsRef::as_ref);
         let columns = statement.columns.iter().map(|column| column.pg_type.as_ref());
         for pg_type in parameters.chain(columns) {
             context.link.types.catalog().forget(pg_type);
         }
-    } else if !is_stale_plan(error) {
+    } else if !is_of_text && !is_stale_plan(error) {
         return;
     }
     if let Some(statement) = context.link.statements.remove(&statement.sql) {
@@ -124,6 +138,20 @@ fn is_stale_plan(error: &Error) -> bool {
                 .is_some_and(|text| text.starts_with("cache lookup failed for type")),
             _ => false,
         },
+        _ => false,
+    }
+}
+
+/// A text that travels along is no longer what it was known for.
+fn is_stale_text(error: &Error) -> bool {
+    const PROTOCOL_VIOLATION: &str = "08P01";
+    const SYNTAX_OR_ACCESS: &str = "42";
+    match error {
+        Error::Server(fields) => fields.code().is_some_and(|code| {
+            // Fewer or more columns than formats were asked for.
+            code == PROTOCOL_VIOLATION || code.starts_with(SYNTAX_OR_ACCESS)
+        }),
+        Error::ResultChanged => true,
         _ => false,
     }
 }

@@ -17,7 +17,11 @@ impl<S: Sink> Session<S> {
     /// A closed session.
     pub fn many(&mut self, statement: Arc<Statement>, sink: S) -> Result<(), Error> {
         self.talk.check_encoding()?;
-        self.talk.begin(Many::new(statement, sink))?;
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        let exchange = Many::start(statement, sink, &mut self.talk.out)?;
+        self.talk.begin(exchange)?;
         self.talk.link.series_open = true;
         Ok(())
     }

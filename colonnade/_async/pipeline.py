@@ -1,0 +1,411 @@
+"""Many queries in one round trip."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade import _core
+from colonnade._async.operation import StreamHold
+from colonnade._schema import asked_types, row_dtype
+from colonnade._transport.asyncio import deadline, mutex
+from colonnade.columns import Columns
+from colonnade.errors import InterfaceError, InternalClientError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from types import TracebackType
+
+    from colonnade._async.connection import Connection
+    from colonnade._schema import Schema
+
+# So many queries are on their way before the answers to half of them are waited for.
+SENT_MAX = 512
+
+
+class PipelineResult:
+    """The result of one query of a pipeline, which may still be on its way.
+
+    `await` it within the block, which sends what waits and waits for it, or read `result()` after
+    the block.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._is_done = False
+        self._is_asked_for = False
+        self._value: Any = None
+        self._error: Exception | None = None
+
+    def is_done(self) -> bool:
+        """Whether the answer, or an error, is there."""
+        return self._is_done
+
+    def is_unasked_failure(self) -> bool:
+        """Whether it is an error that nobody has asked for yet."""
+        return self._error is not None and not self._is_asked_for
+
+    def result(self) -> Any:
+        """The query's result; raises what the query failed with.
+
+        Raises InterfaceError while the answer is not there.
+        """
+        if not self._is_done:
+            msg = "the result is not there yet: wait for it, or leave the pipeline's block first"
+            raise InterfaceError(msg)
+        self._is_asked_for = True
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    async def wait(self) -> Any:
+        """Send what waits in the pipeline, wait for this query, and return its result."""
+        if not self._is_done:
+            await self._pipeline._finish(self)  # noqa: SLF001 - a result is part of its pipeline
+        return self.result()
+
+    # async-only: begin
+    def __await__(self) -> Generator[Any, None, Any]:
+        """As `wait`."""
+        return self.wait().__await__()
+
+    # async-only: end
+    def __repr__(self) -> str:
+        """Whether it is there, and whether it is an error."""
+        if not self._is_done:
+            return f"<{type(self).__name__} pending>"
+        return f"<{type(self).__name__} {'done' if self._error is None else repr(self._error)}>"
+
+    def _end(self, value: Any = None, error: Exception | None = None) -> None:
+        self._value = value
+        self._error = error
+        self._is_done = True
+
+
+class _Query:
+    """A query of a pipeline: how it begins, and what becomes of its answer."""
+
+    def __init__(
+        self,
+        result: PipelineResult,
+        text: str,
+        args: tuple[object, ...],
+        begin: Callable[[_core.Statement], None] | None,
+        finish: Callable[[list[object], _core.Completion], Any],
+    ) -> None:
+        self.result = result
+        self.text = text
+        self.args = args
+        # None where the text is sent as a script, which needs no preparation.
+        self.begin = begin
+        self.finish = finish
+        self.started = 0.0
+
+
+class _PipelineHold(StreamHold):
+    """Stands for a pipeline that has the connection, until its block ends."""
+
+    hint = "A pipeline is open: ask it, or leave its block."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_waiting = True
+
+
+class Pipeline:
+    """Queries that are sent together; made by `Connection.pipeline`.
+
+    Its methods return a `PipelineResult` at once, and nothing is sent until somebody waits: for a
+    result, or for the end of the block.
+    """
+
+    def __init__(self, connection: Connection, timeout: float | None) -> None:
+        self._connection = connection
+        self._session = connection._session  # noqa: SLF001 - a pipeline is part of its connection
+        self._transport = connection._transport  # noqa: SLF001
+        self._timeout = timeout
+        self._hold = _PipelineHold()
+        self._is_open = False
+        self._turn = mutex()
+        self._results: list[PipelineResult] = []
+        self._waiting: deque[_Query] = deque()
+        # What the session's events belong to: a query, or the preparation of a text.
+        self._sent: deque[_Query | str] = deque()
+        # Those of the oldest one that came before its end.
+        self._events: list[object] = []
+        # Of the texts that this pipeline has asked for; the error where there is no statement.
+        self._prepared: dict[str, _core.Statement | Exception | None] = {}
+
+    # Queries
+
+    def fetch(
+        self, query: str, *args: object, record_class: type[_core.Record] | None = None
+    ) -> PipelineResult:
+        """As `Connection.fetch`."""
+        return self._rows(query, args, 0, record_class, lambda rows: rows)
+
+    def fetchrow(
+        self, query: str, *args: object, record_class: type[_core.Record] | None = None
+    ) -> PipelineResult:
+        """As `Connection.fetchrow`."""
+        return self._rows(query, args, 1, record_class, lambda rows: rows[0] if rows else None)
+
+    def fetchval(self, query: str, *args: object, column: int | str = 0) -> PipelineResult:
+        """As `Connection.fetchval`."""
+        return self._rows(query, args, 1, None, lambda rows: rows[0][column] if rows else None)
+
+    def execute(self, query: str, *args: object) -> PipelineResult:
+        """As `Connection.execute`."""
+        begin = None if not args else lambda statement: self._session.execute(statement, args)
+        return self._add(query, args, begin, lambda _, completion: completion.tag or "")
+
+    def fetch_columns(
+        self,
+        query: str,
+        *args: object,
+        schema: Schema | None = None,
+        infinity: str = "raise",
+    ) -> PipelineResult:
+        """As `Connection.fetch_columns`."""
+        overrides = asked_types(schema)
+
+        def begin(statement: _core.Statement) -> None:
+            self._session.fetch_batches(statement, args, overrides, infinity, None)
+
+        def finish(events: list[object], _: _core.Completion) -> Columns:
+            (batch,) = events
+            if not isinstance(batch, _core.Batch):
+                msg = f"expected a batch, got {batch!r}"
+                raise InternalClientError(msg)
+            decoded = self._connection._decoded(batch)  # noqa: SLF001
+            return Columns(decoded, row_dtype(schema))
+
+        return self._add(query, args, begin, finish)
+
+    # The block
+
+    async def __aenter__(self) -> Self:
+        """Take the connection: until the block ends, nobody else gets to use it."""
+        connection = self._connection
+        await connection._put_away_left_over()  # noqa: SLF001
+        connection._take(self._hold)  # noqa: SLF001
+        self._is_open = True
+        try:
+            await self._transport.settled()
+        except BaseException:
+            self._leave()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Wait for all queries, and give the connection back.
+
+        Raises the first error that nobody has asked for. Where the block itself was left by an
+        exception, what is under way is given up.
+        """
+        try:
+            if error is None:
+                await self._finish(None)
+        finally:
+            self._leave()
+        if error is None:
+            for result in self._results:
+                if result.is_unasked_failure():
+                    result.result()
+
+    def __repr__(self) -> str:
+        """What is on its way."""
+        state = "open" if self._is_open else "closed"
+        waiting, sent = len(self._waiting), len(self._sent)
+        return f"<{type(self).__name__} {state}, {waiting} to be sent, {sent} under way>"
+
+    # Inside
+
+    def _rows(
+        self,
+        query: str,
+        args: tuple[object, ...],
+        limit: int,
+        record_class: type[_core.Record] | None,
+        choose: Callable[[list[Any]], Any],
+    ) -> PipelineResult:
+        made_of = record_class or self._connection._record_class  # noqa: SLF001
+
+        def begin(statement: _core.Statement) -> None:
+            self._session.fetch_rows(statement, args, limit, made_of)
+
+        return self._add(query, args, begin, lambda _, end: choose(end.rows or []))
+
+    def _add(
+        self,
+        query: str,
+        args: tuple[object, ...],
+        begin: Callable[[_core.Statement], None] | None,
+        finish: Callable[[list[object], _core.Completion], Any],
+    ) -> PipelineResult:
+        if not self._is_open:
+            msg = "a pipeline takes queries within its block"
+            raise InterfaceError(msg)
+        result = PipelineResult(self)
+        self._results.append(result)
+        self._waiting.append(_Query(result, query, args, begin, finish))
+        return result
+
+    def _leave(self) -> None:
+        """Give the connection back, and give up what is still under way."""
+        self._is_open = False
+        if self._waiting or self._sent or not self._session.is_idle:
+            self._transport.abandon()
+        lost = InterfaceError("the pipeline was left before the query's answer came")
+        for result in self._results:
+            if not result.is_done():
+                result._end(error=lost)  # noqa: SLF001
+        self._waiting.clear()
+        self._sent.clear()
+        self._connection._give_back(self._hold)  # noqa: SLF001
+
+    async def _finish(self, wanted: PipelineResult | None) -> None:
+        """Send all that waits, and take in answers until the wanted one is there; None: all."""
+        async with deadline(self._timeout), self._turn:
+            while (self._waiting or self._sent) and not (wanted and wanted.is_done()):
+                if self._waiting:
+                    await self._send_part()
+                else:
+                    await self._take_in()
+
+    async def _send_part(self) -> None:
+        """Send as many queries as can be sent without learning what a script may change."""
+        part = self._next_part()
+        for query in part:
+            if query.begin is not None and query.text not in self._prepared:
+                self._ask_for(query.text)
+        while any(isinstance(sent, str) for sent in self._sent):
+            await self._take_in()
+        for query in part:
+            if len(self._sent) >= SENT_MAX:
+                await self._take_in_down_to(SENT_MAX // 2)
+            self._waiting.popleft()
+            self._begin(query)
+        # The queries before may have made what was missing.
+        for text in [text for text, made in self._prepared.items() if isinstance(made, Exception)]:
+            del self._prepared[text]
+
+    def _next_part(self) -> list[_Query]:
+        """The queries up to the first one that must be prepared when a script has run.
+
+        A script may make the tables that the queries behind it ask for.
+        """
+        part: list[_Query] = []
+        has_script = False
+        for query in self._waiting:
+            if query.begin is None:
+                has_script = True
+            elif has_script and not self._is_known(query.text):
+                break
+            if len(part) >= SENT_MAX:
+                break
+            part.append(query)
+        return part
+
+    def _is_known(self, text: str) -> bool:
+        return text in self._prepared or self._session.cached_statement(text) is not None
+
+    def _ask_for(self, text: str) -> None:
+        statement = self._session.cached_statement(text)
+        self._prepared[text] = statement
+        if statement is not None:
+            return
+        try:
+            self._session.prepare(text)
+        except Exception as error:  # noqa: BLE001 - the query's result raises it
+            self._prepared[text] = error
+        else:
+            self._sent.append(text)
+
+    def _begin(self, query: _Query) -> None:
+        query.started = time.perf_counter()
+        try:
+            if query.begin is None:
+                self._session.script(query.text)
+            else:
+                query.begin(self._statement(query.text))
+        except Exception as error:  # noqa: BLE001 - the result raises it
+            self._end(query, error=error)
+        else:
+            self._sent.append(query)
+
+    def _statement(self, text: str) -> _core.Statement:
+        statement = self._prepared[text]
+        if isinstance(statement, Exception):
+            raise statement
+        if statement is None:
+            msg = "a prepare exchange ended without a statement"
+            raise InternalClientError(msg)
+        return statement
+
+    async def _take_in_down_to(self, count: int) -> None:
+        while len(self._sent) > count:
+            await self._take_in()
+
+    async def _take_in(self) -> None:
+        """Wait for the end of the oldest exchange under way."""
+        try:
+            while not isinstance(event := await self._transport.next_event(), _core.Completion):
+                self._events.append(event)
+        except TimeoutError:
+            # Of a deadline: the exchange goes on.
+            raise
+        except Exception as error:  # noqa: BLE001 - the result raises it
+            self._take_out(error=error)
+        else:
+            self._take_out(event)
+
+    def _take_out(
+        self, completion: _core.Completion | None = None, error: Exception | None = None
+    ) -> None:
+        ended = self._sent.popleft()
+        events, self._events = self._events, []
+        if isinstance(ended, str):
+            self._prepared[ended] = error or (completion and completion.statement)
+        elif error is not None or completion is None:
+            self._end(ended, error=error)
+        else:
+            try:
+                value = ended.finish(events, completion)
+            except Exception as failure:  # noqa: BLE001 - the result raises it
+                self._end(ended, error=failure)
+            else:
+                self._end(ended, value)
+
+    def _end(self, query: _Query, value: Any = None, error: Exception | None = None) -> None:
+        query.result._end(value, error)  # noqa: SLF001
+        connection = self._connection
+        if connection._query_loggers:  # noqa: SLF001
+            elapsed = time.perf_counter() - query.started
+            told = (query.text, query.args, self._timeout, elapsed, error)
+            connection._queried(*told)  # noqa: SLF001
+
+
+class PipelineMixin:
+    """The method of a connection that begins a pipeline."""
+
+    def _limit(self, timeout: float | None) -> float | None:
+        raise NotImplementedError
+
+    def pipeline(self, *, timeout: float | None = None) -> Pipeline:
+        """Queries that are sent together: their answers cost one round trip.
+
+        To be used as an async context manager. Statements that are not kept yet are prepared
+        together, which costs a round trip more. `timeout` limits each wait for answers.
+
+        Each query stands for itself, as if it were awaited: outside of a transaction, one that
+        fails does not undo the others, and those behind it run.
+        """
+        connection: Any = self
+        return Pipeline(connection, self._limit(timeout))

@@ -1,0 +1,142 @@
+"""Behind PgBouncer, which may send each transaction to another server connection."""
+
+from __future__ import annotations
+
+import io
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade
+from colonnade.errors import EncodeError, InvalidSQLStatementNameError
+from tests.support.pooler import Pooler, program
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+pytestmark = pytest.mark.skipif(program() is None, reason="PgBouncer is not installed")
+
+
+@pytest.fixture
+def pooler(dsn: str, nothing_left: None) -> Iterator[Pooler]:
+    """PgBouncer in transaction mode, with two server connections."""
+    del nothing_left
+    with Pooler(dsn, "transaction") as pooler:
+        yield pooler
+
+
+@asynccontextmanager
+async def elsewhere(dsn: str, connection: colonnade.Connection) -> AsyncIterator[None]:
+    """A block in which a connection has another server process than before."""
+    async with await colonnade.connect(dsn, statement_cache_size=0) as other:
+        before = await connection.fetchval("SELECT pg_backend_pid()")
+        async with other.transaction():
+            taken = await other.fetchval("SELECT pg_backend_pid()")
+            now = await connection.fetchval("SELECT pg_backend_pid()")
+            assert taken == before != now, "the test is about another server process"
+            yield
+
+
+async def test_a_text_is_run_by_a_server_that_has_never_seen_it(pooler: Pooler) -> None:
+    async with await colonnade.connect(pooler.dsn, statement_cache_size=0) as connection:
+        for _ in range(2):
+            assert await connection.fetchval("SELECT $1::int + 1", 1) == 2
+            async with elsewhere(pooler.dsn, connection):
+                assert await connection.fetchval("SELECT $1::int + 1", 1) == 2
+                columns = await connection.fetch_columns("SELECT $1::int AS n", 3)
+                assert columns.to_pylist() == [{"n": 3}]
+                assert await connection.execute("SELECT $1::int", 1) == "SELECT 1"
+            columns = await connection.fetch_columns("SELECT $1::int AS n", 4)
+            assert columns.to_pylist() == [{"n": 4}]
+
+
+async def test_many_sets_and_pipelines(pooler: Pooler) -> None:
+    async with await colonnade.connect(pooler.dsn, statement_cache_size=0) as connection:
+        await connection.execute("CREATE TABLE pooled (a int, b text)")
+        try:
+            insert = "INSERT INTO pooled VALUES ($1, $2)"
+            rows = [(number, f"row {number}") for number in range(2000)]
+            await connection.executemany(insert, rows)
+            async with elsewhere(pooler.dsn, connection):
+                await connection.executemany(insert, rows)
+                with pytest.raises(EncodeError):
+                    await connection.executemany(insert, [*rows, ("x", "y")])
+                query = "SELECT b FROM pooled WHERE a = $1"
+                found = await connection.fetchmany(query, [(1,), (2,)])
+                assert [row["b"] for row in found] == ["row 1"] * 2 + ["row 2"] * 2
+                async with connection.pipeline() as pipeline:
+                    results = [pipeline.fetchval(f"SELECT $1::int + {n}", n) for n in range(20)]
+                assert [result.result() for result in results] == [2 * n for n in range(20)]
+            assert await connection.fetchval("SELECT count(*) FROM pooled") == 4000
+        finally:
+            await connection.execute("DROP TABLE pooled")
+
+
+async def test_types_and_copies(pooler: Pooler) -> None:
+    async with await colonnade.connect(pooler.dsn, statement_cache_size=0) as connection:
+        await connection.execute("CREATE TYPE pooled_mood AS ENUM ('sad', 'ok')")
+        try:
+            async with elsewhere(pooler.dsn, connection):
+                assert await connection.fetchval("SELECT $1::pooled_mood", "ok") == "ok"
+                sink = io.BytesIO()
+                await connection.copy_from_query("SELECT 1, 2", output=sink)
+                assert sink.getvalue() == b"1\t2\n"
+                columns = await connection.copy_columns_from_query("SELECT 'sad'::pooled_mood AS m")
+                assert columns.to_pylist() == [{"m": "sad"}]
+        finally:
+            await connection.execute("DROP TYPE pooled_mood")
+
+
+async def test_a_result_that_changes_is_read_as_it_is(pooler: Pooler) -> None:
+    async with await colonnade.connect(pooler.dsn, statement_cache_size=0) as connection:
+        await connection.execute("CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)")
+        try:
+            everything = "SELECT * FROM changing"
+            assert await connection.fetch(everything) == [(1,)]
+            await connection.execute("ALTER TABLE changing ADD b text DEFAULT 'x'")
+            assert [tuple(row) for row in await connection.fetch(everything)] == [(1, "x")]
+            await connection.execute("ALTER TABLE changing ALTER a TYPE text")
+            rows = await connection.fetch(everything)
+            assert [dict(row) for row in rows] == [{"a": "1", "b": "x"}]
+            columns = await connection.fetch_columns(everything)
+            assert columns.to_pylist() == [{"a": "1", "b": "x"}]
+            await connection.execute("ALTER TABLE changing DROP a")
+            assert [tuple(row) for row in await connection.fetch(everything)] == [("x",)]
+        finally:
+            await connection.execute("DROP TABLE changing")
+
+
+async def test_kept_statements_fail_with_a_hint_and_never_run_another(pooler: Pooler) -> None:
+    query = "SELECT $1::int + 1"
+    async with (
+        await colonnade.connect(pooler.dsn) as connection,
+        await colonnade.connect(pooler.dsn) as other,
+    ):
+        for one in (connection, other):
+            assert await one.fetchval(query, 1) == 2
+            assert await one.fetchval("SELECT $1::text", "x") == "x"
+        async with connection.transaction():
+            await connection.execute("DEALLOCATE ALL")
+        assert await other.fetchval(query, 1) == 2, "prepared anew"
+        await connection.execute("DEALLOCATE ALL")
+        with pytest.raises(InvalidSQLStatementNameError) as caught:
+            await in_transaction(other, query)
+        assert "statement_cache_size=0" in (caught.value.hint or "")
+
+
+async def in_transaction(connection: colonnade.Connection, query: str) -> Any:
+    async with connection.transaction():
+        return await connection.fetchval(query, 1)
+
+
+async def test_session_mode_needs_nothing(dsn: str) -> None:
+    with Pooler(dsn, "session") as pooler:
+        async with await colonnade.connect(pooler.dsn) as connection:
+            for number in range(3):
+                assert await connection.fetchval("SELECT $1::int", number) == number
+            await connection.executemany("SELECT $1::int", [(1,), (2,)])
+            async with connection.transaction():
+                assert await connection.fetchval("SELECT $1::int", 1) == 1
+        async with await colonnade.connect(pooler.dsn) as connection:
+            assert await connection.fetchval("SELECT $1::int", 5) == 5

@@ -269,7 +269,7 @@ MADE_FACTS = (
     ),
     Facts(
         "an anonymous record",
-        "`tuple`",
+        "`tuple`; a composite in it is a `Record`",
         "nothing: PostgreSQL takes none",
         "the first one says what is in a column, whose objects have the fields as Arrow has them",
     ),
@@ -289,7 +289,7 @@ MADE_FACTS = (
     Facts("a multirange", "`list` of `Range`", "the same"),
     Facts(
         "a type that nobody knows",
-        "`bytes`: the binary form",
+        "`str`: the text form, but `bytes` within a composite, a record or a range",
         "`str`: the text form, or `bytes`: the binary form",
         "`arrow.opaque`; without a binary form it is text",
     ),

@@ -93,11 +93,13 @@ UNSAFE_FILES = {
     "python/src/batch/requested.rs",
     "python/src/buffer.rs",
     "python/src/column/numpy_strings.rs",
+    "python/src/record/block.rs",
     "python/src/record/class.rs",
     "python/src/record/iterators.rs",
     "python/src/record/layout.rs",
     "python/src/record/methods.rs",
     "python/src/record/protocols.rs",
+    "python/src/values/uuid.rs",
     "session/src/receive_buffer.rs",
 }
 # Dependency, by the beginning of its name -> the crates that may have it.

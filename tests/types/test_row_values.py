@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import pickle
 from collections import OrderedDict, deque
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from ipaddress import ip_address, ip_interface, ip_network
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 
@@ -225,6 +227,29 @@ def test_tuples_within_arrays_of_composites_are_composites(link: Connection) -> 
     assert link.fetchval("SELECT $1::values_place[]", places) == list(places)
     nested = [[places[0]], [places[1]]]
     assert link.fetchval("SELECT $1::values_place[]", nested) == nested
+
+
+def test_composites_within_anonymous_records_are_records(link: Connection) -> None:
+    sql = "SELECT ROW(1, $1::values_place, ARRAY[$1::values_place], NULL::values_place, ROW($1))"
+    value = link.fetchval(sql, PLACE)
+    assert type(value) is tuple
+    assert value == (1, tuple(PLACE.values()), [tuple(PLACE.values())], None, (value[1],))
+    for place in (value[1], value[2][0], value[4][0]):
+        assert type(place) is Record
+        assert dict(place.items()) == PLACE
+
+
+def test_uuids_are_as_the_class_makes_them(link: Connection) -> None:
+    text = "00112233-4455-6677-8899-aabbccddeeff"
+    ours, theirs = link.fetchval("SELECT $1::uuid", text), UUID(text)
+    assert type(ours) is UUID
+    assert (ours, hash(ours), repr(ours), ours.is_safe) == (
+        *(theirs, hash(theirs), repr(theirs), theirs.is_safe),
+    )
+    assert pickle.loads(pickle.dumps(ours)) == theirs  # noqa: S301 - its own
+    assert link.fetchval("SELECT $1::uuid[]", [text, None]) == [theirs, None]
+    with pytest.raises(TypeError, match="immutable"):
+        setattr(ours, "int", 1)  # noqa: B010 - type checkers know that it cannot be
 
 
 def test_anonymous_records_are_tuples(link: Connection) -> None:

@@ -46,7 +46,7 @@ pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
 pub use column_value::{column_value, list_dimensions};
 pub use error::{
-    AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason,
+    AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason, within,
 };
 pub use export::{StringLayout, with_string_layout};
 pub use interval_text::interval_text;
@@ -54,4 +54,4 @@ pub use params::push_parameter;
 pub use polars::{AsText, for_polars, interval_texts};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use types::{Attribute, CodecFormat, Kind, PgType, Shape, Type, type_of};
-pub use value::{Bits, List, Network, Range, Sign, Value};
+pub use value::{Bits, List, Network, OfType, Range, Sign, Value};

@@ -2,6 +2,9 @@
 
 use core::net::IpAddr;
 use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::types::Type;
 
 /// Which of two infinities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -120,6 +123,9 @@ pub enum Value<'a> {
     Range(Box<Range<'a>>),
     /// A multirange of any type.
     Multirange(Vec<Range<'a>>),
+    /// A value within an anonymous record, where nothing but its type says what its fields are
+    /// called or which codec reads it.
+    OfType(Box<OfType<'a>>),
     /// A type with a user's codec: the bytes that the codec reads or has written.
     Custom {
         /// The codec's number, which its owner has given it.
@@ -157,6 +163,21 @@ pub struct List<'a> {
     pub dimensions: Vec<usize>,
     /// As many as the product of the dimensions, the last dimension's neighbours side by side.
     pub elements: Vec<Value<'a>>,
+}
+
+/// A value with its type.
+#[derive(Clone, Debug)]
+pub struct OfType<'a> {
+    /// What the value is of.
+    pub pg_type: Arc<Type>,
+    /// The value.
+    pub value: Value<'a>,
+}
+
+impl PartialEq for OfType<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.pg_type.oid == other.pg_type.oid && self.value == other.value
+    }
 }
 
 /// A range.
@@ -207,6 +228,10 @@ impl<'a> Value<'a> {
             Self::Range(range) => Value::Range(Box::new(range.into_owned())),
             Self::Multirange(ranges) => {
                 Value::Multirange(ranges.into_iter().map(Range::into_owned).collect())
+            }
+            Self::OfType(part) => {
+                let OfType { pg_type, value } = *part;
+                Value::OfType(Box::new(OfType { pg_type, value: value.into_owned() }))
             }
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(value),
@@ -289,6 +314,7 @@ impl Value<'_> {
             Self::Composite(_) => "a composite",
             Self::Range(_) => "a range",
             Self::Multirange(_) => "a multirange",
+            Self::OfType(part) => part.value.describe(),
             Self::Custom { .. } => "an encoded value",
         }
     }

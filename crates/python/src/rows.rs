@@ -1,28 +1,30 @@
-//! Rows by the same road as columns: spans of a run become records.
+//! Rows by the same road as columns: spans of a run become records, column by column, a block of
+//! rows at a time.
+
+mod plan;
 
 use std::sync::Arc;
 
 use colonnade_columnar::{DecodeError, ResultColumn};
-use colonnade_protocol::{DataRows, Span, Spans};
+use colonnade_protocol::{DataRows, Format, Spans};
 use colonnade_session::SinkError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+pub(crate) use self::plan::{RowPlan, RowPlans};
 use crate::codecs::Codecs;
 use crate::errors;
-use crate::record::{RecordClass, RecordNames, UnfinishedRecord};
-use crate::values::{Maker, ValueError};
+use crate::record::{RecordBlock, RecordClass};
+use crate::values::{Cells, ValueError};
 
-/// Rows scanned at a time: their spans stay in the processor's cache.
-const BLOCK_ROWS: usize = 128;
+/// Rows made at a time: their spans and their records stay in the processor's cache.
+const BLOCK_ROWS: usize = 64;
 
 /// Gathers rows as a list of records.
 pub(crate) struct RecordSink {
     class: RecordClass,
-    names: Py<RecordNames>,
     columns: Arc<[ResultColumn]>,
-    /// What makes the objects of each column.
-    makers: Vec<Maker>,
+    plan: Arc<RowPlan>,
     codecs: Arc<Codecs>,
     spans: Spans,
     /// Rows made so far; numbers the row in an error.
@@ -34,30 +36,25 @@ impl RecordSink {
     pub(crate) fn new(
         py: Python<'_>,
         columns: Arc<[ResultColumn]>,
+        plan: Arc<RowPlan>,
         codecs: Arc<Codecs>,
         class: RecordClass,
-    ) -> PyResult<Self> {
-        let names = columns.iter().map(|column| column.name.as_str());
-        let makers = columns.iter().map(|column| Maker::new(py, &column.pg_type));
-        let makers = makers.collect::<PyResult<Vec<_>>>()?;
-        Ok(Self {
-            class,
-            names: RecordNames::new(py, names, makers.iter().all(Maker::is_atomic))?,
-            makers,
-            codecs,
-            columns,
-            spans: Spans::new(),
-            row_count: 0,
-            records: PyList::empty(py).unbind(),
-        })
+    ) -> Self {
+        let records = PyList::empty(py).unbind();
+        Self { class, columns, plan, codecs, spans: Spans::new(), row_count: 0, records }
+    }
+
+    /// The format in which each column is asked for.
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        self.plan.formats()
     }
 
     /// An empty one, of whose columns more is known.
     pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
         Python::attach(|py| {
+            let plan = Arc::new(RowPlan::new(py, columns).map_err(foreign)?);
             let (columns, codecs) = (Arc::clone(columns), Arc::clone(&self.codecs));
-            Self::new(py, columns, codecs, self.class.clone_ref(py))
-                .map_err(|error| SinkError::Foreign(Box::new(error)))
+            Ok(Self::new(py, columns, plan, codecs, self.class.clone_ref(py)))
         })
     }
 
@@ -72,6 +69,7 @@ impl RecordSink {
     fn append(&mut self, py: Python<'_>, mut rows: DataRows<'_>) -> Result<(), SinkError> {
         let bytes = rows.bytes();
         let mut spans = std::mem::take(&mut self.spans);
+        let mut block = RecordBlock::new(py, &self.class, &self.plan.names);
         loop {
             let count = rows
                 .scan(self.columns.len(), BLOCK_ROWS, &mut spans)
@@ -79,58 +77,41 @@ impl RecordSink {
             if count == 0 {
                 break;
             }
-            let columns: Vec<&[Span]> =
-                (0..self.columns.len()).map(|index| spans.column(index)).collect();
-            for row in 0..count {
-                self.append_row(py, bytes, &columns, row)?;
+            block.begin(count).map_err(foreign)?;
+            for (index, column) in self.plan.columns.iter().enumerate() {
+                let cells = Cells { bytes, spans: spans.column(index), pg_type: &column.pg_type };
+                column
+                    .maker
+                    .fill(py, &self.codecs, &cells, &mut block)
+                    .map_err(|(row, error)| self.refuse(py, index, row, error))?;
             }
+            block.finish_into(self.records.bind(py)).map_err(foreign)?;
+            self.row_count += count as u64;
         }
         self.spans = spans;
         Ok(())
     }
 
-    fn append_row(
-        &mut self,
-        py: Python<'_>,
-        bytes: &[u8],
-        columns: &[&[Span]],
-        row: usize,
-    ) -> Result<(), SinkError> {
-        let foreign = |error| SinkError::Foreign(Box::new(error));
-        let mut record = UnfinishedRecord::new(py, &self.class, &self.names).map_err(foreign)?;
-        let described = self.columns.iter().zip(&self.makers);
-        for (index, (spans, (column, maker))) in columns.iter().zip(described).enumerate() {
-            let value = match spans.get(row).and_then(|span| span.slice(bytes)) {
-                None => py.None(),
-                Some(raw) => match column.pg_type.value(raw) {
-                    Ok(value) => maker.make(py, &self.codecs, value),
-                    Err(reason) => Err(ValueError::Decode(reason)),
-                }
-                .map_err(|error| self.refuse(py, index, error))?,
-            };
-            record.push(value);
-        }
-        self.records.bind(py).append(record.finish()).map_err(foreign)?;
-        self.row_count += 1;
-        Ok(())
-    }
-
-    fn refuse(&self, py: Python<'_>, column: usize, error: ValueError) -> SinkError {
+    fn refuse(&self, py: Python<'_>, column: usize, row: usize, error: ValueError) -> SinkError {
         let described = self.columns.get(column);
         let name = described.map_or("", |column| column.name.as_str());
         let type_name = described.map_or("", |column| column.pg_type.name.as_str());
+        let row = self.row_count + row as u64;
         match error {
-            ValueError::Python(error) => SinkError::Foreign(Box::new(error)),
+            ValueError::Python(error) => foreign(error),
             ValueError::OutOfRange(reason) => {
-                let error = errors::decode(py, name, type_name, self.row_count, &reason);
-                SinkError::Foreign(Box::new(error))
+                foreign(errors::decode(py, name, type_name, row, &reason))
             }
             ValueError::Decode(reason) => SinkError::Decode(DecodeError {
                 column: name.to_owned(),
                 type_name: type_name.to_owned(),
-                row: self.row_count,
+                row,
                 reason,
             }),
         }
     }
+}
+
+fn foreign(error: PyErr) -> SinkError {
+    SinkError::Foreign(Box::new(error))
 }

@@ -33,7 +33,8 @@ impl Sink for RowSink {
     fn formats(&self) -> Option<Vec<Format>> {
         match self {
             Self::Columns(sink, _) => Some(sink.formats()),
-            Self::Records(_) | Self::Nowhere => None,
+            Self::Records(sink) => Some(sink.formats()),
+            Self::Nowhere => None,
         }
     }
 

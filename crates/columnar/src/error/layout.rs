@@ -208,6 +208,6 @@ impl fmt::Display for Place {
 }
 
 /// Says where in a value the reason lies.
-pub(crate) fn within(place: Place, reason: Reason) -> Reason {
+pub fn within(place: Place, reason: Reason) -> Reason {
     LayoutFault::Within(place, Box::new(reason)).into()
 }

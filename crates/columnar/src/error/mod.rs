@@ -12,7 +12,7 @@ use std::fmt;
 use colonnade_protocol::Error as ProtocolError;
 
 pub use encode::EncodeError;
-pub(crate) use layout::within;
+pub use layout::within;
 pub use layout::{LayoutFault, Place};
 pub use misfit::Misfit;
 use reason::Remedy;

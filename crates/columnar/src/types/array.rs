@@ -50,6 +50,24 @@ pub(super) fn value<'a>(element: &Type, raw: &'a [u8], depth: usize) -> Result<V
     Ok(Value::List(List { dimensions: head.lengths().to_vec(), elements }))
 }
 
+/// The cells of the elements, in place of what `cells` held; false where there are several
+/// dimensions.
+pub(super) fn flat_cells(
+    element: &Type,
+    raw: &[u8],
+    cells: &mut Vec<Span>,
+) -> Result<bool, LayoutFault> {
+    let mut cursor = Cursor::whole(raw);
+    let head = checked_head(&mut cursor, element.oid)?;
+    if head.lengths().len() > 1 {
+        return Ok(false);
+    }
+    cells.clear();
+    cursor.cells(head.count, cells)?;
+    cursor.finish()?;
+    Ok(true)
+}
+
 /// Appends the binary form of an array.
 pub(super) fn encode(
     element: &Type,

@@ -44,6 +44,21 @@ pub(super) fn value<'a>(
     Ok(Value::Composite(values))
 }
 
+/// The cells of the fields, in place of what `cells` held.
+pub(super) fn cells(
+    attributes: &[Attribute],
+    raw: &[u8],
+    cells: &mut Vec<Span>,
+) -> Result<(), LayoutFault> {
+    let mut cursor = Cursor::whole(raw);
+    cells.clear();
+    read_head(&mut cursor, attributes.len())?;
+    for attribute in attributes {
+        cells.push(read_field(&mut cursor, attribute)?);
+    }
+    cursor.finish()
+}
+
 /// Appends the binary form of a composite.
 pub(super) fn encode(
     attributes: &[Attribute],

@@ -36,6 +36,7 @@ pub(crate) mod numeric;
 mod opaque;
 mod pair;
 mod part;
+mod parts;
 mod primitive;
 mod printed;
 mod range;

@@ -4,10 +4,13 @@
 use std::borrow::Cow;
 
 use super::varlen::{AsIs, Layout, VarlenBuilder};
-use super::{Built, Extension, Request};
+use super::{Built, Extension, PgType, Request, line, text};
 use crate::error::Reason;
 use crate::schema::Override;
 use crate::value::Value;
+
+/// As rows read it: as the text that its own output function writes.
+pub(super) static AS_TEXT: PgType = line("unknown", 0, 0, "", text::TEXT);
 
 /// What the bytes can be cast to.
 pub(super) const CASTS: &[&str] = &["binary"];

@@ -16,7 +16,7 @@ use crate::catalog::Types;
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::LayoutFault;
 use crate::error::Reason;
-use crate::value::Value;
+use crate::value::{OfType, Value};
 
 /// Records within records that are followed: the value alone says how many there are.
 const DEPTH_MAX: usize = 64;
@@ -37,7 +37,18 @@ pub(super) fn value<'a>(types: &Types, raw: &'a [u8], depth: usize) -> Result<Va
         return Err(LayoutFault::TooDeep.into());
     }
     let attributes = attributes_of(types, &mut Cursor::whole(raw))?;
-    composite::value(&attributes, raw, depth + 1)
+    let Value::Composite(values) = composite::value(&attributes, raw, depth + 1)? else {
+        return Err(LayoutFault::Truncated.into());
+    };
+    // Nobody else knows what the fields are.
+    let described = attributes.into_iter().zip(values).map(|(attribute, value)| match value {
+        Value::Null => Value::Null,
+        value if attribute.pg_type.has_own_making() => {
+            Value::OfType(Box::new(OfType { pg_type: attribute.pg_type, value }))
+        }
+        value => value,
+    });
+    Ok(Value::Composite(described.collect()))
 }
 
 /// What the fields of a record are, by the record itself.

@@ -202,6 +202,36 @@ impl Type {
         }
     }
 
+    /// The type as rows read it: one that nobody knows comes as its text, alone and in arrays.
+    pub fn in_rows(self: &Arc<Self>) -> Arc<Self> {
+        let part_in_rows = |part: &Arc<Self>| {
+            let other = part.in_rows();
+            (!Arc::ptr_eq(&other, part)).then_some(other)
+        };
+        let shape = match &self.shape {
+            Shape::Opaque => Some(Shape::Scalar(&opaque::AS_TEXT)),
+            Shape::Array(element) => part_in_rows(element).map(Shape::Array),
+            Shape::Domain { base, type_modifier } => {
+                part_in_rows(base).map(|base| Shape::Domain { base, type_modifier: *type_modifier })
+            }
+            _ => None,
+        };
+        shape.map_or_else(|| Arc::clone(self), |shape| Arc::new(Self { shape, ..(**self).clone() }))
+    }
+
+    /// Whether its values are told apart by more than themselves: by the names of a composite's
+    /// fields, or by a user's codec.
+    pub(super) fn has_own_making(&self) -> bool {
+        match &self.shape {
+            Shape::Composite(_) | Shape::Custom { .. } => true,
+            Shape::Array(part)
+            | Shape::Range(part)
+            | Shape::Multirange(part)
+            | Shape::Domain { base: part, .. } => part.has_own_making(),
+            _ => false,
+        }
+    }
+
     /// Whether a user's codec reads it or a part of it.
     pub fn has_codecs(&self) -> bool {
         match &self.shape {

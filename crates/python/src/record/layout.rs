@@ -56,6 +56,56 @@ pub(super) fn can_hold_others(object: &Bound<'_, PyAny>) -> bool {
     unsafe { ffi::PyObject_IS_GC(object.as_ptr()) != 0 }
 }
 
+/// Whether the garbage collector has to know the records of a class with these names.
+pub(super) fn is_tracked(class: &RecordClass, names: &RecordNames) -> bool {
+    class.adds_a_dict() || !names.is_atomic
+}
+
+/// A new record without values, not tracked; null with an exception where there is no memory.
+///
+/// # Safety
+/// `names` is a [`RecordNames`] of `len` names.
+#[inline]
+pub(super) unsafe fn allocate(
+    class: &RecordClass,
+    names: *mut ffi::PyObject,
+    len: usize,
+) -> *mut ffi::PyObject {
+    // No more than the names of a tuple.
+    let size = len as ffi::Py_ssize_t;
+    // SAFETY: the class is `Record` or, as `RecordClass` has checked, a subclass that adds nothing
+    // to how its instances are made. `Record` alone has no more than its header and its values, so
+    // that memory as it comes will do, once each of them is written below; what a subclass adds is
+    // made null by `PyType_GenericAlloc`, which also tracks the object.
+    unsafe {
+        let record = if class.is_record_itself() {
+            ffi::PyObject_GC_NewVar::<ffi::PyObject>(class.as_ptr(), size)
+        } else {
+            let made = ffi::PyType_GenericAlloc(class.as_ptr(), size);
+            if !made.is_null() {
+                ffi::PyObject_GC_UnTrack(made.cast());
+            }
+            made
+        };
+        if !record.is_null() {
+            ffi::Py_INCREF(names);
+            (&raw mut (*record.cast::<RawRecord>()).names).write(names);
+            places(record).write_bytes(0, len);
+        }
+        record
+    }
+}
+
+/// Where the values of a record lie.
+///
+/// # Safety
+/// A pointer to a record.
+#[inline]
+pub(super) unsafe fn places(record: *mut ffi::PyObject) -> *mut *mut ffi::PyObject {
+    // SAFETY: by the function's own condition.
+    unsafe { (&raw mut (*record.cast::<RawRecord>()).values).cast() }
+}
+
 /// A record that gets its values. Nobody sees it before it is finished, not even the garbage
 /// collector.
 pub(crate) struct UnfinishedRecord<'py> {
@@ -71,32 +121,12 @@ impl<'py> UnfinishedRecord<'py> {
         names: &Py<RecordNames>,
     ) -> PyResult<Self> {
         let shared = names.bind(py).get();
-        let len = shared.len(py);
-        // No more than the names of a tuple.
-        let size = len as ffi::Py_ssize_t;
-        // SAFETY: the class is `Record` or, as `RecordClass` has checked, a subclass that adds
-        // nothing to how its instances are made. `Record` alone has no more than its header and
-        // its values, so that memory as it comes will do, once each of them is written below; what
-        // a subclass adds is made null by its `tp_alloc`, which also tracks the object.
+        // SAFETY: the names are those of the given object.
         let record = unsafe {
-            let record = if class.is_record_itself() {
-                ffi::PyObject_GC_NewVar::<ffi::PyObject>(class.as_ptr(), size)
-            } else {
-                let made = ffi::PyType_GenericAlloc(class.as_ptr(), size);
-                if !made.is_null() {
-                    ffi::PyObject_GC_UnTrack(made.cast());
-                }
-                made
-            };
-            if record.is_null() {
-                return Err(PyErr::fetch(py));
-            }
-            let raw = record.cast::<RawRecord>();
-            (&raw mut (*raw).names).write(names.clone_ref(py).into_ptr());
-            (&raw mut (*raw).values).cast::<*mut ffi::PyObject>().write_bytes(0, len);
-            Bound::from_owned_ptr(py, record)
+            let record = allocate(class, names.as_ptr(), shared.len(py));
+            Bound::from_owned_ptr_or_err(py, record)?
         };
-        Ok(Self { record, filled: 0, is_tracked: class.adds_a_dict() || !shared.is_atomic })
+        Ok(Self { record, filled: 0, is_tracked: is_tracked(class, shared) })
     }
 
     /// The next value. What there is no place for is dropped.
@@ -106,8 +136,7 @@ impl<'py> UnfinishedRecord<'py> {
         // a null pointer, since each is filled once.
         unsafe {
             if self.filled < ffi::Py_SIZE(record).unsigned_abs() {
-                let values = &raw mut (*record.cast::<RawRecord>()).values;
-                values.cast::<*mut ffi::PyObject>().add(self.filled).write(value.into_ptr());
+                places(record).add(self.filled).write(value.into_ptr());
                 self.filled += 1;
             }
         }
@@ -173,14 +202,14 @@ pub(super) unsafe extern "C" fn dealloc(record: *mut ffi::PyObject) {
             return destroy(record);
         }
         let depth = DEPTH.get();
-        if depth >= DEPTH_MAX {
-            LATER.with_borrow_mut(|later| later.push(record));
+        // A thread that ends may have no such list any more.
+        if depth >= DEPTH_MAX && LATER.try_with(|later| later.borrow_mut().push(record)).is_ok() {
             return;
         }
         DEPTH.set(depth + 1);
         destroy(record);
         if depth == 0 {
-            while let Some(record) = LATER.with_borrow_mut(Vec::pop) {
+            while let Ok(Some(record)) = LATER.try_with(|later| later.borrow_mut().pop()) {
                 destroy(record);
             }
         }

@@ -4,6 +4,7 @@
 //! columns are called is shared by all records of a result. Records of atomic values take no part
 //! in cyclic garbage collection: a million of them do not make the collector's passes any longer.
 
+mod block;
 mod class;
 mod iterators;
 mod layout;
@@ -14,6 +15,7 @@ mod protocols;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
+pub(crate) use self::block::RecordBlock;
 pub(crate) use self::class::{RecordClass, is_record, record_type};
 pub(crate) use self::layout::UnfinishedRecord;
 pub(crate) use self::names::RecordNames;

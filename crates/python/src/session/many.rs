@@ -10,8 +10,6 @@ use pyo3::types::{PyIterator, PyList, PyTuple};
 
 use super::Session;
 use crate::codecs::Codecs;
-use crate::record::RecordClass;
-use crate::rows::RecordSink;
 use crate::sink::RowSink;
 use crate::statement::Statement;
 use crate::{errors, parameters};
@@ -107,10 +105,7 @@ impl Session {
         statement: &Statement,
         record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<ManyArguments> {
-        let class = RecordClass::of(py, record_class)?;
-        let codecs = Arc::clone(&self.lock(py)?.codecs);
-        let columns = Arc::clone(&statement.statement.columns);
-        let sink = RowSink::Records(RecordSink::new(py, columns, codecs, class)?);
+        let sink = self.record_sink(py, &statement.statement, record_class)?;
         self.many(py, statement, sink)
     }
 

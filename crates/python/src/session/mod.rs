@@ -23,6 +23,7 @@ use crate::catalog::Catalog;
 use crate::codecs::Codecs;
 use crate::conninfo::ConnInfo;
 use crate::errors;
+use crate::rows::RowPlans;
 use crate::sink::RowSink;
 
 /// Reads below this are handled at once: to release the interpreter would cost more.
@@ -34,6 +35,7 @@ struct Inner {
     core: Core,
     /// What users have set in place of types' own conversions.
     codecs: Arc<Codecs>,
+    row_plans: RowPlans,
 }
 
 /// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
@@ -75,7 +77,7 @@ impl Session {
     fn new(statement_cache_size: usize, catalog: Option<&Catalog>) -> Self {
         let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
         let core = Core::new(statement_cache_size, catalog);
-        Self(Mutex::new(Inner { core, codecs: Arc::default() }))
+        Self(Mutex::new(Inner { core, codecs: Arc::default(), row_plans: RowPlans::default() }))
     }
 
     /// Where the next read of the socket goes (buffer protocol).

@@ -15,6 +15,21 @@ use crate::statement::Statement;
 use crate::{errors, parameters};
 
 impl Session {
+    /// Where rows become records of a class; None stands for Record.
+    pub(super) fn record_sink(
+        &self,
+        py: Python<'_>,
+        statement: &colonnade_session::Statement,
+        record_class: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RowSink> {
+        let class = RecordClass::of(py, record_class)?;
+        let columns = Arc::clone(&statement.columns);
+        let mut inner = self.lock(py)?;
+        let plan = inner.row_plans.find(py, &columns)?;
+        let codecs = Arc::clone(&inner.codecs);
+        Ok(RowSink::Records(RecordSink::new(py, columns, plan, codecs, class)))
+    }
+
     fn query(
         &self,
         py: Python<'_>,
@@ -68,10 +83,7 @@ impl Session {
         row_limit: i32,
         record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let class = RecordClass::of(py, record_class)?;
-        let codecs = Arc::clone(&self.lock(py)?.codecs);
-        let columns = Arc::clone(&statement.statement.columns);
-        let sink = RowSink::Records(RecordSink::new(py, columns, codecs, class)?);
+        let sink = self.record_sink(py, &statement.statement, record_class)?;
         self.query(py, statement, arguments, row_limit, sink)
     }
 

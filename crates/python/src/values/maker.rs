@@ -1,7 +1,9 @@
 //! What a type adds to its values: the names of fields, and the codecs of users.
 
-use colonnade_columnar::{CodecFormat, Kind, Shape, Type, Value};
+use colonnade_columnar::{CodecFormat, Kind, PgType, Shape, Type, Value};
+use colonnade_protocol::Span;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use super::{ValueError, apart, multirange, nested_list, range, to_python};
 use crate::codecs::Codecs;
@@ -9,6 +11,12 @@ use crate::record::{RecordClass, RecordNames, UnfinishedRecord};
 
 /// Makes the Python objects of one type. Made once for a column, used for each of its rows.
 pub(crate) enum Maker {
+    /// A type of the table.
+    Scalar {
+        line: &'static PgType,
+        /// As in `Plain`.
+        is_atomic: bool,
+    },
     /// The value says it all.
     Plain {
         /// Whether the objects hold no others that could hold them in turn.
@@ -34,7 +42,8 @@ impl Maker {
     pub(crate) fn new(py: Python<'_>, pg_type: &Type) -> PyResult<Self> {
         Ok(match &pg_type.shape {
             Shape::Scalar(line) => {
-                Self::Plain { is_atomic: !matches!(line.kind, Kind::Map | Kind::Floats) }
+                let is_atomic = !matches!(line.kind, Kind::Map | Kind::Floats);
+                Self::Scalar { line, is_atomic }
             }
             Shape::Enum(_) | Shape::Opaque => Self::Plain { is_atomic: true },
             Shape::Record(_) => Self::Plain { is_atomic: false },
@@ -59,10 +68,90 @@ impl Maker {
     /// Whether the objects can be part of no cycle.
     pub(crate) fn is_atomic(&self) -> bool {
         match self {
-            Self::Plain { is_atomic } => *is_atomic,
+            Self::Scalar { is_atomic, .. } | Self::Plain { is_atomic } => *is_atomic,
             Self::Composite { fields, .. } => fields.iter().all(Self::is_atomic),
             Self::Range(subtype) => subtype.is_atomic(),
             Self::List(_) | Self::Multirange(_) | Self::Parts { .. } | Self::Encoded => false,
+        }
+    }
+
+    /// The Python object of a value as it came. `scratch` is memory that is used again.
+    pub(crate) fn read(
+        &self,
+        py: Python<'_>,
+        codecs: &Codecs,
+        pg_type: &Type,
+        raw: &[u8],
+        scratch: &mut Vec<Span>,
+    ) -> Result<Py<PyAny>, ValueError> {
+        if matches!(self, Self::List(_) | Self::Composite { .. }) {
+            // Parts that have parts find none of it.
+            let mut cells = std::mem::take(scratch);
+            let made = self.read_parts(py, codecs, pg_type, raw, &mut cells);
+            *scratch = cells;
+            if let Some(object) = made? {
+                return Ok(object);
+            }
+        }
+        self.make(py, codecs, pg_type.value(raw).map_err(ValueError::Decode)?)
+    }
+
+    /// Of a list of one dimension and of a composite, each in the binary form.
+    fn read_parts(
+        &self,
+        py: Python<'_>,
+        codecs: &Codecs,
+        pg_type: &Type,
+        raw: &[u8],
+        cells: &mut Vec<Span>,
+    ) -> Result<Option<Py<PyAny>>, ValueError> {
+        match self {
+            Self::List(maker) => {
+                let element = pg_type.array_cells(raw, cells).map_err(ValueError::Decode)?;
+                let Some(element) = element else { return Ok(None) };
+                maker.read_list(py, codecs, element, raw, cells).map(Some)
+            }
+            Self::Composite { class, names, fields } => {
+                let found = pg_type.composite_cells(raw, cells).map_err(ValueError::Decode)?;
+                let Some(attributes) = found else { return Ok(None) };
+                let mut record = UnfinishedRecord::new(py, class, names)?;
+                let mut scratch = Vec::new();
+                for ((maker, attribute), cell) in fields.iter().zip(attributes).zip(cells) {
+                    record.push(match cell.slice(raw) {
+                        None => py.None(),
+                        Some(cell) => maker
+                            .read(py, codecs, &attribute.pg_type, cell, &mut scratch)
+                            .map_err(|error| error.within_field(&attribute.name))?,
+                    });
+                }
+                Ok(Some(record.finish().unbind()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A list of the elements that the cells hold.
+    fn read_list(
+        &self,
+        py: Python<'_>,
+        codecs: &Codecs,
+        element: &Type,
+        raw: &[u8],
+        cells: &[Span],
+    ) -> Result<Py<PyAny>, ValueError> {
+        let mut scratch = Vec::new();
+        let mut failed = None;
+        let objects = cells.iter().enumerate().map(|(index, cell)| {
+            let (Some(cell), None) = (cell.slice(raw), &failed) else { return py.None() };
+            self.read(py, codecs, element, cell, &mut scratch).unwrap_or_else(|error| {
+                failed = Some(error.within_element(index));
+                py.None()
+            })
+        });
+        let list = PyList::new(py, objects)?;
+        match failed {
+            None => Ok(list.into_any().unbind()),
+            Some(error) => Err(error),
         }
     }
 
@@ -76,7 +165,7 @@ impl Maker {
         value: Value<'_>,
     ) -> Result<Py<PyAny>, ValueError> {
         match self {
-            Self::Plain { .. } => to_python(py, codecs, value),
+            Self::Scalar { .. } | Self::Plain { .. } => to_python(py, codecs, value),
             _ => self.make_of_parts(py, codecs, value),
         }
     }

@@ -1,20 +1,23 @@
 //! Neutral values as Python objects: the same ones for rows and for columns read value by value.
 
 mod arrow;
+mod cells;
 pub(crate) mod classes;
 mod figures;
 mod maker;
 mod moments;
+mod uuid;
 
 use std::borrow::Cow;
 
-use colonnade_columnar::{List, Range, Reason, Sign, Value};
+use colonnade_columnar::{List, Place, Range, Reason, Sign, Value, within};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyTzInfo};
 
 pub(crate) use self::arrow::list_of_array;
+pub(crate) use self::cells::Cells;
 pub(crate) use self::maker::Maker;
 use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
@@ -30,6 +33,22 @@ pub(crate) enum ValueError {
     OutOfRange(String),
     /// Python refused.
     Python(PyErr),
+}
+
+impl ValueError {
+    fn within_element(self, index: usize) -> Self {
+        match self {
+            Self::Decode(reason) => Self::Decode(within(Place::Element(index), reason)),
+            other => other,
+        }
+    }
+
+    fn within_field(self, name: &str) -> Self {
+        match self {
+            Self::Decode(reason) => Self::Decode(within(Place::Field(name.to_owned()), reason)),
+            other => other,
+        }
+    }
 }
 
 impl From<PyErr> for ValueError {
@@ -66,7 +85,7 @@ pub(crate) fn to_python(
         Value::Float32(value) => PyFloat::new(py, f64::from(*value)).into_any().unbind(),
         Value::Text(Cow::Borrowed(text)) => PyString::new(py, text).into_any().unbind(),
         Value::Bytes(Cow::Borrowed(bytes)) => PyBytes::new(py, bytes).into_any().unbind(),
-        Value::Uuid(bytes) => uuid(py, bytes)?,
+        Value::Uuid(bytes) => uuid::UuidMaker::get(py)?.make(py, *bytes)?,
         Value::Date(days) => moments::date(py, *days)?,
         Value::Time(us) => moments::time(py, *us, None)?,
         Value::Timestamp(us) => moments::timestamp(py, *us, None)?,
@@ -125,6 +144,7 @@ fn rarer_to_python(
         }
         Value::Range(bounds) => range(py, *bounds, part)?,
         Value::Multirange(ranges) => multirange(py, ranges, part)?,
+        Value::OfType(part) => Maker::new(py, &part.pg_type)?.make(py, codecs, part.value)?,
         Value::Custom { codec, raw } => codecs.decode(py, codec, &raw)?,
         other => {
             let kind = other.describe();
@@ -138,11 +158,6 @@ fn tuple<'py>(
     parts: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
 ) -> PyResult<Py<PyAny>> {
     Ok(parts.into_pyobject(py)?.into_any().unbind())
-}
-
-fn uuid(py: Python<'_>, bytes: &[u8; 16]) -> PyResult<Py<PyAny>> {
-    let keywords = [("int", u128::from_be_bytes(*bytes))].into_py_dict(py)?;
-    classes::UUID.get(py)?.call((), Some(&keywords)).map(Bound::unbind)
 }
 
 fn decimal(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {

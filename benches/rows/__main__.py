@@ -1,0 +1,134 @@
+"""Measures what rows cost, from 100 of them to a million, by Colonnade and its peers side by side.
+
+As the suite: a process for each run, peers that take turns, ratios of like with like, and `drain`
+as the floor. A small result is fetched many times in a run, and every value is read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+import benches.peers
+import benches.rows.peers
+from benches import tables
+from benches.__main__ import SERVER_SETTINGS
+from benches.rows.reading import repeats
+from benches.shapes import SHAPES
+from colonnade import embedded
+from colonnade.cli.measure import machine, peers
+from colonnade.cli.measure.report import Measured, Report, versions
+from colonnade.cli.measure.table import PLAIN_WIDTH, cost_table, ratio_table
+from colonnade.cli.measure.watch import measure_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from colonnade.cli.measure.peers import Peer
+    from colonnade.cli.measure.summary import Summaries
+
+BASE = "drain"
+#: What Colonnade's cost is compared with, on the same loop.
+PAIRS = (
+    ("colonnade-read", "asyncpg-read"),
+    ("colonnade-read-uvloop", "asyncpg-read-uvloop"),
+    ("colonnade-read", "psycopg-read"),
+)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmark and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benches.rows", description=__doc__)
+    parser.add_argument("--shapes", default="seed", metavar="A,B")
+    parser.add_argument("--rows", default="100,1000,50000,500000,1000000", metavar="N,M")
+    parser.add_argument("--peers", metavar="A,B", help="default: all that can run")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-hold", action="store_true", help="leave the event loop unwatched")
+    parser.add_argument("--output", type=Path, default=Path("build/benches/rows"))
+    parser.add_argument("--date", metavar="YYYY-MM-DD", help="the day to note in the results")
+    arguments = parser.parse_args(words)
+    room = benches.rows.peers.__name__
+    known = peers.discover(benches.peers, benches.rows.peers)
+    known = [peer for peer in known if peer.module.startswith(room) or peer.name == BASE]
+    chosen = peers.choose(known, arguments.peers.split(",")) if arguments.peers else known
+    skipped = {peer.name: peer.unavailable for peer in chosen if peer.unavailable}
+    chosen = [peer for peer in chosen if peer.name not in skipped]
+    with embedded.start(tcp=True, settings=SERVER_SETTINGS) as server:
+        report = Report(
+            machine=machine.describe(),
+            server=asyncio.run(tables.server_version(server.dsn)),
+            transport="local TCP",
+            rounds=arguments.rounds,
+            base=BASE,
+            versions=versions(chosen),
+            skipped=skipped,
+            load_before=machine.load(),
+            date=arguments.date,
+        )
+        for shape in arguments.shapes.split(","):
+            for rows in arguments.rows.split(","):
+                table = tables.Table(SHAPES[shape], int(rows))
+                report.results.append(_measure(arguments, table, chosen, server.dsn))
+        report.load_after = machine.load()
+    print(report.note())
+    report.write_json(arguments.output / "results.json")
+    return 1 if report.failed else 0
+
+
+def _measure(
+    arguments: argparse.Namespace, table: tables.Table, chosen: Sequence[Peer], dsn: str
+) -> Measured:
+    asyncio.run(tables.ensure(dsn, table))
+    times = repeats(table.query)
+    summaries = measure_all(
+        f"{table.shape.name} {table.rows}",
+        # What reads once is no floor for what reads many times.
+        [peer for peer in chosen if times == 1 or peer.name != BASE],
+        Console(stderr=True),
+        dsn=dsn,
+        sql=table.query,
+        rounds=arguments.rounds,
+        hold=not arguments.no_hold,
+    )
+    measured = Measured(
+        name=f"{table.shape.name}_{table.rows}",
+        title=f"{table.shape.title}; fetched {times} times",
+        query=table.query,
+        rows=table.rows,
+        summaries=summaries,
+        details={"create": table.shape.create_sql(table.name, table.rows), "times": times},
+    )
+    out = Console()
+    if not out.is_terminal:
+        out = Console(width=PLAIN_WIDTH)
+    out.print(cost_table(measured.heading, summaries, base=BASE if times == 1 else None))
+    out.print(ratio_table("client CPU, medians", summaries, "cpu_s", "median"))
+    for line in above_floor(summaries):
+        out.print(line, highlight=False)
+    return measured
+
+
+def above_floor(summaries: Summaries) -> list[str]:
+    """Colonnade's cost as a multiple of a peer's, the floor taken off both where there is one."""
+    floor = summaries.base(BASE)
+    lines = []
+    for own_name, other_name in PAIRS:
+        own, other = summaries.base(own_name), summaries.base(other_name)
+        if own is None or other is None:
+            continue
+        for figure in ("cpu_s", "wall_s"):
+            ours, theirs = own.figure(figure), other.figure(figure)
+            least = (floor.figure(figure) if floor is not None else None) or 0.0
+            if ours is not None and theirs is not None and theirs > least:
+                ratio = (ours - least) / (theirs - least)
+                lines.append(f"{figure} above the floor, {own_name} ÷ {other_name}: {ratio:.2f}")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

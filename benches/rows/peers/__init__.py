@@ -1,0 +1,1 @@
+"""The peers that give rows, and read them."""

@@ -1,0 +1,37 @@
+"""psycopg 3's tuples from a binary cursor, every value read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benches.rows.reading import fetch_and_read
+from colonnade.cli.measure.peers.psycopg_rows import close, connect
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from colonnade.cli.measure.measurement import Fetched
+
+__all__ = ["KIND", "REQUIRES", "TITLE", "close", "connect", "fetch", "prepare"]
+
+TITLE = "psycopg, binary"
+KIND = "rows"
+REQUIRES = ("psycopg", "psycopg_binary")
+
+
+async def prepare(connection: psycopg.AsyncConnection[Any], sql: str) -> None:
+    """Let the statement be prepared by the server."""
+    async with connection.cursor(binary=True) as cursor:
+        await cursor.execute(sql.encode(), prepare=True)
+        await cursor.fetchone()
+
+
+async def fetch(connection: psycopg.AsyncConnection[Any], sql: str) -> Fetched:
+    """Fetch the whole result, and read it."""
+
+    async def fetch_all(query: str) -> list[Any]:
+        async with connection.cursor(binary=True) as cursor:
+            await cursor.execute(query.encode(), prepare=True)
+            return await cursor.fetchall()
+
+    return await fetch_and_read(fetch_all, sql)

@@ -1,0 +1,77 @@
+//! What the rows of a statement are made with: worked out once, and kept as long as the statement
+//! is, since a query for one row takes no longer than that work.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use colonnade_columnar::{ResultColumn, Type};
+use colonnade_protocol::Format;
+use pyo3::prelude::*;
+
+use crate::record::RecordNames;
+use crate::values::Maker;
+
+/// So many plans are kept before those of statements that are gone are looked for.
+const PLANS_MAX: usize = 256;
+
+/// How the rows of a statement become records.
+pub(crate) struct RowPlan {
+    pub(super) names: Py<RecordNames>,
+    pub(super) columns: Vec<PlannedColumn>,
+}
+
+/// How the values of a column become objects.
+pub(super) struct PlannedColumn {
+    /// The column's type as rows read it.
+    pub(super) pg_type: Arc<Type>,
+    pub(super) maker: Maker,
+}
+
+impl RowPlan {
+    pub(crate) fn new(py: Python<'_>, columns: &[ResultColumn]) -> PyResult<Self> {
+        let planned = columns.iter().map(|column| {
+            let pg_type = column.pg_type.in_rows();
+            let maker = Maker::new(py, &pg_type)?;
+            Ok(PlannedColumn { pg_type, maker })
+        });
+        let planned = planned.collect::<PyResult<Vec<_>>>()?;
+        let is_atomic = planned.iter().all(|column| column.maker.is_atomic());
+        let names = columns.iter().map(|column| column.name.as_str());
+        Ok(Self { names: RecordNames::new(py, names, is_atomic)?, columns: planned })
+    }
+
+    /// The format in which each column is asked for.
+    pub(super) fn formats(&self) -> Vec<Format> {
+        self.columns.iter().map(|column| column.pg_type.format()).collect()
+    }
+}
+
+/// The plans of a session, by the columns that they are for.
+#[derive(Default)]
+pub(crate) struct RowPlans(HashMap<usize, (Weak<[ResultColumn]>, Arc<RowPlan>)>);
+
+impl RowPlans {
+    /// The plan for the columns of a statement.
+    pub(crate) fn find(
+        &mut self,
+        py: Python<'_>,
+        columns: &Arc<[ResultColumn]>,
+    ) -> PyResult<Arc<RowPlan>> {
+        // As long as the weak reference is kept, nothing else can come to lie at the address.
+        let address = Arc::as_ptr(columns).cast::<ResultColumn>().addr();
+        if columns.is_empty() {
+            return Ok(Arc::new(RowPlan::new(py, columns)?));
+        }
+        if let Some((_, plan)) = self.0.get(&address) {
+            return Ok(Arc::clone(plan));
+        }
+        if self.0.len() >= PLANS_MAX {
+            self.0.retain(|_, (columns, _)| columns.strong_count() > 0);
+        }
+        let plan = Arc::new(RowPlan::new(py, columns)?);
+        if self.0.len() < PLANS_MAX {
+            self.0.insert(address, (Arc::downgrade(columns), Arc::clone(&plan)));
+        }
+        Ok(plan)
+    }
+}

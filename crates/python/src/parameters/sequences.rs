@@ -94,6 +94,10 @@ pub(super) fn map<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
             let items = argument.call_method0("items")?;
             PyList::new(argument.py(), items.try_iter()?.collect::<PyResult<Vec<_>>>()?)?
         }
+        // Pairs, as asyncpg takes them.
+        Err(_) if argument.is_instance_of::<PyList>() || argument.is_instance_of::<PyTuple>() => {
+            PyList::new(argument.py(), argument.try_iter()?.collect::<PyResult<Vec<_>>>()?)?
+        }
         Err(_) => return expected("a dict", argument),
     };
     let owned = |part: &Bound<'_, PyAny>| -> PyResult<Cow<'static, str>> {
@@ -103,7 +107,9 @@ pub(super) fn map<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
         }
     };
     let pairs = pairs.iter().map(|pair| {
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+        let Ok((key, value)) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
+            return expected("a dict or pairs", &pair);
+        };
         let at_key = |error: PyErr| {
             let reason = error.value(argument.py());
             PyTypeError::new_err(format!("key {key}: {reason}"))

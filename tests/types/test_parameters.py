@@ -222,3 +222,15 @@ def test_large_parameters(link: Connection) -> None:
     text, data = "\u00e4" * 5_000_000, bytes(10_000_000)
     assert link.fetchval("SELECT $1::text", text) == text
     assert link.fetchval("SELECT length($1::bytea)", data) == len(data)
+
+
+def test_pairs_for_an_hstore(link: Connection) -> None:
+    try:
+        link.execute("CREATE EXTENSION IF NOT EXISTS hstore")
+    except PostgresError:
+        pytest.skip("the server has no hstore")
+    assert link.fetchval("SELECT ($1::hstore)::text", (("a", "1"), ("b", None))) == (
+        '"a"=>"1", "b"=>NULL'
+    )
+    with pytest.raises(EncodeError, match="expected a dict or pairs, got str"):
+        link.fetchval("SELECT $1::hstore", ("a",))

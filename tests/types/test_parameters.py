@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from colonnade.errors import DataError, EncodeError, InterfaceError
+from colonnade.errors import DataError, EncodeError, InterfaceError, PostgresError
 from tests.types import oracle
 
 if TYPE_CHECKING:

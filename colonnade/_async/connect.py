@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+# async-only: begin
+import asyncio
+
+# async-only: end
 import inspect
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
 from colonnade._async.connection import Connection
 from colonnade._async.operation import checked_timeout
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
+from colonnade._gssapi import GssExchange
 from colonnade._transport.asyncio import connect as open_transport, deadline
 from colonnade.errors import (
     CannotConnectNowError,
     ClientConfigurationError,
     InterfaceError,
     InvalidAuthorizationSpecificationError,
+    InvalidPasswordError,
     TargetServerAttributeNotMatched,
 )
 
 if TYPE_CHECKING:
-    # async-only: begin
-    import asyncio
-
-    # async-only: end
     import os
     import ssl as ssl_module
     from collections.abc import Mapping, Sequence
 
     from colonnade._connection_options import Password
+    from colonnade._transport.asyncio import AsyncioTransport
     from colonnade._transport.tls import TlsPolicy
 
 
@@ -145,6 +149,8 @@ class _Attempt:
         self._password = None if isinstance(password, str) else password
         self._limits = limits
         self._classes = classes
+        self._is_tls = False
+        """Whether the last socket carries TLS."""
         self.trying: str | None = None
         """The address under way, for messages."""
 
@@ -200,30 +206,48 @@ class _Attempt:
 
     async def _one_host(self, endpoint: Endpoint) -> Connection:
         """Connect to one host, in the ways that the TLS policy has, in order."""
-        attempts = self._options.tls.attempts()
-        for policy in attempts[:-1]:
+        password = endpoint.password if self._password is None else await self._asked_password()
+        ways = self._options.tls.attempts(endpoint.address)
+        for way in ways[:-1]:
             try:
-                return await self._one_way(endpoint, policy)
-            except TimeoutError:
+                return await self._one_way(endpoint, password, way)
+            except (ConnectionRefusedError, TimeoutError):
+                # Nobody is there, whatever the way.
                 raise
-            except (OSError, InvalidAuthorizationSpecificationError):
-                # The next way may suit the server better; a server that cannot be reached at
-                # all says the same again.
-                continue
-        return await self._one_way(endpoint, attempts[-1])
+            except OSError as error:
+                refusal: Exception = error
+            except InvalidAuthorizationSpecificationError as error:
+                if self._is_tls != (way.context is not None):
+                    # The server has no TLS to offer, so that was the other way already.
+                    raise
+                refusal = error
+        try:
+            return await self._one_way(endpoint, password, ways[-1])
+        except (OSError, InvalidAuthorizationSpecificationError) as error:
+            if len(ways) == 1:
+                raise
+            if isinstance(refusal, InvalidPasswordError) and not isinstance(
+                error, InvalidPasswordError
+            ):
+                # More to the point than that the other way is closed.
+                raise refusal from None
+            raise error from refusal
 
-    async def _one_way(self, endpoint: Endpoint, policy: TlsPolicy) -> Connection:
+    async def _one_way(
+        self, endpoint: Endpoint, password: str | None, policy: TlsPolicy
+    ) -> Connection:
         session = _core.Session(self._limits.statement_cache_size)
         transport = await open_transport(session, endpoint.address, policy)
+        self._is_tls = transport.is_tls
         info = self._options.info
         try:
             session.startup(
                 info,
-                endpoint.password if self._password is None else await self._asked_password(),
+                password,
                 tls=transport.is_tls,
                 tls_server_end_point=transport.tls_server_end_point(),
             )
-            await transport.next_event()
+            await self._get_in(session, transport, endpoint)
             return self._classes.connection(
                 session,
                 transport,
@@ -237,6 +261,26 @@ class _Attempt:
         except BaseException:
             transport.abort()
             raise
+
+    async def _get_in(
+        self, session: _core.Session, transport: AsyncioTransport, endpoint: Endpoint
+    ) -> None:
+        """Wait until the server is ready, and make the tokens that it may want first."""
+        event = await transport.next_event()
+        if not isinstance(event, _core.GssToken):
+            return
+        info = self._options.info
+        exchange = GssExchange(info.krbsrvname, endpoint.address, info.gsslib)
+        step: Any = exchange.step
+        # async-only: begin
+        step = partial(asyncio.to_thread, step)
+        # async-only: end
+        while isinstance(event, _core.GssToken):
+            token = await step(event.token)
+            if token:
+                session.gss_token(token)
+            event = await transport.next_event()
+        exchange.check_end()
 
     async def _asked_password(self) -> str | None:
         if not callable(self._password):

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
+from colonnade._gssapi import GssExchange
 from colonnade._sync.connection import Connection
 from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import connect as open_transport, deadline
@@ -17,6 +18,7 @@ from colonnade.errors import (
     ClientConfigurationError,
     InterfaceError,
     InvalidAuthorizationSpecificationError,
+    InvalidPasswordError,
     TargetServerAttributeNotMatched,
 )
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from colonnade._connection_options import Password
+    from colonnade._transport.blocking import BlockingTransport
     from colonnade._transport.tls import TlsPolicy
 
 
@@ -137,6 +140,8 @@ class _Attempt:
         self._password = None if isinstance(password, str) else password
         self._limits = limits
         self._classes = classes
+        self._is_tls = False
+        """Whether the last socket carries TLS."""
         self.trying: str | None = None
         """The address under way, for messages."""
 
@@ -192,30 +197,46 @@ class _Attempt:
 
     def _one_host(self, endpoint: Endpoint) -> Connection:
         """Connect to one host, in the ways that the TLS policy has, in order."""
-        attempts = self._options.tls.attempts()
-        for policy in attempts[:-1]:
+        password = endpoint.password if self._password is None else self._asked_password()
+        ways = self._options.tls.attempts(endpoint.address)
+        for way in ways[:-1]:
             try:
-                return self._one_way(endpoint, policy)
-            except TimeoutError:
+                return self._one_way(endpoint, password, way)
+            except (ConnectionRefusedError, TimeoutError):
+                # Nobody is there, whatever the way.
                 raise
-            except (OSError, InvalidAuthorizationSpecificationError):
-                # The next way may suit the server better; a server that cannot be reached at
-                # all says the same again.
-                continue
-        return self._one_way(endpoint, attempts[-1])
+            except OSError as error:
+                refusal: Exception = error
+            except InvalidAuthorizationSpecificationError as error:
+                if self._is_tls != (way.context is not None):
+                    # The server has no TLS to offer, so that was the other way already.
+                    raise
+                refusal = error
+        try:
+            return self._one_way(endpoint, password, ways[-1])
+        except (OSError, InvalidAuthorizationSpecificationError) as error:
+            if len(ways) == 1:
+                raise
+            if isinstance(refusal, InvalidPasswordError) and not isinstance(
+                error, InvalidPasswordError
+            ):
+                # More to the point than that the other way is closed.
+                raise refusal from None
+            raise error from refusal
 
-    def _one_way(self, endpoint: Endpoint, policy: TlsPolicy) -> Connection:
+    def _one_way(self, endpoint: Endpoint, password: str | None, policy: TlsPolicy) -> Connection:
         session = _core.Session(self._limits.statement_cache_size)
         transport = open_transport(session, endpoint.address, policy)
+        self._is_tls = transport.is_tls
         info = self._options.info
         try:
             session.startup(
                 info,
-                endpoint.password if self._password is None else self._asked_password(),
+                password,
                 tls=transport.is_tls,
                 tls_server_end_point=transport.tls_server_end_point(),
             )
-            transport.next_event()
+            self._get_in(session, transport, endpoint)
             return self._classes.connection(
                 session,
                 transport,
@@ -229,6 +250,23 @@ class _Attempt:
         except BaseException:
             transport.abort()
             raise
+
+    def _get_in(
+        self, session: _core.Session, transport: BlockingTransport, endpoint: Endpoint
+    ) -> None:
+        """Wait until the server is ready, and make the tokens that it may want first."""
+        event = transport.next_event()
+        if not isinstance(event, _core.GssToken):
+            return
+        info = self._options.info
+        exchange = GssExchange(info.krbsrvname, endpoint.address, info.gsslib)
+        step: Any = exchange.step
+        while isinstance(event, _core.GssToken):
+            token = step(event.token)
+            if token:
+                session.gss_token(token)
+            event = transport.next_event()
+        exchange.check_end()
 
     def _asked_password(self) -> str | None:
         if not callable(self._password):

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from colonnade import _core
 
-Event = _core.Batch | _core.CopyIn | _core.Completion | bytes
+Event = _core.Batch | _core.CopyIn | _core.GssToken | _core.Completion | bytes

@@ -26,9 +26,13 @@ import sys
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from colonnade._transport.address import UnixAddress
 from colonnade.errors import ClientConfigurationError, InterfaceWarning, RemoteProtocolError
+
+if TYPE_CHECKING:
+    from colonnade._transport.address import Address
 
 Negotiation = Literal["postgres", "direct"]
 
@@ -126,16 +130,31 @@ class TlsPolicy:
             "the answer to the request for TLS is not PostgreSQL's: is it the right port?"
         )
 
-    def attempts(self) -> tuple[TlsPolicy, ...]:
+    def check_protocol(self, selected: str | None) -> None:
+        """Refuse a server that began TLS at once and did not select PostgreSQL's protocol in it.
+
+        Servers of other kinds select another one or none; they must not be talked into more.
+        """
+        if self.is_direct and selected != ALPN:
+            raise ConnectionError(
+                f"the server did not select the protocol {ALPN!r} in the TLS handshake (ALPN): "
+                "it is none of PostgreSQL, or the ssl.SSLContext does not offer the protocol "
+                '(context.set_alpn_protocols(["postgresql"]))'
+            )
+
+    def attempts(self, address: Address) -> tuple[TlsPolicy, ...]:
         """The attempts to make, in order, until one gets through the server's authentication.
 
-        ``allow`` begins without TLS, ``prefer`` ends without; all other modes have one way only.
+        Unix sockets carry no TLS. ``allow`` begins without TLS, ``prefer`` ends without; all other
+        modes have one way only.
         The second attempt is due when the server refuses the first (an error before
         authentication has ended), and for ``prefer`` also when the handshake fails.
         """
         if self.context is None:
             return (self,)
         plain = replace(self, context=None)
+        if isinstance(address, UnixAddress):
+            return (plain,)
         if self.mode is SslMode.ALLOW:
             return plain, self
         if self.mode is SslMode.PREFER:

@@ -95,7 +95,7 @@ async def test_a_server_that_asks_for_nothing(dsn: str) -> None:
         await colonnade.connect(f"{dsn}?require_auth=scram-sha-256")
 
 
-@pytest.mark.parametrize("kind", [2, 7, 9, 6])
+@pytest.mark.parametrize("kind", [2, 9, 6])
 async def test_methods_that_are_not_supported(kind: int) -> None:
     demand = Send(message(b"R", struct.pack("!i", kind) + b"\0\0\0\0"))
     with (

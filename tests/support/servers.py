@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import psycopg
 
 from colonnade import embedded
+from colonnade.embedded._configuration import write_hba
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.tls_shim import Certificates
 
 
@@ -36,6 +40,19 @@ PASSWORD_ROLES = (
     embedded.Role("cleartext_plain", "correct horse", "password"),
     embedded.Role("cleartext_words", "pässwörd 密码", "password"),
 )
+
+
+def start_standby(**options: Any) -> embedded.Server:
+    """Start a server that stays in recovery, as a standby does while it waits for its primary."""
+
+    def write_signal(data: Path, *arguments: Any) -> None:
+        write_hba(data, *arguments)
+        signal, owner = data / "standby.signal", data.stat()
+        signal.touch()
+        os.chown(signal, owner.st_uid, owner.st_gid)
+
+    with mock.patch("colonnade.embedded._server.write_hba", write_signal):
+        return embedded.start(**options)
 
 
 def enable_tls(server: embedded.Server, certificates: Certificates) -> bool:

@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +60,7 @@ class Certificates:
     good_file: Path
     """Key and certificate of the good server."""
     contexts: Mapping[TlsVariant, ssl.SSLContext]
+    authority: trustme.CA
 
     def client_context(self) -> ssl.SSLContext:
         """Return a client's context that trusts the authority and checks the host's name."""
@@ -88,7 +92,26 @@ def make_certificates(directory: Path) -> Certificates:
             TlsVariant.SELF_SIGNED: _self_signed_context(directory),
             TlsVariant.INJECTED: good,
         },
+        authority,
     )
+
+
+def revocation_list(authority: trustme.CA, revoked: list[int]) -> bytes:
+    """Return the authority's list of revoked certificates, by their serial numbers, as PEM."""
+    issuer = x509.load_pem_x509_certificate(authority.cert_pem.bytes())
+    key = serialization.load_pem_private_key(authority.private_key_pem.bytes(), password=None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey)
+    now = dt.datetime.now(dt.UTC)
+    builder = x509.CertificateRevocationListBuilder(
+        issuer_name=issuer.subject,
+        last_update=now - dt.timedelta(days=1),
+        next_update=now + dt.timedelta(days=1),
+    )
+    for serial in revoked:
+        builder = builder.add_revoked_certificate(
+            x509.RevokedCertificateBuilder(serial, now - dt.timedelta(hours=1)).build()
+        )
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 def _server_context(certificate: trustme.LeafCert) -> ssl.SSLContext:

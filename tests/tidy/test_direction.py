@@ -18,6 +18,7 @@ _PUBLIC_CLASSES = {
     "_copy_columns",
     "_copy_options",
     "_core",
+    "_gssapi",
     "_logged_query",
     "_schema",
     "_server_facts",
@@ -47,6 +48,7 @@ ROOMS: dict[str, set[str]] = {
     # What rows are copied from.
     "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},
+    "_gssapi": {"_transport", "errors"},
     "_schema": {"errors"},
     # What a query logger is told, whatever the colour.
     "_logged_query": {"_connection_options"},

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
 
 import psycopg.conninfo
 import pytest
+from hypothesis import example, given, strategies as st
 
 from colonnade import _core
 from colonnade._connection_options import ConnectionOptions, TlsArguments, resolve
@@ -144,6 +146,23 @@ def test_secrets_are_not_shown() -> None:
     made = options("postgresql://u:sesame@h/d?sslpassword=sesame")
     for shown in (repr(made), repr(made.info), str(made.tls)):
         assert "sesame" not in shown
+
+
+# fmt: off
+PIECES = (
+    "postgresql://", "sesame", ":", "@", "/", "?", "&", "=", "%", "%41", "[", "]", ",", "::1", " ",
+    "host", "port=1", "sslmode=", "user", "'", "\\", "\0", "é", "#", "5432",
+)
+# fmt: on
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+@example(["postgresql://", "sesame"])
+def test_whatever_a_dsn_holds_it_is_read_or_refused(pieces: list[str]) -> None:
+    with contextlib.suppress(ClientConfigurationError):
+        made = options("".join(pieces), password="of the caller")
+        assert made.endpoints
+        assert "of the caller" not in repr(made)
 
 
 # Precedence

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.x509.oid import NameOID
 
+from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.tls import (
     SslMode,
     TlsOptions,
@@ -24,6 +25,7 @@ from colonnade._transport.tls import (
     tls_policy,
 )
 from colonnade.errors import ClientConfigurationError, InterfaceWarning, RemoteProtocolError
+from tests.support.tls_shim import revocation_list
 
 HOST = "db.example.org"
 
@@ -83,7 +85,10 @@ def handshake(policy: TlsPolicy, server: ssl.SSLContext, host: str = HOST) -> ss
 def test_attempts_of_each_mode(root: str) -> None:
     def attempts(mode: SslMode) -> list[bool]:
         policy = tls_policy(None, TlsOptions(mode, root_certificate=root))
-        return [attempt.context is not None for attempt in policy.attempts()]
+        # A socket has one way only.
+        (plain,) = policy.attempts(UnixAddress("/run/.s.PGSQL.5432"))
+        assert plain.context is None
+        return [attempt.context is not None for attempt in policy.attempts(TcpAddress("h", 1))]
 
     assert attempts(SslMode.DISABLE) == [False]
     assert attempts(SslMode.ALLOW) == [False, True]
@@ -117,7 +122,7 @@ def test_a_context_is_honoured_untouched() -> None:
     policy = tls_policy(context, TlsOptions(SslMode.DISABLE))
     assert policy.context is context
     assert policy.mode is SslMode.REQUIRE
-    assert policy.attempts() == (policy,)
+    assert policy.attempts(TcpAddress("h", 1)) == (policy,)
     assert policy.server_hostname(HOST) == HOST
 
 
@@ -242,23 +247,6 @@ def test_a_revoked_certificate_is_refused(
     bad.configure_cert(revoked_server)
     with pytest.raises(ssl.SSLCertVerificationError, match="revoked"):
         handshake(tls_policy("verify-full", options), revoked_server)
-
-
-def revocation_list(authority: trustme.CA, revoked: list[int]) -> bytes:
-    issuer = x509.load_pem_x509_certificate(authority.cert_pem.bytes())
-    key = serialization.load_pem_private_key(authority.private_key_pem.bytes(), password=None)
-    assert isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey)
-    now = dt.datetime.now(dt.UTC)
-    builder = x509.CertificateRevocationListBuilder(
-        issuer_name=issuer.subject,
-        last_update=now - dt.timedelta(days=1),
-        next_update=now + dt.timedelta(days=1),
-    )
-    for serial in revoked:
-        builder = builder.add_revoked_certificate(
-            x509.RevokedCertificateBuilder(serial, now - dt.timedelta(hours=1)).build()
-        )
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
 # Client certificates

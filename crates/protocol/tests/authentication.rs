@@ -228,6 +228,7 @@ fn require_auth_decides_what_may_be_asked() {
         ("password", request(3, b"")),
         ("md5", request(5, b"salt")),
         ("scram-sha-256", sasl(&[PLAIN])),
+        ("gss", request(7, b"")),
     ];
     for (method, body) in &bodies {
         for (other, _) in &bodies {
@@ -248,6 +249,22 @@ fn require_auth_decides_what_may_be_asked() {
 }
 
 #[test]
+fn tokens_of_gssapi_are_the_callers() {
+    let mut auth = authenticator(ChannelBinding::NotUsed, AuthPolicy::default());
+    for body in [request(7, b""), request(8, b"token"), request(8, b"")] {
+        assert_eq!(step(&mut auth, &body).unwrap(), (AuthStep::Token, Vec::new()));
+    }
+    assert_eq!(step(&mut auth, &request(0, b"")).unwrap().0, AuthStep::Done);
+    let mut auth = authenticator(ChannelBinding::NotUsed, AuthPolicy::default());
+    let message = "AuthenticationGSSContinue";
+    assert_eq!(refusal(&mut auth, &request(8, b"token")), AuthError::OutOfTurn { message });
+    // Only SCRAM can be bound to the channel.
+    let mut auth = authenticator(tls(), policy("", "require"));
+    let refused = refusal(&mut auth, &request(7, b""));
+    assert_eq!(refused, AuthError::ChannelBinding(BindingGap::OtherMethod));
+}
+
+#[test]
 fn a_missing_password_and_unknown_methods_say_what_to_do() {
     for password in [None, Some("")] {
         for (method, body) in
@@ -260,7 +277,7 @@ fn a_missing_password_and_unknown_methods_say_what_to_do() {
             assert!(text.contains(&method) && text.contains("password="), "{text}");
         }
     }
-    for (code, name) in [(7, "GSSAPI"), (9, "SSPI"), (2, "Kerberos"), (77, "unknown (code 77)")] {
+    for (code, name) in [(9, "SSPI"), (2, "Kerberos"), (77, "unknown (code 77)")] {
         let mut auth = authenticator(ChannelBinding::NotUsed, AuthPolicy::default());
         let error = refusal(&mut auth, &request(code, b"token"));
         assert!(error.to_string().contains(name), "{error}");

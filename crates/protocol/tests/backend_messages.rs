@@ -58,7 +58,9 @@ fn connection_cases() -> Vec<Case> {
             Message::AuthenticationSaslContinue(b"r=n,s=c,i=1"),
         ),
         open(b'R', 4, b"\0\0\0\x0cv=proof", Message::AuthenticationSaslFinal(b"v=proof")),
-        open(b'R', 4, b"\0\0\0\x07", Message::AuthenticationUnsupported(7)),
+        whole(b'R', b"\0\0\0\x07", Message::AuthenticationGss),
+        open(b'R', 4, b"\0\0\0\x08token", Message::AuthenticationGssContinue(b"token")),
+        open(b'R', 4, b"\0\0\0\x09", Message::AuthenticationUnsupported(9)),
         open(
             b'K',
             8,

@@ -65,6 +65,11 @@ fn connection_cases() -> Vec<(Write, &'static [u8], &'static str)> {
             b"p\0\0\0\x0ac=biws",
             "PasswordMessage (6 bytes, not shown)",
         ),
+        (
+            Box::new(|out| gss_response(out, b"token")),
+            b"p\0\0\0\x09token",
+            "PasswordMessage (5 bytes, not shown)",
+        ),
         (sure(terminate), b"X\0\0\0\x04", "Terminate"),
     ]
 }

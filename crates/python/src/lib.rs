@@ -59,6 +59,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
     module.add_class::<session::CopyIn>()?;
+    module.add_class::<session::GssToken>()?;
     module.add_class::<session::Notice>()?;
     module.add_class::<session::Notification>()?;
     module.add_class::<statement::Statement>()?;

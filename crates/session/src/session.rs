@@ -235,6 +235,17 @@ impl<S: Sink> Session<S> {
         self.talk.begin(StartupExchange::new(startup.authenticator))
     }
 
+    /// Answers [`Event::GssToken`] with the client's token.
+    ///
+    /// # Errors
+    /// A closed session, or a token longer than one message can be.
+    pub fn gss_token(&mut self, token: &[u8]) -> Result<(), Error> {
+        if self.is_closed() {
+            return Err(Error::Closed);
+        }
+        Ok(frontend::gss_response(&mut self.talk.out, token)?)
+    }
+
     /// The statement kept for this text, if any.
     pub fn cached_statement(&mut self, sql: &str) -> Option<Arc<Statement>> {
         self.talk.link.statements.find(sql)

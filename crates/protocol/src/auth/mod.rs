@@ -32,6 +32,9 @@ pub enum ChannelBinding {
 pub enum AuthStep {
     /// The server's next message decides.
     Continue,
+    /// The caller's GSSAPI library makes the next token, out of the one in the message, if there is
+    /// one. It goes out by [`frontend::gss_response`].
+    Token,
     /// The server has let the client in and has proved itself as the policy asks.
     Done,
 }
@@ -66,6 +69,9 @@ enum State {
     Start,
     /// A password went out: `AuthenticationOk`.
     PasswordSent,
+    /// GSSAPI is under way: `AuthenticationGSSContinue` or `AuthenticationOk`. Whether it has ended
+    /// and the server has proved itself, the caller's library knows.
+    Gss,
     /// The first SCRAM message went out: `AuthenticationSASLContinue`.
     ScramStarted(Scram),
     /// The client's proof went out: `AuthenticationSASLFinal`.
@@ -117,6 +123,15 @@ impl Authenticator {
             (State::Start, Message::AuthenticationSasl(offered)) => {
                 State::ScramStarted(self.start_scram(*offered, out)?)
             }
+            (State::Start, Message::AuthenticationGss) => {
+                self.check_gss()?;
+                self.state = State::Gss;
+                return Ok(AuthStep::Token);
+            }
+            (State::Gss, Message::AuthenticationGssContinue(_)) => {
+                self.state = State::Gss;
+                return Ok(AuthStep::Token);
+            }
             (State::Start, Message::AuthenticationUnsupported(code)) => {
                 return Err(AuthError::MethodUnsupported { code: *code }.into());
             }
@@ -128,7 +143,10 @@ impl Authenticator {
                 scram.verify(data)?;
                 State::ScramVerified
             }
-            (State::PasswordSent | State::ScramVerified, Message::AuthenticationOk) => {
+            (
+                State::PasswordSent | State::ScramVerified | State::Gss,
+                Message::AuthenticationOk,
+            ) => {
                 return Ok(AuthStep::Done);
             }
             (State::ScramStarted(_) | State::ScramProved(_), Message::AuthenticationOk) => {
@@ -147,6 +165,14 @@ impl Authenticator {
         } else {
             Err(AuthError::NotAuthenticated)
         }
+    }
+
+    /// Whether the policy lets the server ask for GSSAPI.
+    fn check_gss(&self) -> Result<(), AuthError> {
+        if !self.policy.require_auth.allows(AuthMethod::Gss) {
+            return Err(AuthError::MethodForbidden { method: AuthMethod::Gss.name() });
+        }
+        self.check_other_than_scram()
     }
 
     /// Only SCRAM binds the channel, so a policy that requires binding refuses all else.
@@ -226,6 +252,7 @@ impl fmt::Debug for Authenticator {
         let state = match self.state {
             State::Start => "Start",
             State::PasswordSent => "PasswordSent",
+            State::Gss => "Gss",
             State::ScramStarted(_) => "ScramStarted",
             State::ScramProved(_) => "ScramProved",
             State::ScramVerified => "ScramVerified",

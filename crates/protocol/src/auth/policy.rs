@@ -47,7 +47,7 @@ pub enum AuthMethod {
     Password,
     /// The password's MD5 digest.
     Md5,
-    /// Kerberos through GSSAPI; can be named, not spoken.
+    /// Kerberos through GSSAPI, whose tokens the caller makes.
     Gss,
     /// Windows authentication; can be named, not spoken.
     Sspi,

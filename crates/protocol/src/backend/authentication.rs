@@ -38,6 +38,8 @@ pub(super) fn parse(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> 
         0 => Message::AuthenticationOk,
         3 => Message::AuthenticationCleartextPassword,
         5 => Message::AuthenticationMd5Password { salt: reader.salt()? },
+        7 => Message::AuthenticationGss,
+        8 => return Ok(Message::AuthenticationGssContinue(reader.remainder())),
         10 => return SaslMechanisms::parse(reader).map(Message::AuthenticationSasl),
         11 => return Ok(Message::AuthenticationSaslContinue(reader.remainder())),
         12 => return Ok(Message::AuthenticationSaslFinal(reader.remainder())),

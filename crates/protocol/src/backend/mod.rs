@@ -38,13 +38,17 @@ pub enum Message<'a> {
         /// Random bytes that go into the hash.
         salt: [u8; 4],
     },
+    /// The server wants a GSSAPI exchange, which the client begins.
+    AuthenticationGss,
+    /// The next token of the GSSAPI exchange.
+    AuthenticationGssContinue(&'a [u8]),
     /// The server wants a SASL exchange and lists the mechanisms it offers.
     AuthenticationSasl(SaslMechanisms<'a>),
     /// The next step of the SASL exchange.
     AuthenticationSaslContinue(&'a [u8]),
     /// The last step of the SASL exchange, with the server's proof.
     AuthenticationSaslFinal(&'a [u8]),
-    /// A method that this crate does not speak, by its code: Kerberos, GSSAPI, SSPI and others.
+    /// A method that this crate does not speak, by its code: Kerberos, SSPI and others.
     AuthenticationUnsupported(i32),
     /// What a cancel request needs to name this connection.
     BackendKeyData {
@@ -166,6 +170,8 @@ impl Message<'_> {
             Self::AuthenticationCleartextPassword => "AuthenticationCleartextPassword",
             Self::AuthenticationMd5Password { .. } => "AuthenticationMD5Password",
             Self::AuthenticationSasl(_) => "AuthenticationSASL",
+            Self::AuthenticationGss => "AuthenticationGSS",
+            Self::AuthenticationGssContinue(_) => "AuthenticationGSSContinue",
             Self::AuthenticationSaslContinue(_) => "AuthenticationSASLContinue",
             Self::AuthenticationSaslFinal(_) => "AuthenticationSASLFinal",
             Self::AuthenticationUnsupported(_) => "AuthenticationUnsupported",

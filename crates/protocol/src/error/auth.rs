@@ -174,7 +174,6 @@ pub(crate) fn request_name(code: i32) -> String {
         2 => "Kerberos V5".to_owned(),
         4 => "crypt".to_owned(),
         6 => "SCM credential".to_owned(),
-        7 | 8 => "GSSAPI".to_owned(),
         9 => "SSPI".to_owned(),
         _ => format!("unknown (code {code})"),
     }

@@ -104,6 +104,14 @@ pub fn sasl_response(out: &mut Vec<u8>, data: &[u8]) -> Result<(), LocalError> {
     })
 }
 
+/// Sends a token of the GSSAPI exchange.
+pub fn gss_response(out: &mut Vec<u8>, token: &[u8]) -> Result<(), LocalError> {
+    message(out, b'p', "GSSResponse", |out| {
+        out.extend_from_slice(token);
+        Ok(())
+    })
+}
+
 /// Ends the session; the server closes the connection.
 pub fn terminate(out: &mut Vec<u8>) {
     bare(out, b'X');

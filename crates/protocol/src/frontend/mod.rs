@@ -11,8 +11,8 @@ mod series;
 mod writer;
 
 pub use connect::{
-    cancel_request, gssenc_request, password, sasl_initial_response, sasl_response, ssl_request,
-    startup, terminate,
+    cancel_request, gss_response, gssenc_request, password, sasl_initial_response, sasl_response,
+    ssl_request, startup, terminate,
 };
 pub use copy::{copy_data, copy_data_with, copy_done, copy_fail};
 pub use extended::{

@@ -72,7 +72,9 @@ pub(crate) fn describe(message: &Message<'_>, f: &mut fmt::Formatter<'_>) -> fmt
         Message::AuthenticationSasl(mechanisms) => {
             mechanisms.iter().try_for_each(|name| write!(f, " {name}"))
         }
-        Message::AuthenticationSaslContinue(data) | Message::AuthenticationSaslFinal(data) => {
+        Message::AuthenticationGssContinue(data)
+        | Message::AuthenticationSaslContinue(data)
+        | Message::AuthenticationSaslFinal(data) => {
             write!(f, " ({} bytes, not shown)", data.len())
         }
         Message::AuthenticationUnsupported(code) => write!(f, " code={code}"),
@@ -104,6 +106,7 @@ pub(crate) fn describe(message: &Message<'_>, f: &mut fmt::Formatter<'_>) -> fmt
         Message::CopyData(data) => write!(f, " {}", Shown(data)),
         Message::FunctionCallResponse(value) => write!(f, " {}", ShownValue(*value)),
         Message::AuthenticationOk
+        | Message::AuthenticationGss
         | Message::AuthenticationCleartextPassword
         | Message::AuthenticationMd5Password { .. }
         | Message::ParseComplete

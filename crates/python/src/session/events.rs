@@ -14,7 +14,7 @@ use crate::statement::Statement;
 
 #[pymethods]
 impl Session {
-    /// The next event: a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
+    /// The next event: a GssToken, a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
     /// None where more must be read first. Raises what the exchange failed with.
     pub(crate) fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (event, codecs) = {
@@ -25,6 +25,10 @@ impl Session {
         let object = match event {
             Event::Batch(made) => {
                 Bound::new(py, Batch::new(made.batch, made.columns, codecs))?.into_any()
+            }
+            Event::GssToken(token) => {
+                let token = PyBytes::new(py, &token).unbind();
+                Bound::new(py, GssToken { token })?.into_any()
             }
             Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
             Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
@@ -69,6 +73,12 @@ pub(crate) struct Completion {
     statement: Option<Py<Statement>>,
     /// The records of a query in rows, or None.
     rows: Option<Py<PyList>>,
+}
+
+/// The server waits for a token of GSSAPI, and gives its own, which is empty at the beginning.
+#[pyclass(frozen, get_all, module = "colonnade._core")]
+pub(crate) struct GssToken {
+    token: Py<PyBytes>,
 }
 
 /// The server waits for COPY data.

@@ -16,7 +16,7 @@ use colonnade_session::{Session as CoreSession, Startup};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-pub(crate) use self::events::{Completion, CopyIn, Notice, Notification};
+pub(crate) use self::events::{Completion, CopyIn, GssToken, Notice, Notification};
 pub(crate) use self::many::ManyArguments;
 use crate::buffer::ReceiveWindow;
 use crate::catalog::Catalog;
@@ -188,6 +188,11 @@ impl Session {
         let authenticator = Authenticator::new(user, password, binding, policy);
         let parameters = info.startup_parameters();
         self.begin(py, |core| core.startup(Startup { parameters, authenticator }))
+    }
+
+    /// Answers a GssToken with the client's own.
+    fn gss_token(&self, py: Python<'_>, token: &[u8]) -> PyResult<()> {
+        self.begin(py, |core| core.gss_token(token))
     }
 
     /// Nobody waits for the exchange under way any more.

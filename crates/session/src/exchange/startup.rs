@@ -4,7 +4,7 @@ use colonnade_protocol::auth::{AuthStep, Authenticator};
 use colonnade_protocol::backend::Message;
 
 use super::{Context, Exchange, Step, unexpected};
-use crate::{CancelKey, Completion, Error, Sink};
+use crate::{CancelKey, Completion, Error, Event, Sink};
 
 pub(crate) struct StartupExchange {
     /// Gone once the server is satisfied: later authentication messages are out of order.
@@ -23,8 +23,16 @@ impl<S: Sink> Exchange<S> for StartupExchange {
             if matches!(message, Message::NegotiateProtocolVersion { .. }) {
                 return Ok(());
             }
-            if authenticator.respond(&message, context.out)? == AuthStep::Done {
-                self.authenticator = None;
+            match authenticator.respond(&message, context.out)? {
+                AuthStep::Continue => {}
+                AuthStep::Done => self.authenticator = None,
+                AuthStep::Token => {
+                    let token = match message {
+                        Message::AuthenticationGssContinue(token) => token.to_vec(),
+                        _ => Vec::new(),
+                    };
+                    context.events.push_back(Event::GssToken(token));
+                }
             }
             return Ok(());
         }

@@ -66,6 +66,7 @@ impl Sink for TestSink {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     Batch(Vec<Option<i32>>),
+    GssToken(Vec<u8>),
     CopyIn,
     CopyData(Vec<u8>),
     Complete { tag: Option<String> },
@@ -80,6 +81,7 @@ pub(crate) fn outcomes(session: &mut Session<TestSink>) -> Vec<Outcome> {
                 assert_eq!(column.len(), batch.num_rows());
                 Outcome::Batch(column.iter().collect())
             }
+            Event::GssToken(token) => Outcome::GssToken(token),
             Event::CopyIn => Outcome::CopyIn,
             Event::CopyData(bytes) => Outcome::CopyData(bytes),
             Event::Complete(completion) => Outcome::Complete { tag: completion.tag },

@@ -1,0 +1,58 @@
+"""Kerberos through GSSAPI: the tokens that a client sends, made by the package `gssapi`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade._transport.address import TcpAddress
+from colonnade.errors import AuthenticationError
+
+if TYPE_CHECKING:
+    from colonnade._transport.address import Address
+
+_INSTALL = (
+    'Install it with `pip install "colonnade[gssapi]"`, or let pg_hba.conf ask for a password.'
+)
+
+
+class GssExchange:
+    """One exchange of tokens with a server, each of which must know the other at its end."""
+
+    def __init__(self, service: str, address: Address, library: str | None) -> None:
+        if library == "sspi":
+            msg = "the server asks for GSSAPI authentication, for which gsslib must be gssapi"
+            raise AuthenticationError(msg)
+        if not isinstance(address, TcpAddress):
+            msg = "the server asks for GSSAPI authentication, which needs the name of its host"
+            raise AuthenticationError(msg, hint="Connect over TCP.")
+        try:
+            import gssapi
+        except (ImportError, OSError) as error:
+            msg = "the server asks for GSSAPI authentication, which needs the package gssapi"
+            raise AuthenticationError(msg, hint=_INSTALL) from error
+        self._gssapi: Any = gssapi
+        self._principal = f"{service}@{address.host}"
+        name = gssapi.Name(self._principal, gssapi.NameType.hostbased_service)
+        self._context = gssapi.SecurityContext(
+            name=name, usage="initiate", flags=gssapi.RequirementFlag.mutual_authentication
+        )
+
+    def step(self, token: bytes) -> bytes | None:
+        """The next token to send, out of the server's last one; None where there is none to send.
+
+        May wait for a ticket of the key distribution centre.
+        """
+        try:
+            answer: bytes | None = self._context.step(token or None)
+        except self._gssapi.exceptions.GSSError as error:
+            msg = f"GSSAPI authentication with {self._principal} failed: {error}"
+            raise AuthenticationError(
+                msg, hint="Is there a ticket (klist), and is krbsrvname the service of the server?"
+            ) from error
+        return answer
+
+    def check_end(self) -> None:
+        """Refuse a server that ends the exchange before it has proved who it is."""
+        if not self._context.complete:
+            msg = "the server ended GSSAPI authentication without proving who it is"
+            raise AuthenticationError(msg)

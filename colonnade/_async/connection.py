@@ -253,9 +253,10 @@ class Connection(
         if self._session.is_closed:
             self._transport.abort()
             return
-        self._transport.abandon()
+        limit = checked_timeout(timeout)
         try:
-            async with deadline(checked_timeout(timeout)):
+            async with deadline(limit):
+                self._transport.abandon(limit)
                 await self._transport.close()
         except BaseException:
             self._transport.abort()

@@ -255,9 +255,10 @@ class Connection(
         if self._session.is_closed:
             self._transport.abort()
             return
-        self._transport.abandon()
+        limit = checked_timeout(timeout)
         try:
-            with deadline(checked_timeout(timeout)):
+            with deadline(limit):
+                self._transport.abandon(limit)
                 self._transport.close()
         except BaseException:
             self._transport.abort()

@@ -141,13 +141,16 @@ class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
         """Call what may block, such as a method of a file, in a thread of the loop's executor."""
         return await self._loop.run_in_executor(None, function, *args)
 
-    def abandon(self) -> None:
+    def abandon(self, limit_s: float | None = None) -> None:
         """Give up the exchange under way, if there is one.
+
+        Nothing waits here, so that `limit_s`, which another transport needs, has no meaning.
 
         A task in the background cancels the query and reads on until the server is ready;
         `settled` waits for it. Where that fails within its time, the connection is closed. Whoever
         still waits for an event (another task has closed the connection) learns that none comes.
         """
+        del limit_s
         # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
         if self._has_ended() or self._recovery is not None:
@@ -176,7 +179,8 @@ class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
     async def settled(self) -> None:
         """Wait until an abandoned exchange has ended."""
         if self._recovery is not None:
-            await asyncio.shield(self._recovery)
+            # Cancelling whoever waits does not cancel the recovery, nor the other way round.
+            await asyncio.wait([self._recovery])
 
     def check_callback(self, callback: object) -> None:
         """Refuse what cannot be called."""
@@ -218,20 +222,30 @@ class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
         self._loop.call_exception_handler({"message": message, "exception": error})
 
     async def close(self) -> None:
-        """Say good-bye to the server, and wait until the socket is closed."""
-        await self.settled()
-        self._session.terminate()
-        self._send()
-        if self._link is not None:
-            self._link.close()
-            await asyncio.shield(self._closed)
+        """Say good-bye to the server, and wait until the socket is closed.
+
+        A server that takes nothing more is not waited for any longer than a cancelled query.
+        """
+        try:
+            async with asyncio.timeout(RECOVERY_TIMEOUT_S):
+                await self.settled()
+                self._session.terminate()
+                self._send()
+                if self._link is not None:
+                    self._link.close()
+                    await asyncio.shield(self._closed)
+        except TimeoutError:
+            self.abort()
 
     def abort(self) -> None:
-        """Close the socket at once."""
-        if self._link is not None:
-            # A loop that is closed already has closed its sockets.
-            with contextlib.suppress(RuntimeError):
+        """Close the socket at once, and give up cancelling what ran on it."""
+        recovery, self._recovery = self._recovery, None
+        # A loop that is closed already has closed its sockets.
+        with contextlib.suppress(RuntimeError):
+            if self._link is not None:
                 self._link.abort()
+            if recovery is not None:
+                recovery.cancel()
         if not self._session.is_closed:
             self._session.receive_eof()
             self._deliver()
@@ -357,9 +371,11 @@ class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
                             await self._ended()
                     pause_s *= 2
         except (OSError, TimeoutError):
+            self._recovery = None
             self.abort()
         except asyncio.CancelledError:
-            # The loop is being shut down: nobody will read the rest.
+            # The socket was closed, or the loop is being shut down: nobody will read the rest.
+            self._recovery = None
             self.abort()
             raise
         finally:
@@ -450,6 +466,12 @@ async def _open(
             ssl=tls.context,
             server_hostname=tls.server_hostname(address.host),
         )
+        try:
+            tls.check_protocol(direct.get_extra_info("ssl_object").selected_alpn_protocol())
+        except BaseException:
+            direct.abort()
+            raise
+        _keep_alive(direct)
         return direct
     return await _open_after_request(address, tls, protocol)
 

@@ -71,6 +71,10 @@ def _remaining() -> float | None:
     return remaining
 
 
+def _least(limit_s: float, other_s: float | None) -> float:
+    return limit_s if other_s is None else min(limit_s, other_s)
+
+
 class deadline:  # noqa: N801 - stands where the other transport has asyncio.timeout
     """A block whose waits must end within `timeout` seconds; None sets no limit.
 
@@ -178,11 +182,11 @@ class BlockingTransport:
         """Call what may block: here nothing else waits."""
         return function(*args)
 
-    def abandon(self) -> None:
+    def abandon(self, limit_s: float | None = None) -> None:
         """Give up the exchange under way, if there is one.
 
         Cancels the query and reads on until the server is ready. Where that fails within its
-        time, the connection is closed.
+        time, or within `limit_s` seconds if that is less, the connection is closed.
         """
         # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
@@ -193,7 +197,7 @@ class BlockingTransport:
             return
         outer, _clock.deadline = _clock.deadline, None
         try:
-            with deadline(RECOVERY_TIMEOUT_S):
+            with deadline(_least(RECOVERY_TIMEOUT_S, limit_s)):
                 self._recover()
         except OSError:
             self.abort()
@@ -244,6 +248,7 @@ class BlockingTransport:
 
     def close(self) -> None:
         """Say good-bye to the server, and close the socket."""
+        _remaining()  # raises where the caller's time is up already
         self._session.terminate()
         with contextlib.suppress(OSError), deadline(RECOVERY_TIMEOUT_S):
             self._send()
@@ -419,10 +424,13 @@ def _open(address: Address, tls: TlsPolicy) -> socket.socket:
             if not tls.accepts(link.recv(_ANSWER_BYTES_MAX)):
                 return link
         link.settimeout(_remaining())
+        # Takes the socket over; what fails from here on closes it.
         context: Any = tls.context
-        secured: socket.socket = context.wrap_socket(
+        secured: ssl.SSLSocket = context.wrap_socket(
             link, server_hostname=tls.server_hostname(address.host)
         )
+        link = secured
+        tls.check_protocol(secured.selected_alpn_protocol())
     except BaseException:
         link.close()
         raise

@@ -9,8 +9,8 @@ use crate::{Error, Sink, Statement};
 /// One step of the exchange at the front, in the order things happened.
 #[derive(Debug)]
 pub enum Event<S: Sink> {
-    /// The server wants a token of GSSAPI: `gss_token`. With the server's own, which is empty at the
-    /// beginning.
+    /// The server wants a token of GSSAPI: `gss_token`. With the server's own, which is empty at
+    /// the beginning.
     GssToken(Vec<u8>),
     /// A finished batch of a streaming query.
     Batch(S::Batch),

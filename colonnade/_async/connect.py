@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-# async-only: begin
-import asyncio
-
-# async-only: end
 import inspect
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from colonnade import _core
 from colonnade._async.connection import Connection
@@ -26,6 +21,10 @@ from colonnade.errors import (
 )
 
 if TYPE_CHECKING:
+    # async-only: begin
+    import asyncio
+
+    # async-only: end
     import os
     import ssl as ssl_module
     from collections.abc import Mapping, Sequence
@@ -271,12 +270,8 @@ class _Attempt:
             return
         info = self._options.info
         exchange = GssExchange(info.krbsrvname, endpoint.address, info.gsslib)
-        step: Any = exchange.step
-        # async-only: begin
-        step = partial(asyncio.to_thread, step)
-        # async-only: end
         while isinstance(event, _core.GssToken):
-            token = await step(event.token)
+            token = await transport.off_loop(exchange.step, event.token)
             if token:
                 session.gss_token(token)
             event = await transport.next_event()

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from colonnade import _core
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
@@ -260,9 +260,8 @@ class _Attempt:
             return
         info = self._options.info
         exchange = GssExchange(info.krbsrvname, endpoint.address, info.gsslib)
-        step: Any = exchange.step
         while isinstance(event, _core.GssToken):
-            token = step(event.token)
+            token = transport.off_loop(exchange.step, event.token)
             if token:
                 session.gss_token(token)
             event = transport.next_event()

@@ -14,8 +14,8 @@ use crate::statement::Statement;
 
 #[pymethods]
 impl Session {
-    /// The next event: a GssToken, a Batch, CopyIn, bytes of a COPY out, or the Completion of the exchange;
-    /// None where more must be read first. Raises what the exchange failed with.
+    /// The next event: a GssToken, a Batch, CopyIn, bytes of a COPY out, or the Completion of the
+    /// exchange; None where more must be read first. Raises what the exchange failed with.
     pub(crate) fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (event, codecs) = {
             let mut inner = self.lock(py)?;

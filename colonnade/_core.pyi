@@ -111,6 +111,7 @@ class Column:
     def string_array(self) -> Any: ...
     def dictionary(self) -> tuple[Buffer, Column]: ...
     def text_cells(self, kind: str, width: int) -> Buffer | None: ...
+    def byte_cells(self, width: int) -> Buffer | None: ...
 
 @final
 class Batch:
@@ -268,6 +269,8 @@ class PgType:
     def sql(self) -> str: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def has_codecs(self) -> bool: ...
 
 @final
 class Statement:
@@ -398,9 +401,10 @@ class Session:
         self,
         statement: Statement,
         arguments: tuple[object, ...],
-        schema: dict[str, str] | None,
+        schema: dict[str, str] | dict[str | int, str] | None,
         infinity: str,
         batch_rows: int | None,
+        row_limit: int = 0,
     ) -> None: ...
     def copy_batches(
         self,

@@ -31,6 +31,18 @@ pub struct DecodeOptions {
     /// Arrow types by column name; an entry holds for every column of its name, and the last
     /// entry for a name wins.
     pub overrides: Vec<(String, Override)>,
+    /// Arrow types by the column's place, which win over those by name.
+    pub places: Vec<(usize, Override)>,
+}
+
+impl DecodeOptions {
+    /// The Arrow type that is asked for of a column.
+    fn cast_of(&self, place: usize, name: &str) -> Option<Override> {
+        let mut places = self.places.iter().rev().filter(|(asked, _)| *asked == place);
+        let mut names = self.overrides.iter().rev().filter(|(asked, _)| asked == name);
+        let cast = places.next().map(|(_, cast)| cast);
+        cast.or_else(|| names.next().map(|(_, cast)| cast)).cloned()
+    }
 }
 
 /// A column of a result, as its description says.
@@ -81,8 +93,11 @@ impl BatchBuilder {
             let existing = fields.iter().map(|field| field.name.clone()).collect();
             return Err(SchemaError::UnknownColumn { name: name.clone(), existing });
         }
-        let columns: Result<_, _> =
-            fields.iter().map(|field| Column::new(field, options)).collect();
+        let columns: Result<_, _> = fields
+            .iter()
+            .enumerate()
+            .map(|(place, field)| Column::new(field, options.cast_of(place, &field.name), options))
+            .collect();
         Ok(Self {
             columns: columns?,
             spans: Spans::new(),
@@ -189,9 +204,11 @@ impl BatchBuilder {
 }
 
 impl Column {
-    fn new(field: &ResultColumn, options: &DecodeOptions) -> Result<Self, SchemaError> {
-        let mut entries = options.overrides.iter().rev();
-        let cast = entries.find(|(name, _)| *name == field.name).map(|(_, cast)| cast.clone());
+    fn new(
+        field: &ResultColumn,
+        cast: Option<Override>,
+        options: &DecodeOptions,
+    ) -> Result<Self, SchemaError> {
         let request = Request::new(field.type_modifier, options.infinity, cast);
         let type_name = field.pg_type.name.clone();
         match column_builder(&field.pg_type, &request) {

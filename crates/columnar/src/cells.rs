@@ -98,15 +98,15 @@ pub fn characters<'a>(
     Some(cells)
 }
 
-/// Texts in cells of so many bytes of UTF-8, NULL as an empty one; `None` when a text is longer.
+/// Values in cells of so many bytes, NULL as an empty one; `None` when a value is longer.
 pub fn bytes<'a>(
-    texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+    values: impl ExactSizeIterator<Item = Option<&'a [u8]>>,
     capacity: usize,
 ) -> Option<Vec<u8>> {
-    let mut cells = vec![0; texts.len().checked_mul(capacity)?];
-    for (text, cell) in texts.zip(cells.chunks_exact_mut(capacity.max(1))) {
-        let text = text.unwrap_or_default();
-        cell.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+    let mut cells = vec![0; values.len().checked_mul(capacity)?];
+    for (value, cell) in values.zip(cells.chunks_exact_mut(capacity.max(1))) {
+        let value = value.unwrap_or_default();
+        cell.get_mut(..value.len())?.copy_from_slice(value);
     }
     Some(cells)
 }

@@ -127,6 +127,19 @@ impl Column {
         }
     }
 
+    /// The bytes in cells of one width, with zeros behind them, NULL as an empty one; None when a
+    /// value is longer than its cell. Zeros at the end of a value are lost in those behind it.
+    fn byte_cells(&self, width: usize) -> PyResult<Option<Buffer>> {
+        let packed = match self.array.data_type() {
+            DataType::Binary => cells::bytes(self.array.as_binary::<i32>().iter(), width),
+            DataType::LargeBinary => cells::bytes(self.array.as_binary::<i64>().iter(), width),
+            other => {
+                return Err(PyTypeError::new_err(format!("a column of {other} is no bytes")));
+            }
+        };
+        Ok(packed.map(ArrowBuffer::from_vec).map(Buffer::new))
+    }
+
     /// The keys of a dictionary column, 0 where NULL, and the texts that they are the places of.
     fn dictionary(&self) -> PyResult<(Buffer, Self)> {
         let Some(texts) = self.array.as_dictionary_opt::<Int32Type>() else {
@@ -224,7 +237,8 @@ fn packed<'a>(
     let cells = if kind == "U" {
         cells::characters(texts, width / size_of::<u32>()).map(ArrowBuffer::from_vec)
     } else {
-        cells::bytes(texts, width).map(ArrowBuffer::from_vec)
+        let values = texts.map(|text| text.map(str::as_bytes));
+        cells::bytes(values, width).map(ArrowBuffer::from_vec)
     };
     cells.map(Buffer::new)
 }

@@ -53,6 +53,12 @@ impl PgType {
         }
     }
 
+    /// Whether a user's codec makes objects of the values or of parts of them.
+    #[getter]
+    fn has_codecs(&self) -> bool {
+        self.0.has_codecs()
+    }
+
     fn __repr__(&self) -> String {
         format!("<PgType {}>", self.0.name)
     }

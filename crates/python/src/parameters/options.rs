@@ -16,13 +16,20 @@ pub(crate) fn decode_options(
 ) -> PyResult<DecodeOptions> {
     let infinity = Infinity::from_str(infinity)
         .map_err(|error| errors::of_class(py, "SchemaError", &error.to_string()))?;
-    let mut overrides = Vec::new();
-    for (name, wanted) in schema.into_iter().flatten() {
-        let name: String = name.extract()?;
-        let wanted = Override::from_str(wanted.str()?.to_str()?).map_err(|error| {
-            errors::of_class(py, "SchemaError", &format!("schema[{name:?}]: {error}"))
-        })?;
-        overrides.push((name, wanted));
+    let mut options = DecodeOptions { infinity, ..DecodeOptions::default() };
+    for (key, wanted) in schema.into_iter().flatten() {
+        let wanted = Override::from_str(wanted.str()?.to_str()?);
+        let refused = |shown: String| {
+            move |error| errors::of_class(py, "SchemaError", &format!("schema[{shown}]: {error}"))
+        };
+        // The place of a column, where names may repeat.
+        if let Ok(place) = key.extract::<usize>() {
+            options.places.push((place, wanted.map_err(refused(place.to_string()))?));
+        } else {
+            let name: String = key.extract()?;
+            let wanted = wanted.map_err(refused(format!("{name:?}")))?;
+            options.overrides.push((name, wanted));
+        }
     }
-    Ok(DecodeOptions { infinity, overrides })
+    Ok(options)
 }

@@ -101,7 +101,10 @@ impl Session {
         Ok(true)
     }
 
-    /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows.
+    /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows;
+    /// `row_limit` 0 asks for all. The schema's keys are names, or places, of columns.
+    #[pyo3(signature = (statement, arguments, schema, infinity, batch_rows, row_limit=0))]
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     fn fetch_batches(
         &self,
         py: Python<'_>,
@@ -110,11 +113,12 @@ impl Session {
         schema: Option<Bound<'_, PyDict>>,
         infinity: &str,
         batch_rows: Option<usize>,
+        row_limit: i32,
     ) -> PyResult<()> {
         let columns = &statement.statement.columns;
         let sink = column_sink(py, columns, schema.as_ref(), infinity, batch_rows)?;
         let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
-        self.query(py, statement, arguments, 0, sink)
+        self.query(py, statement, arguments, row_limit, sink)
     }
 
     /// Begins a query of which only the command tag is wanted.

@@ -25,8 +25,10 @@ from colonnade._async.operation import (
 from colonnade._async.pipeline import PipelineMixin
 from colonnade._async.row_factories import RowFactoriesMixin
 from colonnade._async.server import ServerMixin
+from colonnade._async.shaped import ShapedMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
 from colonnade._schema import asked_types, row_dtype
+from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.asyncio import deadline
 from colonnade.columns import Columns
 from colonnade.errors import (
@@ -63,6 +65,7 @@ class Connection(
     ManyMixin,
     PipelineMixin,
     ServerMixin,
+    ShapedMixin,
     TransactionMixin,
 ):
     """A connection to a PostgreSQL server.
@@ -122,6 +125,8 @@ class Connection(
         InterfaceError); None means the connection's. With `row_factory` each row is what that
         makes of it: see `colonnade.rows`.
         """
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return await self._shaped_whole(query, args, timeout)  # type: ignore[no-any-return]
         rows: list[Any] = await self._execute(query, args, 0, timeout, record_class)
         return rows if row_factory is None else await self._shaped(rows, row_factory)
 
@@ -137,6 +142,8 @@ class Connection(
 
         `record_class` and `row_factory` are as in `fetch`.
         """
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return await self._shaped_row(query, args, timeout)
         rows = await self._execute(query, args, 1, timeout, record_class)
         if row_factory is not None:
             rows = await self._shaped(rows, row_factory)
@@ -149,6 +156,8 @@ class Connection(
 
         `column` is the index or the name of the value's column.
         """
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return await self._shaped_value(query, args, column, timeout)
         rows = await self._execute(query, args, 1, timeout)
         return rows[0][column] if rows else None
 

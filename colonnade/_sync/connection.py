@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._schema import asked_types, row_dtype
+from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
@@ -28,6 +29,7 @@ from colonnade._sync.operation import (
 from colonnade._sync.pipeline import PipelineMixin
 from colonnade._sync.row_factories import RowFactoriesMixin
 from colonnade._sync.server import ServerMixin
+from colonnade._sync.shaped import ShapedMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
 from colonnade.columns import Columns
@@ -65,6 +67,7 @@ class Connection(
     ManyMixin,
     PipelineMixin,
     ServerMixin,
+    ShapedMixin,
     TransactionMixin,
 ):
     """A connection to a PostgreSQL server.
@@ -124,6 +127,8 @@ class Connection(
         InterfaceError); None means the connection's. With `row_factory` each row is what that
         makes of it: see `colonnade.rows`.
         """
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return self._shaped_whole(query, args, timeout)  # type: ignore[no-any-return]
         rows: list[Any] = self._execute(query, args, 0, timeout, record_class)
         return rows if row_factory is None else self._shaped(rows, row_factory)
 
@@ -139,6 +144,8 @@ class Connection(
 
         `record_class` and `row_factory` are as in `fetch`.
         """
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return self._shaped_row(query, args, timeout)
         rows = self._execute(query, args, 1, timeout, record_class)
         if row_factory is not None:
             rows = self._shaped(rows, row_factory)
@@ -151,6 +158,8 @@ class Connection(
 
         `column` is the index or the name of the value's column.
         """
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return self._shaped_value(query, args, column, timeout)
         rows = self._execute(query, args, 1, timeout)
         return rows[0][column] if rows else None
 

@@ -61,6 +61,10 @@ class SchemaError(InterfaceError, ValueError):
     """A requested column schema does not fit the result: an unknown name or an impossible cast."""
 
 
+class DTypeError(SchemaError):
+    """The dtype of a query does not match its result: see ``colonnade.rkt``."""
+
+
 class LocalProtocolError(InterfaceError):
     """The caller asked for something the protocol does not allow, or not at this moment."""
 

@@ -21,6 +21,7 @@ _PUBLIC_CLASSES = {
     "_gssapi",
     "_logged_query",
     "_schema",
+    "_shaped_query",
     "_server_facts",
     "_sql_text",
     "_sources",
@@ -56,6 +57,10 @@ ROOMS: dict[str, set[str]] = {
     # Queries with named parameters, and rows of other shapes.
     "_named": {"_sql_text", "errors"},
     "rows": {"errors"},
+    # A query's text that says what its result becomes; rkt's fills arrays from the columns' memory,
+    # which no public name shows.
+    "_shaped_query": {"_core", "errors"},
+    "rkt": {"_core", "_frames", "_shaped_query", "errors"},
     "_server_facts": {"types"},
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,

@@ -1,0 +1,96 @@
+# Generated from colonnade/_async/shaped.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Queries whose text says what their result shall become, instead of records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from colonnade import _core
+from colonnade._shaped_query import Shape
+from colonnade.errors import DecodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade._shaped_query import ShapedQuery
+    from colonnade._sync.operation import Operation
+    from colonnade._transport.blocking import BlockingTransport
+
+S = TypeVar("S", bound=Shape)
+
+
+class ShapedMixin:
+    """The part of a connection that runs a `ShapedQuery`."""
+
+    _session: _core.Session
+    _transport: BlockingTransport
+
+    def _operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
+        raise NotImplementedError
+
+    def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
+        raise NotImplementedError
+
+    def _complete(self, event: object) -> _core.Completion:
+        raise NotImplementedError
+
+    def _decoded(self, batch: _core.Batch) -> _core.Batch:
+        raise NotImplementedError
+
+    def _shaped_whole(
+        self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
+    ) -> Any:
+        """All rows, in the query's shape."""
+        return (self._shaped(query, query.shape, args, timeout, 0)).whole()
+
+    def _shaped_row(
+        self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
+    ) -> Any:
+        """The first row, in the query's shape, or None where there is none."""
+        rows = (self._shaped(query, query.row_shape, args, timeout, 1)).rows()
+        return rows[0] if rows else None
+
+    def _shaped_value(
+        self,
+        query: ShapedQuery,
+        args: tuple[object, ...],
+        column: int | str,
+        timeout: float | None,
+    ) -> Any:
+        """A value of the first row, or None where there is none."""
+        return (self._shaped(query, query.row_shape, args, timeout, 1)).value(column)
+
+    def _shaped(
+        self,
+        query: ShapedQuery,
+        shape_of: Callable[[list[tuple[str, _core.PgType, int]]], S],
+        args: tuple[object, ...],
+        timeout: float | None,
+        row_limit: int,
+    ) -> S:
+        """Run a query, and give its shape the rows; `row_limit` 0 asks for all."""
+        shapes: list[S] = []
+
+        def begin(statement: _core.Statement) -> None:
+            # A statement that was prepared anew may have other columns.
+            shape = shape_of(statement.columns)
+            shapes[:] = [shape]
+            self._session.fetch_batches(
+                statement, args, shape.schema, shape.infinity, shape.batch_rows, row_limit
+            )
+
+        with self._operation(timeout, query, args):
+            try:
+                event = self._run(query, begin)
+                while isinstance(event, _core.Batch):
+                    shapes[0].add(self._decoded(event))
+                    event = self._transport.next_event()
+            except DecodeError as error:
+                if shapes and (refusal := shapes[0].refusal(error)) is not error:
+                    raise refusal from error
+                raise
+            self._complete(event)
+        return shapes[0]

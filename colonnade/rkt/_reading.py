@@ -1,0 +1,234 @@
+"""Values of a column as a field takes them: one function per family of types.
+
+Each gives the values of all rows; those of NULLs are anything, for surrogates replace them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from colonnade._frames.numpy import objects, values_of
+from colonnade.errors import DecodeError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from colonnade._core import Batch, Column
+    from colonnade.rkt._fields import Field
+
+
+class Part(NamedTuple):
+    """One column of a batch, on its way to its field."""
+
+    field: Field
+    batch: Batch
+    column: Column
+    nulls: NDArray[np.bool_] | None
+    first_row: int
+    """The place of its first row in the whole result."""
+
+    def refused(self, row: int, reason: str) -> DecodeError:
+        """The error of a value."""
+        return DecodeError(self.field.name, self.field.type_name, self.first_row + row, reason)
+
+    def first_of(self, marked: NDArray[np.bool_]) -> int | None:
+        """The first row that is marked and is no NULL."""
+        if self.nulls is not None:
+            marked = marked & ~self.nulls
+        return int(marked.argmax()) if marked.any() else None
+
+
+Read = Callable[[Part], Any]
+
+_DAY_US = 86_400_000_000
+_MONTH_DAYS = 30
+_UNIT_US = {
+    "W": 7 * _DAY_US,
+    "D": _DAY_US,
+    "h": 3_600_000_000,
+    "m": 60_000_000,
+    "s": 1_000_000,
+    "ms": 1_000,
+    "us": 1,
+    "generic": 1,
+}
+
+
+def stored(part: Part) -> NDArray[Any]:
+    """Numbers where they lie; booleans as bytes."""
+    values = values_of(part.column)
+    return values.view("u1") if values.dtype.kind == "b" else values
+
+
+def object_values(part: Part) -> NDArray[np.object_]:
+    """The objects that rows have."""
+    return objects(part.batch, part.field.place)
+
+
+def decimals(part: Part) -> list[Decimal | None]:
+    """Of numerics in text."""
+    texts = part.column.stored_pylist()
+    return [None if text is None else Decimal(text) for text in texts]
+
+
+def text_cells(part: Part) -> NDArray[Any]:
+    """Text in cells; those of `U` came as cells."""
+    return values_of(part.column) if part.field.dtype.kind == "U" else byte_cells(part)
+
+
+def byte_cells(part: Part) -> NDArray[np.bytes_]:
+    """Bytes in cells, with zeros behind them."""
+    import numpy as np
+
+    width = part.field.dtype.itemsize
+    cells = part.column.byte_cells(width)
+    if cells is None:
+        values = part.column.stored_pylist()
+        lengths = (len(value or b"") for value in values)
+        row, size = next((row, size) for row, size in enumerate(lengths) if size > width)
+        raise part.field.too_long(size, part.first_row + row)
+    return np.frombuffer(memoryview(cells), dtype=f"S{width}")
+
+
+def bits(part: Part) -> NDArray[np.bytes_]:
+    """Bit strings as bytes, the first bit the highest of the first byte."""
+    return _in_cells(part, [_packed(bits) for bits in part.column.stored_pylist()])
+
+
+def _packed(bits: str | None) -> bytes:
+    if not bits:
+        return b""
+    size = -(-len(bits) // 8)
+    return int(bits.ljust(size * 8, "0"), 2).to_bytes(size, "big")
+
+
+def _in_cells(part: Part, values: list[bytes]) -> NDArray[np.bytes_]:
+    import numpy as np
+
+    width = part.field.dtype.itemsize
+    for row, value in enumerate(values):
+        if len(value) > width:
+            raise part.field.too_long(len(value), part.first_row + row)
+    return np.array(values, dtype=f"S{width}")
+
+
+def uuids(part: Part) -> NDArray[np.bytes_]:
+    """The 16 bytes of each, with zeros behind them."""
+    return values_of(part.column).view("S16")
+
+
+def figures(part: Part) -> NDArray[np.void]:
+    """The coordinates of each, one after the other."""
+    import numpy as np
+
+    ((_, floats),) = part.column.parts()
+    size = part.field.dtype.itemsize
+    values = values_of(floats)
+    return np.frombuffer(values.tobytes(), dtype=np.dtype((np.void, size)))
+
+
+def tids(part: Part) -> NDArray[np.void]:
+    """The block in four bytes and the place within it in two."""
+    import numpy as np
+
+    (_, block), (_, offset) = part.column.parts()
+    rows = np.empty(len(part.column), dtype=[("block", "u4"), ("offset", "u2")])
+    rows["block"] = values_of(block)
+    rows["offset"] = values_of(offset)
+    return rows.view(np.dtype((np.void, 6)))
+
+
+def dates(part: Part) -> NDArray[np.int64]:
+    """Days in the field's unit."""
+    import numpy as np
+
+    return _moments(part, values_of(part.column).astype(np.int64), _DAY_US)
+
+
+def timestamps(part: Part) -> NDArray[np.int64]:
+    """Microseconds in the field's unit, rounded down."""
+    import numpy as np
+
+    return _moments(part, values_of(part.column).view(np.int64), 1)
+
+
+def times(part: Part) -> NDArray[np.int64]:
+    """Microseconds of a day in the field's unit."""
+    import numpy as np
+
+    return _durations(part, values_of(part.column).view(np.int64))
+
+
+def times_with_zone(part: Part) -> NDArray[np.int64]:
+    """The time of day in UTC, below zero or past midnight where the zone makes it so."""
+    import numpy as np
+
+    (_, time), (_, offset) = part.column.parts()
+    east = values_of(offset).astype(np.int64) * 1_000_000
+    return _durations(part, values_of(time).view(np.int64) - east)
+
+
+def intervals(part: Part) -> NDArray[np.int64]:
+    """Months of 30 days, days of 24 hours."""
+    import numpy as np
+
+    data = memoryview(part.column.values())
+    parts = np.frombuffer(data, dtype=[("months", "i4"), ("days", "i4"), ("ns", "i8")])
+    # Neither product nor sum leaves 64 bits: 2**31 months of 30 days are 5.6e15 microseconds.
+    days = parts["months"].astype(np.int64) * _MONTH_DAYS + parts["days"]
+    whole = days.astype(np.float64) * _DAY_US + parts["ns"] / 1_000
+    far = part.first_of(np.abs(whole) >= 2.0**63)
+    if far is not None:
+        raise part.refused(far, f"reaches past {part.field.dtype}")
+    return _durations(part, days * _DAY_US + parts["ns"] // 1_000)
+
+
+def _moments(part: Part, counts: NDArray[np.int64], count_us: int) -> NDArray[np.int64]:
+    """Counts since 1970 of so many microseconds in the field's unit, rounded down."""
+    import numpy as np
+
+    unit, multiple = np.datetime_data(part.field.dtype)
+    if unit in {"Y", "M"}:
+        stored_as = "M8[D]" if count_us == _DAY_US else "M8[us]"
+        target = part.field.dtype.newbyteorder("=")
+        converted: NDArray[np.int64] = counts.view(stored_as).astype(target).view(np.int64)
+        return converted
+    if unit == "ns":
+        return _finer(part, counts, count_us * 1_000) // multiple
+    target_us = _UNIT_US[unit] * multiple
+    if target_us % count_us == 0:
+        return counts // (target_us // count_us)
+    if count_us % target_us == 0:
+        return _finer(part, counts, count_us // target_us)
+    return _finer(part, counts, count_us) // target_us
+
+
+def _durations(part: Part, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Microseconds in the field's unit, cut off towards zero."""
+    import numpy as np
+
+    unit, multiple = np.datetime_data(part.field.dtype)
+    if unit == "ns":
+        counts, divisor = _finer(part, counts, 1_000), multiple
+    else:
+        divisor = _UNIT_US[unit] * multiple
+    if divisor == 1:
+        return counts
+    whole = counts // divisor
+    # Rounded down is one too low where it is negative and there was a rest.
+    whole += (counts < 0) & (whole * divisor != counts)
+    return whole
+
+
+def _finer(part: Part, counts: NDArray[np.int64], factor: int) -> NDArray[np.int64]:
+    """The counts multiplied, or the error of the first that would leave 64 bits."""
+    import numpy as np
+
+    most = np.iinfo(np.int64).max // factor
+    far = part.first_of((counts > most) | (counts < -most))
+    if far is not None:
+        raise part.refused(far, f"reaches past {part.field.dtype}")
+    return counts * factor

@@ -1,0 +1,181 @@
+"""Arrays while their rows come: row after row in memory, or column after column."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from colonnade._frames.numpy import mask_of
+from colonnade.rkt._reading import Part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from colonnade._core import Batch
+    from colonnade.errors import DecodeError
+    from colonnade.rkt._fields import Field
+
+# A batch of rows and what is made of it stay in a near cache, and the loop gets its turns.
+_BATCH_BYTES = 1 << 20
+_BATCH_ROWS_LEAST = 256
+# How the error of a cell says it.
+_TOO_LONG = re.compile(r"the text has (\d+) characters")
+# An array that is still growing gets so much more room than it needs.
+_GROWTH = 1.25
+
+
+class _Shape:
+    """What both shapes have in common."""
+
+    def __init__(self, dtype: np.dtype[Any], fields: tuple[Field, ...], infinity: str) -> None:
+        self.dtype = dtype
+        self.fields = fields
+        self.infinity = infinity
+        self.schema: dict[str | int, str] = {
+            field.place: field.schema for field in fields if field.schema is not None
+        }
+        self._nulls: list[NDArray[np.int64]] = []
+
+    def refusal(self, error: DecodeError) -> Exception:
+        """A text that is too long for its cell is a DTypeError, as in asyncpg-rkt."""
+        too_long = _TOO_LONG.search(error.reason)
+        for field in self.fields:
+            if too_long and field.name == error.column and field.dtype.kind == "U":
+                return field.too_long(int(too_long[1]), error.row)
+        return error
+
+    def _fill(self, field: Field, batch: Batch, target: NDArray[Any], first_row: int) -> Any:
+        """Write a column to its field, and say where it is NULL."""
+        column = batch.column(field.place)
+        nulls = mask_of(column)
+        values = field.read(Part(field, batch, column, nulls, first_row))
+        written = target if field.storage is field.dtype else target.view(field.storage)
+        written[...] = values
+        if nulls is not None:
+            written[nulls] = field.surrogate
+        return nulls
+
+    def _null_places(self, found: list[tuple[int, Any]], first_row: int) -> None:
+        """Note where a batch has NULLs, in the order of rows."""
+        import numpy as np
+
+        width = len(self.fields)
+        places = [
+            (np.flatnonzero(nulls) + first_row) * width + index
+            for index, nulls in found
+            if nulls is not None
+        ]
+        if places:
+            self._nulls.append(np.sort(np.concatenate(places)))
+
+    def nulls(self) -> list[int]:
+        """The places of NULLs: row times fields, plus field."""
+        return [place for places in self._nulls for place in places.tolist()]
+
+
+class RowsShape(_Shape):
+    """One structured array, which grows while batches come."""
+
+    def __init__(self, dtype: np.dtype[Any], fields: tuple[Field, ...], infinity: str) -> None:
+        import numpy as np
+
+        super().__init__(dtype, fields, infinity)
+        # Objects of types that are looked up while rows come need all rows at once.
+        rows = max(_BATCH_BYTES // max(dtype.itemsize, 1), _BATCH_ROWS_LEAST)
+        self.batch_rows = None if dtype.hasobject else rows
+        self._array = np.zeros(0, dtype=dtype)
+        self._count = 0
+
+    def add(self, batch: Batch) -> None:
+        """Append the rows of a batch."""
+        first, self._count = self._count, self._count + batch.num_rows
+        self._make_room(self._count)
+        part = self._array[first : self._count]
+        names = self.dtype.names or ()
+        found = [
+            (field.place, self._fill(field, batch, part[names[field.place]], first))
+            for field in self.fields
+        ]
+        self._null_places(found, first)
+
+    def _make_room(self, count: int) -> None:
+        import numpy as np
+
+        room = len(self._array)
+        if room == 0 or self.dtype.hasobject:
+            # Zeroed: the padding of an aligned dtype shows nothing of what was in memory before.
+            self._array = np.zeros(count, dtype=self.dtype)
+        elif count > room:
+            # Nobody else has the array yet, and no view of it outlives a call.
+            self._array.resize(max(count, int(room * _GROWTH)), refcheck=False)
+
+    def array(self) -> NDArray[np.void]:
+        """The array of all rows."""
+        if len(self._array) != self._count:
+            self._array.resize(self._count, refcheck=False)
+        return self._array
+
+    def whole(self) -> tuple[NDArray[np.void], list[int]]:
+        """The array, and the places of NULLs."""
+        return self.array(), self.nulls()
+
+    def rows(self) -> list[tuple[np.void, list[int]]]:
+        """Each row, and the fields of it that are NULL."""
+        width = len(self.fields)
+        missing: dict[int, list[int]] = {}
+        for place in self.nulls():
+            row, index = divmod(place, width)
+            missing.setdefault(row, []).append(index)
+        return [(values, missing.get(row, [])) for row, values in enumerate(self.array())]
+
+    def value(self, column: int | str) -> Any:
+        """A value of the first row, None where it is NULL."""
+        array = self.array()
+        if not len(array):
+            return None
+        value = array[0][column]
+        names = self.dtype.names or ()
+        index = names.index(column) if isinstance(column, str) else column % len(names)
+        return None if index in self.nulls() else value
+
+
+class BlocksShape(_Shape):
+    """An array per column; columns of equal dtypes are the rows of one block."""
+
+    batch_rows: int | None = None
+
+    def __init__(self, dtype: np.dtype[Any], fields: tuple[Field, ...], infinity: str) -> None:
+        super().__init__(dtype, fields, infinity)
+        self._columns: list[NDArray[Any]] = []
+        self._make_blocks(0)
+
+    def _make_blocks(self, rows: int) -> None:
+        import numpy as np
+
+        kinds = [self.dtype[index] for index in range(len(self.dtype.names or ()))]
+        blocks = {kind: np.zeros((kinds.count(kind), rows), dtype=kind) for kind in kinds}
+        used = dict.fromkeys(blocks, 0)
+        self._columns = []
+        for kind in kinds:
+            self._columns.append(blocks[kind][used[kind]])
+            used[kind] += 1
+
+    def add(self, batch: Batch) -> None:
+        """Take the one batch of all rows."""
+        self._make_blocks(batch.num_rows)
+        found = [
+            (field.place, self._fill(field, batch, self._columns[field.place], 0))
+            for field in self.fields
+        ]
+        self._null_places(found, 0)
+
+    def whole(self) -> tuple[np.void, list[int]]:
+        """One row of arrays, and the places of NULLs."""
+        import numpy as np
+
+        names = self.dtype.names or ()
+        holder = np.empty(1, dtype=[(name, object) for name in names])
+        for name, column in zip(names, self._columns, strict=True):
+            holder[name][0] = column
+        return holder[0], self.nulls()

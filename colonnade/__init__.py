@@ -24,6 +24,8 @@ from colonnade import (
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
+from colonnade._async.listen import listen
+from colonnade._async.notifications import Notification, NotificationGap
 from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import Record, __version__
 from colonnade._logged_query import LoggedQuery
@@ -55,6 +57,8 @@ __all__ = [
     "Connection",
     "LoggedQuery",
     "Named",
+    "Notification",
+    "NotificationGap",
     "Record",
     "__version__",
     "connect",
@@ -62,6 +66,7 @@ __all__ = [
     "errors",
     "exceptions",
     "install_as_asyncpg",
+    "listen",
     "named",
     "pgproto",
     "protocol",

@@ -8,6 +8,11 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+
+# async-only: begin
+from colonnade._async.notifications import QUEUE_SIZE, ConnectionNotifications
+
+# async-only: end
 from colonnade._async.operation import Operation
 from colonnade._copy_options import quote_identifier
 from colonnade._logged_query import LoggedQuery
@@ -94,6 +99,21 @@ class ListenersMixin:
         if self._forget(channel, callback) and not self._session.is_closed:
             self._channels.discard(channel)
             await self.execute(f"UNLISTEN {_checked_channel(channel)}")
+
+    # async-only: begin
+    def notifications(
+        self, *channels: str, queue_size: int = QUEUE_SIZE
+    ) -> ConnectionNotifications:
+        """The notifications of channels as an asynchronous iterator, within `async with`.
+
+        Queries may run on the connection all the while. The iterator ends with
+        ConnectionDoesNotExistError when the connection does; `colonnade.listen` has one that
+        connects again. Of notifications that nobody takes, `queue_size` are kept and the ones after
+        them dropped; the next that is kept has `gap` set.
+        """
+        return ConnectionNotifications(self, channels, queue_size)
+
+    # async-only: end
 
     def _forget(self, channel: str, callback: NotificationListener) -> bool:
         """Forget a channel's callback, and say whether it was the last one."""

@@ -42,13 +42,13 @@ class ShapedMixin:
         self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
     ) -> Any:
         """All rows, in the query's shape."""
-        return (await self._shaped(query, query.shape, args, timeout, 0)).whole()
+        return (await self._filled_shape(query, query.shape, args, timeout, 0)).whole()
 
     async def _shaped_row(
         self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
     ) -> Any:
         """The first row, in the query's shape, or None where there is none."""
-        rows = (await self._shaped(query, query.row_shape, args, timeout, 1)).rows()
+        rows = (await self._filled_shape(query, query.row_shape, args, timeout, 1)).rows()
         return rows[0] if rows else None
 
     async def _shaped_value(
@@ -59,9 +59,9 @@ class ShapedMixin:
         timeout: float | None,
     ) -> Any:
         """A value of the first row, or None where there is none."""
-        return (await self._shaped(query, query.row_shape, args, timeout, 1)).value(column)
+        return (await self._filled_shape(query, query.row_shape, args, timeout, 1)).value(column)
 
-    async def _shaped(
+    async def _filled_shape(
         self,
         query: ShapedQuery,
         shape_of: Callable[[list[tuple[str, _core.PgType, int]]], S],

@@ -44,13 +44,13 @@ class ShapedMixin:
         self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
     ) -> Any:
         """All rows, in the query's shape."""
-        return (self._shaped(query, query.shape, args, timeout, 0)).whole()
+        return (self._filled_shape(query, query.shape, args, timeout, 0)).whole()
 
     def _shaped_row(
         self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
     ) -> Any:
         """The first row, in the query's shape, or None where there is none."""
-        rows = (self._shaped(query, query.row_shape, args, timeout, 1)).rows()
+        rows = (self._filled_shape(query, query.row_shape, args, timeout, 1)).rows()
         return rows[0] if rows else None
 
     def _shaped_value(
@@ -61,9 +61,9 @@ class ShapedMixin:
         timeout: float | None,
     ) -> Any:
         """A value of the first row, or None where there is none."""
-        return (self._shaped(query, query.row_shape, args, timeout, 1)).value(column)
+        return (self._filled_shape(query, query.row_shape, args, timeout, 1)).value(column)
 
-    def _shaped(
+    def _filled_shape(
         self,
         query: ShapedQuery,
         shape_of: Callable[[list[tuple[str, _core.PgType, int]]], S],

@@ -109,6 +109,7 @@ class Connection(
         self._transaction: Transaction | None = None
         self._savepoint_count = 0
         self._column_codecs: dict[int, ColumnCodec] = {}
+        self._generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
 
     # Rows
 

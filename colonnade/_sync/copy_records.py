@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     Records = Iterable[Values] | Iterable[Values]
 
 # Records of an asynchronous source that are taken before they are encoded.
-_RECORDS_TOGETHER = 128
+_RECORDS_TOGETHER = 512
+
+# Tables of which it is known which columns are generated.
+_KEPT_TABLES = 100
 
 # Columns of a table that COPY cannot fill.
 _GENERATED = (
@@ -35,6 +38,7 @@ class CopyRecordsMixin:
 
     _session: _core.Session
     _transport: BlockingTransport
+    _generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]]
 
     def _operation(self, timeout: float | None) -> Operation:
         raise NotImplementedError
@@ -87,16 +91,19 @@ class CopyRecordsMixin:
             encoder = self._session.record_encoder(kinds)
             target = table_target(table_name, [name for name, _ in kinds], schema_name)
             options = {"format": "binary", "where": where}
-            self._begin_copy_in(copy_statement(target, "FROM STDIN", options))
             try:
+                self._begin_copy_in(copy_statement(target, "FROM STDIN", options))
                 for batch in source:
                     if not self._send_records(encoder, batch):
                         break
+                encoder.finish()
+                self._session.copy_records(encoder)
+                return self._end_copy_in()
+            except BaseException:
+                self._generated_columns.clear()
+                raise
             finally:
                 source.close()
-            encoder.finish()
-            self._session.copy_records(encoder)
-            return self._end_copy_in()
 
     def _column_types(
         self, table: str, columns: Sequence[str] | None
@@ -106,14 +113,28 @@ class CopyRecordsMixin:
         The server is asked each time: a type that was altered meanwhile could take the other's
         bytes for a value.
         """
-        generated: set[str] = set()
-        listed = "*"
-        if not columns:
-            generated = {row[0] for row in self._rows(_GENERATED, (table,), 0)}
-        else:
-            listed = ", ".join(map(quote_identifier, columns))
+        listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
         statement = self._describe(f"SELECT {listed} FROM {table}")
-        return [(name, kind) for name, kind, _ in statement.columns if name not in generated]
+        kinds = [(name, kind) for name, kind, _ in statement.columns]
+        if columns:
+            return kinds
+        generated = self._generated(table, frozenset(name for name, _ in kinds))
+        return [(name, kind) for name, kind in kinds if name not in generated]
+
+    def _generated(self, table: str, names: frozenset[str]) -> frozenset[str]:
+        """The columns of a table that COPY cannot fill.
+
+        They are kept until a copy fails: where they are no longer true, records have too many or
+        too few values, or the server refuses to fill the column.
+        """
+        key = (table, names)
+        found = self._generated_columns.get(key)
+        if found is None:
+            found = frozenset(row[0] for row in self._rows(_GENERATED, (table,), 0))
+            if len(self._generated_columns) >= _KEPT_TABLES:
+                self._generated_columns.clear()
+            self._generated_columns[key] = found
+        return found
 
     def _send_records(self, encoder: _core.RecordEncoder, batch: Iterator[Values]) -> bool:
         """Send all records of a batch; False where the server has refused the copy."""

@@ -183,6 +183,22 @@ async def test_a_table_that_was_altered_meanwhile(
     assert [row[0] for row in await connection.fetch("TABLE altered")] == [1.0, 2.5]
 
 
+async def test_a_generated_column_that_becomes_a_plain_one(
+    connection: colonnade.Connection,
+) -> None:
+    create = "CREATE TEMPORARY TABLE odd (a int, g int GENERATED ALWAYS AS (a * 2) STORED)"
+    await connection.execute(create)
+    await connection.copy_records_to_table("odd", records=[(1,)])
+    await connection.execute("ALTER TABLE odd ADD b int")
+    await connection.copy_records_to_table("odd", records=[(2, 3)])
+    await connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (a int, g int)")
+    with pytest.raises(EncodeError, match="row 0 has 2 values, and 1 column is copied"):
+        await connection.copy_records_to_table("odd", records=[(1, 2)])
+    await connection.copy_records_to_table("odd", records=[(1, 2)])
+    await connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (g int)")
+    assert await connection.copy_records_to_table("odd", records=[(5,)]) == "COPY 1"
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [

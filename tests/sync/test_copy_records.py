@@ -164,6 +164,22 @@ def test_a_table_that_was_altered_meanwhile(
     assert [row[0] for row in connection.fetch("TABLE altered")] == [1.0, 2.5]
 
 
+def test_a_generated_column_that_becomes_a_plain_one(
+    connection: colonnade.sync.Connection,
+) -> None:
+    create = "CREATE TEMPORARY TABLE odd (a int, g int GENERATED ALWAYS AS (a * 2) STORED)"
+    connection.execute(create)
+    connection.copy_records_to_table("odd", records=[(1,)])
+    connection.execute("ALTER TABLE odd ADD b int")
+    connection.copy_records_to_table("odd", records=[(2, 3)])
+    connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (a int, g int)")
+    with pytest.raises(EncodeError, match="row 0 has 2 values, and 1 column is copied"):
+        connection.copy_records_to_table("odd", records=[(1, 2)])
+    connection.copy_records_to_table("odd", records=[(1, 2)])
+    connection.execute("DROP TABLE odd; CREATE TEMPORARY TABLE odd (g int)")
+    assert connection.copy_records_to_table("odd", records=[(5,)]) == "COPY 1"
+
+
 @pytest.mark.parametrize(
     ("record", "message"),
     [

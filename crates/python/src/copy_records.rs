@@ -163,12 +163,11 @@ impl State {
             return Ok(());
         }
         let names: Vec<_> = self.cells.names().map(|name| format!("{name:?}")).collect();
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
         let text = format!(
-            "row {} has {length} value{}, and {columns} column{} are copied: {}",
+            "row {} has {length} value{}, and {columns} column{} copied: {}",
             self.rows_done,
-            plural(length),
-            plural(columns),
+            if length == 1 { "" } else { "s" },
+            if columns == 1 { " is" } else { "s are" },
             names.join(", ")
         );
         Err(errors::of_class(record.py(), "EncodeError", &text))

@@ -6,6 +6,7 @@ use colonnade_columnar::{Kind, PgType, Value};
 use pyo3::basic::CompareOp;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
@@ -174,9 +175,12 @@ fn uuid<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     } else {
         argument.clone()
     };
-    match made.getattr("bytes").and_then(|bytes| bytes.extract::<[u8; 16]>()) {
-        Ok(bytes) => Ok(Value::Uuid(bytes)),
-        Err(_) => expected("a uuid.UUID", argument),
+    let Ok(bytes) = made.getattr(intern!(argument.py(), "bytes")) else {
+        return expected("a uuid.UUID", argument);
+    };
+    match bytes.cast::<PyBytes>().ok().and_then(|bytes| bytes.as_bytes().try_into().ok()) {
+        Some(bytes) => Ok(Value::Uuid(bytes)),
+        None => expected("a uuid.UUID", argument),
     }
 }
 

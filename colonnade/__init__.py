@@ -26,6 +26,7 @@ from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
 from colonnade._async.listen import listen
 from colonnade._async.notifications import Notification, NotificationGap
+from colonnade._async.pipeline import Pipeline, PipelineResult
 from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import Record, __version__
 from colonnade._logged_query import LoggedQuery
@@ -59,6 +60,8 @@ __all__ = [
     "Named",
     "Notification",
     "NotificationGap",
+    "Pipeline",
+    "PipelineResult",
     "Record",
     "__version__",
     "connect",

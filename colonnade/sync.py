@@ -12,7 +12,16 @@ from __future__ import annotations
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.connect import connect
 from colonnade._sync.connection import Connection
+from colonnade._sync.pipeline import Pipeline, PipelineResult
 from colonnade._sync.transaction import Transaction
 from colonnade.columns import Columns
 
-__all__ = ["ColumnStream", "Columns", "Connection", "Transaction", "connect"]
+__all__ = [
+    "ColumnStream",
+    "Columns",
+    "Connection",
+    "Pipeline",
+    "PipelineResult",
+    "Transaction",
+    "connect",
+]

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
-from colonnade._async.operation import StreamHold
+from colonnade._async.operation import StreamHold, name_query
 from colonnade._schema import asked_types, row_dtype
 from colonnade._transport.asyncio import deadline, mutex
 from colonnade.columns import Columns
@@ -384,6 +384,8 @@ class Pipeline:
                 self._end(ended, value)
 
     def _end(self, query: _Query, value: Any = None, error: Exception | None = None) -> None:
+        if error is not None:
+            name_query(error, query.text)
         query.result._end(value, error)  # noqa: SLF001
         connection = self._connection
         if connection._query_loggers:  # noqa: SLF001

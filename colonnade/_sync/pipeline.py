@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._schema import asked_types, row_dtype
-from colonnade._sync.operation import StreamHold
+from colonnade._sync.operation import StreamHold, name_query
 from colonnade._transport.blocking import deadline, mutex
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, InternalClientError
@@ -380,6 +380,8 @@ class Pipeline:
                 self._end(ended, value)
 
     def _end(self, query: _Query, value: Any = None, error: Exception | None = None) -> None:
+        if error is not None:
+            name_query(error, query.text)
         query.result._end(value, error)  # noqa: SLF001
         connection = self._connection
         if connection._query_loggers:  # noqa: SLF001

@@ -142,8 +142,9 @@ async def test_an_error_that_was_asked_for_is_not_raised_again(
         bad = pipeline.fetchval("SELECT 1 / $1::int", 0)
         missing = pipeline.fetchval("SELECT * FROM no_such_table")
         good = pipeline.fetchval("SELECT 1")
-        with pytest.raises(DivisionByZeroError):
+        with pytest.raises(DivisionByZeroError) as caught:
             await bad.wait()
+        assert caught.value.query == "SELECT 1 / $1::int"
         with pytest.raises(UndefinedTableError):
             await missing.wait()
     assert good.result() == 1

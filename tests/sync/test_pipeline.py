@@ -104,8 +104,9 @@ def test_an_error_that_was_asked_for_is_not_raised_again(
         bad = pipeline.fetchval("SELECT 1 / $1::int", 0)
         missing = pipeline.fetchval("SELECT * FROM no_such_table")
         good = pipeline.fetchval("SELECT 1")
-        with pytest.raises(DivisionByZeroError):
+        with pytest.raises(DivisionByZeroError) as caught:
             bad.wait()
+        assert caught.value.query == "SELECT 1 / $1::int"
         with pytest.raises(UndefinedTableError):
             missing.wait()
     assert good.result() == 1

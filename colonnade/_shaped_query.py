@@ -59,5 +59,5 @@ class ShapedQuery(str):
         raise NotImplementedError
 
     def row_shape(self, columns: list[tuple[str, PgType, int]]) -> RowShape:
-        """The same for `fetchrow`, `fetchval` and cursors."""
+        """The same for `fetchrow` and `fetchval`."""
         raise NotImplementedError

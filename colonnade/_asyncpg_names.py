@@ -7,6 +7,7 @@ import importlib.machinery
 import sys
 import types
 
+from colonnade._async import connect_address
 from colonnade.errors import InterfaceError
 
 #: The release of asyncpg whose behaviour Colonnade has; libraries compare it with what they need.
@@ -46,6 +47,8 @@ def install_as_asyncpg() -> None:
             hint="Call colonnade.install_as_asyncpg() before the first import that needs asyncpg.",
         )
     modules = {f"asyncpg.{name}": _counterpart(name) for name in SUBMODULES}
+    # Not public: tools replace a function in it.
+    modules["asyncpg.connect_utils"] = connect_address
     sys.modules["asyncpg"] = _AsyncpgModule()
     sys.modules.update(modules)
 
@@ -76,3 +79,4 @@ class _AsyncpgModule(types.ModuleType):
         for name in SUBMODULES:
             if "." not in name:
                 setattr(self, name, _counterpart(name))
+        self.connect_utils = connect_address

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from colonnade import _core
+from colonnade._async import connect_address
 from colonnade._async.connection import Connection
 from colonnade._async.operation import checked_timeout
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
@@ -176,7 +178,11 @@ class _Attempt:
                 limit = deadline(self._options.connect_timeout)
                 try:
                     async with limit:
-                        connection = await self._one_host(endpoint)
+                        connection = await connect_address._connect_addr(  # noqa: SLF001
+                            addr=endpoint.address.place,
+                            params=self._options.parameters(None, self._options.tls),
+                            connect=partial(self._one_host, endpoint),
+                        )
                         is_wanted = await _is_wanted(connection, wanted)
                 except (OSError, CannotConnectNowError) as error:
                     if limit.expired():

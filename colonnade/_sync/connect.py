@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from colonnade import _core
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
 from colonnade._gssapi import GssExchange
+from colonnade._sync import connect_address
 from colonnade._sync.connection import Connection
 from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import connect as open_transport, deadline
@@ -168,7 +170,11 @@ class _Attempt:
                 limit = deadline(self._options.connect_timeout)
                 try:
                     with limit:
-                        connection = self._one_host(endpoint)
+                        connection = connect_address._connect_addr(  # noqa: SLF001
+                            addr=endpoint.address.place,
+                            params=self._options.parameters(None, self._options.tls),
+                            connect=partial(self._one_host, endpoint),
+                        )
                         is_wanted = _is_wanted(connection, wanted)
                 except (OSError, CannotConnectNowError) as error:
                     if limit.expired():

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import colonnade
+from colonnade._async import connect_address
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class Traced(colonnade.Connection):
@@ -37,6 +41,21 @@ async def test_every_query_in_rows_passes_by(dsn: str) -> None:
             ("_execute", "SELECT 1 AS n", ()),
             ("_execute", "SELECT 2 AS n", ()),
         ]
+
+
+async def test_each_attempt_to_connect_passes_by(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = connect_address._connect_addr
+    seen: list[Any] = []
+
+    async def traced(*args: Any, **options: Any) -> Any:
+        seen.append((*options["addr"], options["params"].user, options["params"].database))
+        return await real(*args, **options)
+
+    monkeypatch.setattr(connect_address, "_connect_addr", traced)
+    async with await colonnade.connect(dsn) as connection:
+        params = connection._params
+        place: Any = connection._addr
+        assert seen == [(*place, params.user, params.database)]
 
 
 async def test_where_a_query_goes(connection: colonnade.Connection) -> None:

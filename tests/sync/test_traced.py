@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import colonnade
+from colonnade._sync import connect_address
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class Traced(colonnade.sync.Connection):
@@ -39,6 +43,21 @@ def test_every_query_in_rows_passes_by(dsn: str) -> None:
             ("_execute", "SELECT 1 AS n", ()),
             ("_execute", "SELECT 2 AS n", ()),
         ]
+
+
+def test_each_attempt_to_connect_passes_by(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = connect_address._connect_addr
+    seen: list[Any] = []
+
+    def traced(*args: Any, **options: Any) -> Any:
+        seen.append((*options["addr"], options["params"].user, options["params"].database))
+        return real(*args, **options)
+
+    monkeypatch.setattr(connect_address, "_connect_addr", traced)
+    with colonnade.sync.connect(dsn) as connection:
+        params = connection._params
+        place: Any = connection._addr
+        assert seen == [(*place, params.user, params.database)]
 
 
 def test_where_a_query_goes(connection: colonnade.sync.Connection) -> None:

@@ -1,0 +1,28 @@
+# Generated from colonnade/_async/connect_address.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Where each attempt to reach an address passes by, for tools that trace asyncpg's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade._connection_options import ConnectionParameters
+    from colonnade._sync.connection import Connection
+
+
+def _connect_addr(
+    *,
+    addr: Any,
+    params: ConnectionParameters,
+    connect: Callable[[], Any],
+) -> Connection:
+    """Connect to one address; asyncpg has a function of this name that tools replace.
+
+    `addr` is (host, port) or the path of a Unix socket; `params` says who connects to what.
+    """
+    del addr, params  # For those who replace this function.
+    connection: Connection = connect()
+    return connection

@@ -197,6 +197,11 @@ impl Types {
         Self { catalog, changes: Arc::default() }
     }
 
+    /// Takes a catalog that others have too, and keeps the codecs.
+    pub fn share(&mut self, catalog: Catalog) {
+        self.catalog = catalog;
+    }
+
     /// What is shared with other connections to the database.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog

@@ -50,8 +50,8 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         Error::Foreign(error) => of_foreign(py, error),
         Error::Protocol(error) => of_protocol(py, &error),
         error @ Error::OutOfTurn { .. } => of_class(py, "RemoteProtocolError", &error.to_string()),
-        Error::ConnectionLost => {
-            of_class(py, "ConnectionDoesNotExistError", &Error::ConnectionLost.to_string())
+        error @ (Error::ConnectionLost | Error::Ahead(_)) => {
+            of_class(py, "ConnectionDoesNotExistError", &error.to_string())
         }
         error @ Error::ResultChanged => {
             of_class(py, "InvalidCachedStatementError", &error.to_string())

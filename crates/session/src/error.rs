@@ -44,6 +44,8 @@ pub enum Error {
     ClientEncoding(String),
     /// The peer closed the connection while an exchange was under way.
     ConnectionLost,
+    /// The session was closed, for what was sent ahead of the exchange failed.
+    Ahead(Box<Error>),
     /// The session was closed before the exchange could run.
     Closed,
 }
@@ -82,6 +84,9 @@ impl fmt::Display for Error {
                  run SET client_encoding TO 'UTF8' with execute() to go on"
             ),
             Self::ConnectionLost => f.write_str("connection was closed in the middle of operation"),
+            Self::Ahead(error) => {
+                write!(f, "connection was closed, for it could not be reset: {error}")
+            }
             Self::Closed => f.write_str("connection is closed"),
         }
     }

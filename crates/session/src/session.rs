@@ -1,5 +1,6 @@
 //! The session: bytes in, events out, and the queue of exchanges between them.
 
+mod ahead;
 mod copy;
 mod many;
 mod types;
@@ -53,6 +54,12 @@ pub(crate) struct Link {
     is_undoing: bool,
     parameters: BTreeMap<String, String>,
     transaction_status: TransactionStatus,
+    /// Something was asked of the server since start-up, or since the last reset.
+    touched: bool,
+    /// How much was asked, all in all.
+    exchanges: u64,
+    /// One of the parameters has changed by what was asked since.
+    parameters_changed: bool,
     closed: bool,
 }
 
@@ -71,6 +78,8 @@ struct Running<S: Sink> {
     failure: Option<Error>,
     /// Nobody waits for the outcome any more.
     abandoned: bool,
+    /// Nobody has ever waited: its success goes unsaid, and its failure ends the session.
+    ahead: bool,
 }
 
 /// One connection's side of the talk.
@@ -106,6 +115,9 @@ impl<S: Sink> Session<S> {
             is_undoing: false,
             parameters: BTreeMap::new(),
             transaction_status: TransactionStatus::Idle,
+            touched: false,
+            exchanges: 0,
+            parameters_changed: false,
             closed: false,
         };
         let talk = Talk {
@@ -179,9 +191,9 @@ impl<S: Sink> Session<S> {
         self.talk.events.len() < EVENTS_MAX
     }
 
-    /// Whether no exchange is under way.
+    /// Whether no exchange is under way but such as were sent ahead of the next one.
     pub fn is_idle(&self) -> bool {
-        self.talk.running.is_empty()
+        self.talk.running.iter().all(|running| running.ahead)
     }
 
     /// Whether the talk goes on, no exchange is under way, and there is nothing to send or to tell
@@ -232,7 +244,7 @@ impl<S: Sink> Session<S> {
     pub fn startup(&mut self, startup: Startup) -> Result<(), Error> {
         let parameters = startup.parameters.iter().map(|(k, v)| (k.as_str(), v.as_str()));
         frontend::startup(&mut self.talk.out, parameters)?;
-        self.talk.begin(StartupExchange::new(startup.authenticator))
+        self.talk.queue(StartupExchange::new(startup.authenticator), false)
     }
 
     /// Answers [`Event::GssToken`] with the client's token.
@@ -322,17 +334,20 @@ impl<S: Sink> Session<S> {
 
 impl<S: Sink> Talk<S> {
     fn begin(&mut self, exchange: impl Exchange<S> + 'static) -> Result<(), Error> {
+        self.queue(exchange, false)?;
+        self.link.touched = true;
+        self.link.exchanges += 1;
+        Ok(())
+    }
+
+    fn queue(&mut self, exchange: impl Exchange<S> + 'static, ahead: bool) -> Result<(), Error> {
         if self.link.closed {
             return Err(Error::Closed);
         }
         debug_assert!(!self.link.series_open, "the owner ends a series first");
         self.begun_count += 1;
-        self.running.push_back(Running {
-            number: self.begun_count,
-            exchange: Box::new(exchange),
-            failure: None,
-            abandoned: false,
-        });
+        let (number, exchange) = (self.begun_count, Box::new(exchange));
+        self.running.push_back(Running { number, exchange, failure: None, abandoned: false, ahead });
         Ok(())
     }
 
@@ -387,6 +402,7 @@ impl<S: Sink> Talk<S> {
             }
             Message::ParameterStatus { name, value } => {
                 self.link.parameters.insert(name.to_owned(), value.to_owned());
+                self.note_parameter();
                 Ok(())
             }
             // Statements that left the cache are closed along the way.
@@ -498,6 +514,10 @@ impl<S: Sink> Talk<S> {
                 Err(error) => Event::Failed(error),
             },
         };
+        if done.ahead {
+            self.ended_ahead(event);
+            return Ok(());
+        }
         let ends = matches!(&event, Event::Failed(error) if error.ends_session());
         if done.abandoned {
             self.events.clear();
@@ -541,6 +561,7 @@ impl<S: Sink> Talk<S> {
         self.link.closed = true;
         self.link.copying = false;
         self.link.series_open = false;
+        self.running.retain(|running| !running.ahead);
         let mut reason = Some(error);
         if self.running.is_empty()
             && let Some(Error::Server(fields) | Error::ClosedByServer(fields)) = reason.take()

@@ -1,6 +1,7 @@
 //! The session as Python's transports and connections use it: bytes in and out, and its state. What
 //! can be asked of a server stands in a file for each kind of exchange.
 
+mod ahead;
 mod copy;
 mod events;
 mod many;

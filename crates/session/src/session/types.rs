@@ -1,6 +1,6 @@
 //! What a session knows of the database's types, and what its owner has put in their place.
 
-use colonnade_columnar::{CodecFormat, Type, Types};
+use colonnade_columnar::{Catalog, CodecFormat, Type, Types};
 use colonnade_protocol::{Oid, frontend};
 
 use super::Session;
@@ -14,6 +14,11 @@ impl<S: Sink> Session<S> {
     /// The types as this connection sees them.
     pub fn types(&self) -> &Types {
         &self.talk.link.types
+    }
+
+    /// Uses a catalog that other sessions have too; codecs stay as they are.
+    pub fn share_catalog(&mut self, catalog: Catalog) {
+        self.talk.link.types.share(catalog);
     }
 
     /// Begins to look types up in the catalogs, those alone that are not known; completes when they

@@ -15,6 +15,7 @@ from colonnade import (
     errors,
     exceptions,
     pgproto,
+    pool,
     protocol,
     rkt,
     sync,
@@ -27,6 +28,8 @@ from colonnade._async.connection import Connection
 from colonnade._async.listen import listen
 from colonnade._async.notifications import Notification, NotificationGap
 from colonnade._async.pipeline import Pipeline, PipelineResult
+from colonnade._async.pool.pool import Pool, create_pool
+from colonnade._async.pool.stats import PoolStats
 from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import Record, __version__
 from colonnade._logged_query import LoggedQuery
@@ -62,16 +65,20 @@ __all__ = [
     "NotificationGap",
     "Pipeline",
     "PipelineResult",
+    "Pool",
+    "PoolStats",
     "Record",
     "__version__",
     "connect",
     "connection",
+    "create_pool",
     "errors",
     "exceptions",
     "install_as_asyncpg",
     "listen",
     "named",
     "pgproto",
+    "pool",
     "protocol",
     "rkt",
     "sync",

@@ -20,6 +20,7 @@ SUBMODULES = (
     "pgproto",
     "pgproto.pgproto",
     "pgproto.types",
+    "pool",
     "protocol",
     "protocol.protocol",
     "transaction",

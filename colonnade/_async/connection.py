@@ -23,6 +23,7 @@ from colonnade._async.operation import (
     name_query,
 )
 from colonnade._async.pipeline import PipelineMixin
+from colonnade._async.reset import ResetMixin
 from colonnade._async.row_factories import RowFactoriesMixin
 from colonnade._async.server import ServerMixin
 from colonnade._async.shaped import ShapedMixin
@@ -64,6 +65,7 @@ class Connection(
     RowFactoriesMixin,
     ManyMixin,
     PipelineMixin,
+    ResetMixin,
     ServerMixin,
     ShapedMixin,
     TransactionMixin,

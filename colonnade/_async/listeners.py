@@ -50,6 +50,7 @@ class ListenersMixin:
     _params: ConnectionParameters
 
     def __init__(self) -> None:
+        super().__init__()
         self._is_telling = False
         self._listeners: dict[str, list[NotificationListener]] = {}
         # The channels that the server is known to listen on for us, come what may.
@@ -57,6 +58,9 @@ class ListenersMixin:
         self._log_listeners: list[LogListener] = []
         self._termination_listeners: list[TerminationListener] = []
         self._query_loggers: list[QueryLogger] = []
+        # What callbacks get in place of the connection: the proxy that a pool has handed out.
+        self._pooled: Any = None
+        self._lost: Callable[[], None] | None = None
 
     async def execute(self, query: str, *args: object, timeout: float | None = None) -> str:
         raise NotImplementedError
@@ -193,20 +197,31 @@ class ListenersMixin:
 
         def closed() -> None:
             if (connection := this()) is not None:
-                connection._tell(connection._termination_listeners, connection)  # noqa: SLF001
+                connection._tell_end()  # noqa: SLF001
 
         self._transport.listener = announced
         self._transport.closed_listener = closed
+
+    def _tell_end(self) -> None:
+        self._tell(self._termination_listeners, self._pooled or self)
+        if self._lost is not None:
+            self._lost()
+
+    def _when_lost(self, callback: Callable[[], None]) -> None:
+        """Call a function of the pool's, at once, when the socket is closed."""
+        self._lost = callback
+        self._attend()
 
     def _announced(self, announcement: _core.Notice | _core.Notification) -> None:
         if isinstance(announcement, _core.Notice):
             if self._log_listeners:
                 message = log_message_from_fields(announcement.fields)
-                self._tell(self._log_listeners, self, message)
+                self._tell(self._log_listeners, self._pooled or self, message)
             return
         channel = announcement.channel
         if callbacks := self._listeners.get(channel):
-            self._tell(callbacks, self, announcement.process_id, channel, announcement.payload)
+            who = self._pooled or self
+            self._tell(callbacks, who, announcement.process_id, channel, announcement.payload)
 
     def _tell(self, callbacks: list[Any], *args: object) -> None:
         outer, self._is_telling = self._is_telling, True

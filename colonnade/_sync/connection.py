@@ -27,6 +27,7 @@ from colonnade._sync.operation import (
     name_query,
 )
 from colonnade._sync.pipeline import PipelineMixin
+from colonnade._sync.reset import ResetMixin
 from colonnade._sync.row_factories import RowFactoriesMixin
 from colonnade._sync.server import ServerMixin
 from colonnade._sync.shaped import ShapedMixin
@@ -66,6 +67,7 @@ class Connection(
     RowFactoriesMixin,
     ManyMixin,
     PipelineMixin,
+    ResetMixin,
     ServerMixin,
     ShapedMixin,
     TransactionMixin,

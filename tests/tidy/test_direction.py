@@ -74,6 +74,7 @@ FACES = {
     "connection",
     "exceptions",
     "pgproto",
+    "pool",
     "protocol",
     "sync",
     "transaction",

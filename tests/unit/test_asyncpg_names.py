@@ -16,7 +16,7 @@ from colonnade._asyncpg_names import ASYNCPG_VERSION, SUBMODULES
 
 ROOT = Path(__file__).resolve().parents[2]
 # Public names that Colonnade has not.
-MISSING = ["Pool", "create_pool"]
+MISSING: list[str] = []
 # What code outside of asyncpg imports from its modules.
 USED = [
     ("connection", "Connection"),

@@ -45,7 +45,7 @@ pub enum Error {
     /// The peer closed the connection while an exchange was under way.
     ConnectionLost,
     /// The session was closed, for what was sent ahead of the exchange failed.
-    Ahead(Box<Error>),
+    Ahead(Box<Self>),
     /// The session was closed before the exchange could run.
     Closed,
 }

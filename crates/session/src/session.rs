@@ -347,7 +347,13 @@ impl<S: Sink> Talk<S> {
         debug_assert!(!self.link.series_open, "the owner ends a series first");
         self.begun_count += 1;
         let (number, exchange) = (self.begun_count, Box::new(exchange));
-        self.running.push_back(Running { number, exchange, failure: None, abandoned: false, ahead });
+        self.running.push_back(Running {
+            number,
+            exchange,
+            failure: None,
+            abandoned: false,
+            ahead,
+        });
         Ok(())
     }
 

@@ -1,0 +1,2 @@
+# async-only: file
+"""The pool of connections."""

@@ -1,0 +1,398 @@
+# async-only: file
+"""The pool: its life, and connections taken from it and given back."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from colonnade._async.connection import Connection
+from colonnade._async.pool.options import checked_options
+from colonnade._async.pool.proxy import PoolConnectionProxy
+from colonnade._async.pool.queries import PoolQueriesMixin
+from colonnade._async.pool.supply import Supply
+from colonnade._core import Record
+from colonnade._transport.asyncio import deadline
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import TracebackType
+
+    from colonnade._async.pool.holder import PoolConnectionHolder
+    from colonnade._async.pool.options import Callback, Connect
+    from colonnade._async.pool.stats import PoolStats
+
+logger = logging.getLogger("colonnade.pool")
+
+WARN_AFTER_SECONDS = 60.0
+
+
+class _State(enum.Enum):
+    NEW = "not initialized"
+    STARTING = "being initialized"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+_REFUSALS = {
+    _State.NEW: "pool is not initialized",
+    _State.STARTING: (
+        "pool is being initialized, but not yet ready: "
+        "likely there is a race between creating a pool and using it"
+    ),
+    _State.CLOSING: "pool is closing",
+    _State.CLOSED: "pool is closed",
+}
+
+
+class Pool(PoolQueriesMixin):
+    """Connections that are kept and shared; made by `create_pool`.
+
+    Await it, or use it as an async context manager, before anything else. The query methods take a
+    connection for one call; `acquire` hands one out for as long as needed. Who waits for a
+    connection is served in the order of coming.
+    """
+
+    def __init__(
+        self,
+        *connect_args: Any,
+        init_size: int | None = None,
+        min_size: int = 10,
+        max_size: int = 10,
+        max_queries: int = 50_000,
+        max_inactive_connection_lifetime: float = 300.0,
+        max_lifetime: float | None = None,
+        connect: Connect | None = None,
+        setup: Callback | None = None,
+        init: Callback | None = None,
+        reset: Callback | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+        connection_class: type[Connection] = Connection,
+        record_class: type[Record] = Record,
+        **connect_kwargs: Any,
+    ) -> None:
+        del loop  # The running one.
+        self._options = checked_options(
+            init_size=init_size,
+            min_size=min_size,
+            max_size=max_size,
+            max_queries=max_queries,
+            max_inactive_connection_lifetime=max_inactive_connection_lifetime,
+            max_lifetime=max_lifetime,
+            connect=connect,
+            setup=setup,
+            init=init,
+            reset=reset,
+            connection_class=connection_class,
+            record_class=record_class,
+        )
+        self._connect_args: tuple[Any, ...] = connect_args
+        self._connect_kwargs: dict[str, Any] = connect_kwargs
+        self._state = _State.NEW
+        self._supply: Supply | None = None
+
+    # Life
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Open the first connections."""
+        return self._start().__await__()
+
+    async def __aenter__(self) -> Self:
+        """Open the first connections."""
+        return await self._start()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the pool."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the pool, after every connection was given back.
+
+        Calls that wait for a connection are still served; new ones fail. A warning is logged after
+        60 seconds. Where the closing itself is cancelled or fails, the pool is terminated.
+        """
+        if self._state is _State.CLOSED:
+            return
+        if self._state in {_State.NEW, _State.STARTING}:
+            self._refuse()
+        supply = self._opened_supply()
+        self._state = _State.CLOSING
+        warning = asyncio.get_running_loop().call_later(WARN_AFTER_SECONDS, self._warn_of_close)
+        try:
+            await supply.drain()
+            await supply.close()
+        except BaseException:
+            self.terminate()
+            raise
+        finally:
+            warning.cancel()
+        self._state = _State.CLOSED
+
+    def terminate(self) -> None:
+        """Close every connection at once; operations under way fail."""
+        if self._state is _State.CLOSED:
+            return
+        if self._state in {_State.NEW, _State.STARTING}:
+            self._refuse()
+        self._state = _State.CLOSED
+        self._opened_supply().terminate()
+
+    def is_closing(self) -> bool:
+        """Whether the pool is closed or about to be."""
+        return self._state in {_State.CLOSING, _State.CLOSED}
+
+    async def expire_connections(self) -> None:
+        """Have every open connection replaced before it is handed out again."""
+        if self._supply is not None:
+            self._supply.expire()
+
+    def set_connect_args(self, dsn: str | None = None, **connect_kwargs: Any) -> None:
+        """Connect with these arguments from the next connection on.
+
+        Open connections are kept; `expire_connections` has them replaced.
+        """
+        self._connect_args = (dsn,)
+        self._connect_kwargs = connect_kwargs
+
+    # Connections
+
+    def acquire(self, *, timeout: float | None = None) -> PoolAcquireContext:
+        """A connection: await it and `release` it, or use it in `async with`.
+
+        `timeout` limits the wait, in seconds. The one who has waited longest gets the next free
+        connection.
+        """
+        return PoolAcquireContext(self, timeout)
+
+    async def release(
+        self, connection: PoolConnectionProxy, *, timeout: float | None = None
+    ) -> None:
+        """Give a connection back, reset to what it was.
+
+        The reset travels ahead of the next query, and is not waited for unless a transaction was
+        left open, a run-time parameter was changed, a query is being cancelled, or the reset is a
+        user's own. `timeout`, in seconds, limits such a wait; without one the limit of the
+        `acquire` holds. Giving back twice does nothing.
+        """
+        if (
+            type(connection) is not PoolConnectionProxy
+            or connection._holder.supply is not self._supply
+        ):
+            raise InterfaceError(
+                f"Pool.release() received invalid connection: "
+                f"{connection!r} is not a member of this pool"
+            )
+        if connection._con is None:
+            return
+        holder = connection._holder
+        if not holder.give_back():
+            await holder.finish_giving_back(holder.timeout if timeout is None else timeout)
+
+    # Figures
+
+    def get_size(self) -> int:
+        """How many connections are open."""
+        return 0 if self._supply is None else self._supply.size
+
+    def get_init_size(self) -> int:
+        """How many connections the pool opens at first."""
+        return self._options.init_size
+
+    def get_min_size(self) -> int:
+        """How many connections are kept open."""
+        return self._options.min_size
+
+    def get_max_size(self) -> int:
+        """How many connections there can be."""
+        return self._options.max_size
+
+    def get_idle_size(self) -> int:
+        """How many of the open connections are idle."""
+        return 0 if self._supply is None else self._supply.idle
+
+    def get_stats(self) -> PoolStats:
+        """The sizes of this moment, and what was counted since the pool was made."""
+        return self._opened_supply().stats()
+
+    def __repr__(self) -> str:
+        """How many connections there are and how many callers wait."""
+        supply = self._supply
+        if supply is None or self._state is _State.CLOSED:
+            return f"<{type(self).__name__} {self._state.value}>"
+        closing = " closing" if self._state is _State.CLOSING else ""
+        return (
+            f"<{type(self).__name__}{closing} size={supply.size} idle={supply.idle} "
+            f"waiting={supply.waiting} min_size={self._options.min_size} "
+            f"max_size={self._options.max_size}>"
+        )
+
+    # Inside
+
+    async def _start(self) -> Self:
+        if self._state is _State.STARTING:
+            raise InterfaceError("pool is being initialized in another task")
+        if self._state is not _State.NEW:
+            return self
+        self._state = _State.STARTING
+        self._supply = Supply(self._options, self._connect)
+        try:
+            await self._supply.start()
+        except BaseException:
+            self._supply = None
+            self._state = _State.NEW
+            raise
+        self._state = _State.OPEN
+        return self
+
+    async def _connect(self) -> Connection:
+        options = self._options
+        connection = await options.connect(
+            *self._connect_args,
+            loop=asyncio.get_running_loop(),
+            connection_class=options.connection_class,
+            record_class=options.record_class,
+            **self._connect_kwargs,
+        )
+        if not isinstance(connection, Connection):
+            expected = options.connection_class
+            raise InterfaceError(
+                "expected pool connect callback to return an instance of "
+                f"'{expected.__module__}.{expected.__qualname__}', "
+                f"got '{type(connection).__name__}'"
+            )
+        return connection
+
+    async def _lent(self, timeout: float | None) -> PoolConnectionProxy:
+        """A proxy, after the user's `setup`."""
+        setup = self._options.setup
+        if setup is None:
+            holder = self._take_idle()
+            if holder is None:
+                async with deadline(timeout):
+                    holder = await self._opened_supply().wait()
+            return holder.lend(timeout)
+        async with deadline(timeout):
+            holder = self._take_idle() or await self._opened_supply().wait()
+            proxy = holder.lend(timeout)
+            try:
+                await setup(proxy)
+            except BaseException:
+                holder.detach()
+                holder.supply.discard(holder, "setup")
+                raise
+        return proxy
+
+    def _take_idle(self) -> PoolConnectionHolder | None:
+        if self._state is not _State.OPEN:
+            self._refuse()
+        return self._opened_supply().take()
+
+    def _opened_supply(self) -> Supply:
+        if self._supply is None:
+            raise InterfaceError(_REFUSALS[_State.NEW])
+        return self._supply
+
+    def _refuse(self) -> NoReturn:
+        raise InterfaceError(_REFUSALS[self._state])
+
+    def _warn_of_close(self) -> None:
+        logger.warning(
+            "Pool.close() is taking over %d seconds to complete. "
+            "Check if you have any unreleased connections left. "
+            "Use asyncio.wait_for() to set a timeout for Pool.close(). %r",
+            WARN_AFTER_SECONDS,
+            self,
+        )
+
+
+class PoolAcquireContext:
+    """What `Pool.acquire` returns: awaitable, and an async context manager."""
+
+    __slots__ = ("connection", "pool", "timeout")
+
+    def __init__(self, pool: Pool, timeout: float | None) -> None:
+        self.pool = pool
+        self.timeout = timeout
+        self.connection: PoolConnectionProxy | None = None
+
+    def __await__(self) -> Generator[Any, None, PoolConnectionProxy]:
+        """The connection; `Pool.release` gives it back."""
+        return self.pool._lent(self.timeout).__await__()
+
+    async def __aenter__(self) -> PoolConnectionProxy:
+        """The connection."""
+        if self.connection is not None:
+            raise InterfaceError("a connection is already acquired")
+        self.connection = await self.pool._lent(self.timeout)
+        return self.connection
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the connection back."""
+        connection, self.connection = self.connection, None
+        await self.pool.release(connection)  # type: ignore[arg-type]
+
+
+def create_pool(
+    dsn: str | None = None,
+    *,
+    init_size: int | None = None,
+    min_size: int = 10,
+    max_size: int = 10,
+    max_queries: int = 50_000,
+    max_inactive_connection_lifetime: float = 300.0,
+    max_lifetime: float | None = None,
+    connect: Connect | None = None,
+    setup: Callback | None = None,
+    init: Callback | None = None,
+    reset: Callback | None = None,
+    loop: asyncio.AbstractEventLoop | None = None,
+    connection_class: type[Connection] = Connection,
+    record_class: type[Record] = Record,
+    **connect_kwargs: Any,
+) -> Pool:
+    """A pool of connections: await it, or use it as an async context manager.
+
+    `init_size` connections are opened at first (None: `min_size`), at most `max_size` later on.
+    Those above `min_size` that are idle for `max_inactive_connection_lifetime` seconds are closed
+    (0: never); where there are fewer than `min_size`, because some were lost, new ones are opened
+    in the background. A connection is replaced after `max_queries` queries, and after about
+    `max_lifetime` seconds (None: never).
+
+    `init` is awaited with each new connection, `setup` with each one that is handed out; `reset`
+    is awaited with each one that is given back, in place of the statements of `get_reset_query`.
+    `connect` is called in place of `colonnade.connect`, with `dsn`, `loop`, `connection_class`,
+    `record_class` and `connect_kwargs`, which are those of `colonnade.connect`.
+
+    Raises ValueError or TypeError for sizes, lifetimes and classes that cannot be.
+    """
+    return Pool(
+        dsn,
+        init_size=init_size,
+        min_size=min_size,
+        max_size=max_size,
+        max_queries=max_queries,
+        max_inactive_connection_lifetime=max_inactive_connection_lifetime,
+        max_lifetime=max_lifetime,
+        connect=connect,
+        setup=setup,
+        init=init,
+        reset=reset,
+        loop=loop,
+        connection_class=connection_class,
+        record_class=record_class,
+        **connect_kwargs,
+    )

@@ -1,0 +1,91 @@
+# async-only: file
+"""What `Pool.acquire` hands out: a connection until it is given back."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from colonnade._async.connection import Connection
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from colonnade._async.pool.holder import PoolConnectionHolder
+
+
+class PoolConnectionProxy:
+    """A connection of a pool. It has every method of Connection, until it is given back.
+
+    `isinstance(proxy, Connection)` is true, and so it is for the pool's own `connection_class`.
+    After the release every method raises InterfaceError.
+    """
+
+    __slots__ = ("__weakref__", "_con", "_holder")
+
+    def __init__(self, holder: PoolConnectionHolder, connection: Connection) -> None:
+        self._con: Connection | None = connection
+        self._holder = holder
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """The class of the connection: what `isinstance` looks at beside the type."""
+        return Connection if self._con is None else type(self._con)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the connection has beside the methods of Connection."""
+        if self._con is None:
+            raise AttributeError(
+                f"cannot get {name!r}: connection has been released back to the pool"
+            )
+        return getattr(self._con, name)
+
+    def close(self, *, timeout: float | None = None) -> Coroutine[Any, Any, None]:
+        """Close the connection; the pool opens another one when it needs it."""
+        return self._close(self._checked("close"), timeout)
+
+    def terminate(self) -> None:
+        """Close the socket at once; the pool opens another connection when it needs it."""
+        self._checked("terminate").terminate()
+        self._holder.closed_by_user()
+
+    def __repr__(self) -> str:
+        """The connection, or that it is gone."""
+        held = "[released]" if self._con is None else repr(self._con)
+        return f"<PoolConnectionProxy {held} {id(self):#x}>"
+
+    # Inside
+
+    async def _close(self, connection: Connection, timeout: float | None) -> None:
+        self._holder.ending = "user"
+        try:
+            await connection.close(timeout=timeout)
+        finally:
+            self._holder.closed_by_user()
+
+    def _checked(self, method: str) -> Connection:
+        if self._con is None:
+            raise InterfaceError(
+                f"cannot call Connection.{method}(): connection has been released back to the pool"
+            )
+        return self._con
+
+    def _detach(self) -> None:
+        self._con = None
+
+
+def _forwarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(proxy: PoolConnectionProxy, *args: Any, **kwargs: Any) -> Any:
+        connection = proxy._con
+        if connection is None:
+            connection = proxy._checked(name)
+        return getattr(connection, name)(*args, **kwargs)
+
+    return call
+
+
+for _name in dir(Connection):
+    if not _name.startswith("_") and not hasattr(PoolConnectionProxy, _name):
+        setattr(PoolConnectionProxy, _name, _forwarded(_name, getattr(Connection, _name)))

@@ -1,0 +1,77 @@
+# async-only: file
+"""How a pool is doing, in figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStats:
+    """A pool at one moment, and what it has done since it was made."""
+
+    size: int
+    """Open connections, idle and busy."""
+    idle: int
+    """Connections that wait for work."""
+    busy: int
+    """Connections that somebody has, or that are being reset."""
+    opening: int
+    """Connections on the way."""
+    waiting: int
+    """Callers that wait for a connection."""
+    min_size: int
+    max_size: int
+    acquired: int
+    """How often a connection was handed out."""
+    waited: int
+    """How often a caller had to wait for one."""
+    wait_seconds_total: float
+    """The waits of all those who got a connection, in seconds."""
+    wait_seconds_max: float
+    """The longest of them."""
+    given_up: int
+    """How often a caller stopped waiting, by a timeout or a cancelled task."""
+    opened: int
+    """How many connections were opened."""
+    open_failures: int
+    """How often that failed."""
+    closed: Mapping[str, int]
+    """How many connections were closed, by reason: "inactive", "max_queries", "max_lifetime",
+    "expired", "lost" (by the server or the network), "reset" (it failed), "setup" (the callback
+    failed), "user" (who closed it), "pool" (which was closed)."""
+
+
+class Tally:
+    """What a pool counts."""
+
+    __slots__ = (
+        "acquired",
+        "closed",
+        "given_up",
+        "open_failures",
+        "opened",
+        "wait_seconds_max",
+        "wait_seconds_total",
+        "waited",
+    )
+
+    def __init__(self) -> None:
+        self.acquired = 0
+        self.waited = 0
+        self.wait_seconds_total = 0.0
+        self.wait_seconds_max = 0.0
+        self.given_up = 0
+        self.opened = 0
+        self.open_failures = 0
+        self.closed: Counter[str] = Counter()
+
+    def note_wait(self, seconds: float) -> None:
+        """A caller has got its connection after so many seconds."""
+        self.wait_seconds_total += seconds
+        self.wait_seconds_max = max(self.wait_seconds_max, seconds)

@@ -1,0 +1,17 @@
+"""The pool, where asyncpg has it: for annotations, and to be subclassed."""
+
+from __future__ import annotations
+
+from colonnade._async.pool.holder import PoolConnectionHolder
+from colonnade._async.pool.pool import Pool, PoolAcquireContext, create_pool
+from colonnade._async.pool.proxy import PoolConnectionProxy
+from colonnade._async.pool.stats import PoolStats
+
+__all__ = [
+    "Pool",
+    "PoolAcquireContext",
+    "PoolConnectionHolder",
+    "PoolConnectionProxy",
+    "PoolStats",
+    "create_pool",
+]

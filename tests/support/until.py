@@ -1,0 +1,20 @@
+"""Waiting for what happens in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SECONDS_MAX = 30.0
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Return when the condition holds."""
+    give_up = time.monotonic() + _SECONDS_MAX
+    while not condition():
+        assert time.monotonic() < give_up, "it has not come to pass"
+        await asyncio.sleep(0.002)

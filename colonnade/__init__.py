@@ -31,7 +31,7 @@ from colonnade._async.pipeline import Pipeline, PipelineResult
 from colonnade._async.pool.pool import Pool, create_pool
 from colonnade._async.pool.stats import PoolStats
 from colonnade._asyncpg_names import install_as_asyncpg
-from colonnade._core import Record, __version__
+from colonnade._core import QueryTiming, Record, __version__
 from colonnade._logged_query import LoggedQuery
 from colonnade._named import Named, named
 from colonnade.columns import Columns
@@ -67,6 +67,7 @@ __all__ = [
     "PipelineResult",
     "Pool",
     "PoolStats",
+    "QueryTiming",
     "Record",
     "__version__",
     "connect",

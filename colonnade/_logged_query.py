@@ -23,3 +23,5 @@ class LoggedQuery(NamedTuple):
     conn_addr: str | tuple[str, int]
     """The path of a Unix socket, or a host and a port."""
     conn_params: ConnectionParameters
+    timing: QueryTiming | None = None
+    """Where the time went; None where nothing was sent yet on this connection."""

@@ -51,9 +51,14 @@ class Columns:
     Made by ``fetch_columns`` and ``iter_columns``.
     """
 
-    __slots__ = ("__weakref__", "_batch", "_fields", "_row")
+    __slots__ = ("__weakref__", "_batch", "_fields", "_row", "timing")
 
-    def __init__(self, batch: _core.Batch, row: np.dtype[Any] | None = None) -> None:
+    def __init__(
+        self,
+        batch: _core.Batch,
+        row: np.dtype[Any] | None = None,
+        timing: _core.QueryTiming | None = None,
+    ) -> None:
         if not isinstance(batch, _core.Batch):
             raise TypeError(
                 f"Columns are made by fetch_columns and iter_columns, not of {type(batch).__name__}"
@@ -62,6 +67,8 @@ class Columns:
         self._fields = batch.fields
         # The structured dtype that was the schema, if one was.
         self._row = row
+        self.timing = timing
+        """Where the time of the query went; None of slices and of the batches of a stream."""
 
     @property
     def num_rows(self) -> int:

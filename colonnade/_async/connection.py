@@ -6,15 +6,16 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade import _core
+from colonnade import _core, tracing
 from colonnade._async.codecs import CodecsMixin, ColumnCodec
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
 from colonnade._async.copy_in_columns import CopyInColumnsMixin
 from colonnade._async.copy_out_columns import CopyOutColumnsMixin
 from colonnade._async.copy_records import CopyRecordsMixin
-from colonnade._async.listeners import ListenersMixin, LoggedOperation
+from colonnade._async.listeners import ListenersMixin
 from colonnade._async.many import ManyMixin
+from colonnade._async.observed_operation import ObservedOperation
 from colonnade._async.operation import (
     CallHold,
     Operation,
@@ -106,6 +107,8 @@ class Connection(
         self._record_class = record_class
         self._owner: CallHold | Operation | StreamHold | None = None
         self._call = CallHold()
+        # Seconds that whoever has the connection has waited for it, where a pool lends it.
+        self._pool_wait = 0.0
         self._transaction: Transaction | None = None
         self._savepoint_count = 0
         self._column_codecs: dict[int, ColumnCodec] = {}
@@ -197,7 +200,7 @@ class Connection(
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(self._decoded(batch), row_dtype(schema))
+        return Columns(self._decoded(batch), row_dtype(schema), self.last_timing)
 
     def iter_columns(
         self,
@@ -255,6 +258,15 @@ class Connection(
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, in good order or failed."""
         return self._session.transaction_status != "idle"
+
+    @property
+    def last_timing(self) -> _core.QueryTiming | None:
+        """Where the time of the last query went, in seconds; None before the first one.
+
+        Of queries that travel together, in a pipeline, it is the time of all of them. Listening,
+        COPY and commands of the driver's own count as queries here.
+        """
+        return self._session.timing(self._pool_wait)
 
     async def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, after telling the server.
@@ -319,8 +331,9 @@ class Connection(
     def _operation(
         self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
     ) -> Operation:
-        if query is not None and self._query_loggers:
-            return LoggedOperation(self, self._limit(timeout), query, args)
+        tracer = tracing.active
+        if query is not None and (self._query_loggers or tracer is not None):
+            return ObservedOperation(self, self._limit(timeout), query, args, tracer)
         return Operation(self, self._limit(timeout), query)
 
     def _take(self, owner: CallHold | Operation | StreamHold) -> None:
@@ -367,7 +380,9 @@ class Connection(
         kept, or no longer as the server has it.
         """
         transport = self._transport
-        if self._owner is not None or self._query_loggers or not transport.is_settled:
+        if self._owner is not None or not transport.is_settled:
+            return None
+        if self._query_loggers or tracing.active is not None:
             return None
         limit = self._limit(timeout)
         if self._session.is_closed or (limit is not None and limit <= 0):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +12,12 @@ from colonnade import _core
 from colonnade._async.notifications import QUEUE_SIZE, ConnectionNotifications
 
 # async-only: end
-from colonnade._async.operation import Operation
 from colonnade._copy_options import quote_identifier
 from colonnade._logged_query import LoggedQuery
 from colonnade.errors import InterfaceError, log_message_from_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
 
     from colonnade._async.connection import Connection
     from colonnade._connection_options import ConnectionParameters
@@ -238,42 +235,11 @@ class ListenersMixin:
         timeout: float | None,
         elapsed: float,
         failure: BaseException | None,
+        timing: _core.QueryTiming | None,
     ) -> None:
-        record = LoggedQuery(query, args, timeout, elapsed, failure, self._addr, self._params)
+        where, who = self._addr, self._params
+        record = LoggedQuery(query, args, timeout, elapsed, failure, where, who, timing)
         self._tell(self._query_loggers, record)
-
-
-class LoggedOperation(Operation):
-    """An operation that tells the query loggers how it went."""
-
-    def __init__(
-        self, connection: Connection, timeout: float | None, query: str, args: tuple[object, ...]
-    ) -> None:
-        super().__init__(connection, timeout, query)
-        self._text = query
-        self._args = args
-        self._timeout = timeout
-        self._started = time.perf_counter()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Give the connection back, and tell the loggers."""
-        failure = error
-        try:
-            await super().__aexit__(kind, error, traceback)
-        except BaseException as raised:
-            # A deadline makes a TimeoutError of what was raised.
-            failure = raised
-            raise
-        finally:
-            elapsed = time.perf_counter() - self._started
-            self._connection._queried(  # noqa: SLF001 - an operation is part of its connection
-                self._text, self._args, self._timeout, elapsed, failure
-            )
 
 
 def _checked_channel(channel: str) -> str:

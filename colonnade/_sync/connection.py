@@ -8,7 +8,7 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade import _core
+from colonnade import _core, tracing
 from colonnade._schema import asked_types, row_dtype
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
@@ -17,8 +17,9 @@ from colonnade._sync.copy import CopyMixin
 from colonnade._sync.copy_in_columns import CopyInColumnsMixin
 from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
 from colonnade._sync.copy_records import CopyRecordsMixin
-from colonnade._sync.listeners import ListenersMixin, LoggedOperation
+from colonnade._sync.listeners import ListenersMixin
 from colonnade._sync.many import ManyMixin
+from colonnade._sync.observed_operation import ObservedOperation
 from colonnade._sync.operation import (
     CallHold,
     Operation,
@@ -108,6 +109,8 @@ class Connection(
         self._record_class = record_class
         self._owner: CallHold | Operation | StreamHold | None = None
         self._call = CallHold()
+        # Seconds that whoever has the connection has waited for it, where a pool lends it.
+        self._pool_wait = 0.0
         self._transaction: Transaction | None = None
         self._savepoint_count = 0
         self._column_codecs: dict[int, ColumnCodec] = {}
@@ -199,7 +202,7 @@ class Connection(
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(self._decoded(batch), row_dtype(schema))
+        return Columns(self._decoded(batch), row_dtype(schema), self.last_timing)
 
     def iter_columns(
         self,
@@ -257,6 +260,15 @@ class Connection(
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, in good order or failed."""
         return self._session.transaction_status != "idle"
+
+    @property
+    def last_timing(self) -> _core.QueryTiming | None:
+        """Where the time of the last query went, in seconds; None before the first one.
+
+        Of queries that travel together, in a pipeline, it is the time of all of them. Listening,
+        COPY and commands of the driver's own count as queries here.
+        """
+        return self._session.timing(self._pool_wait)
 
     def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, after telling the server.
@@ -321,8 +333,9 @@ class Connection(
     def _operation(
         self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
     ) -> Operation:
-        if query is not None and self._query_loggers:
-            return LoggedOperation(self, self._limit(timeout), query, args)
+        tracer = tracing.active
+        if query is not None and (self._query_loggers or tracer is not None):
+            return ObservedOperation(self, self._limit(timeout), query, args, tracer)
         return Operation(self, self._limit(timeout), query)
 
     def _take(self, owner: CallHold | Operation | StreamHold) -> None:
@@ -369,7 +382,9 @@ class Connection(
         kept, or no longer as the server has it.
         """
         transport = self._transport
-        if self._owner is not None or self._query_loggers or not transport.is_settled:
+        if self._owner is not None or not transport.is_settled:
+            return None
+        if self._query_loggers or tracing.active is not None:
             return None
         limit = self._limit(timeout)
         if self._session.is_closed or (limit is not None and limit <= 0):

@@ -30,6 +30,7 @@ _PUBLIC_CLASSES = {
     "columns",
     "errors",
     "rows",
+    "tracing",
     "types",
 }
 # Room -> the rooms it may import besides itself. `_core` is the extension module. A room that is
@@ -38,6 +39,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "types": set(),
     "codecs": {"_core", "errors"},
+    "tracing": set(),
     # What columns become; `columns` is their face.
     "_frames": {"_core", "errors"},
     "columns": {"_core", "_frames", "codecs", "errors"},

@@ -30,6 +30,7 @@ mod rows;
 mod session;
 mod sink;
 mod statement;
+mod stopwatch;
 mod type_table;
 mod values;
 
@@ -63,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Notice>()?;
     module.add_class::<session::Notification>()?;
     module.add_class::<statement::Statement>()?;
+    module.add_class::<stopwatch::QueryTiming>()?;
 
     record::add_to(module)?;
     type_table::add_tables(module)?;

@@ -58,6 +58,11 @@ impl RecordSink {
         })
     }
 
+    /// How many records there are.
+    pub(crate) fn len(&self, py: Python<'_>) -> usize {
+        self.records.bind(py).len()
+    }
+
     pub(crate) fn into_records(self) -> Py<PyList> {
         self.records
     }

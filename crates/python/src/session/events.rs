@@ -20,6 +20,9 @@ impl Session {
         let (event, codecs) = {
             let mut inner = self.lock(py)?;
             let Some(event) = inner.core.next_event() else { return Ok(None) };
+            if let Some(rows) = rows_of(py, &event) {
+                inner.stopwatch.add_rows(rows);
+            }
             (event, Arc::clone(&inner.codecs))
         };
         let object = match event {
@@ -61,6 +64,19 @@ impl Session {
                 }
             })
             .transpose()
+    }
+}
+
+/// The rows that an event hands over, or that a command has affected.
+fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
+    match event {
+        Event::Batch(made) => u64::try_from(made.batch.num_rows()).ok(),
+        Event::Complete(completion) => match &completion.sink {
+            Some(RowSink::Records(sink)) => u64::try_from(sink.len(py)).ok(),
+            Some(RowSink::Columns(..)) => None,
+            _ => completion.tag.as_ref()?.rsplit(' ').next()?.parse().ok(),
+        },
+        _ => None,
     }
 }
 

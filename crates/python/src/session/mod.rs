@@ -9,6 +9,7 @@ mod query;
 mod types;
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
 
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
@@ -26,6 +27,7 @@ use crate::conninfo::ConnInfo;
 use crate::errors;
 use crate::rows::RowPlans;
 use crate::sink::RowSink;
+use crate::stopwatch::{QueryTiming, Stopwatch};
 
 /// Reads below this are handled at once: to release the interpreter would cost more.
 const DETACH_BYTES_MIN: usize = 4 * 1024;
@@ -37,6 +39,22 @@ struct Inner {
     /// What users have set in place of types' own conversions.
     codecs: Arc<Codecs>,
     row_plans: RowPlans,
+    stopwatch: Stopwatch,
+}
+
+impl Inner {
+    fn receive(&mut self, length: usize) {
+        let start = Instant::now();
+        self.core.receive_data(length);
+        self.stopwatch.received(start, length);
+    }
+
+    /// An exchange is about to begin: the one whose time is taken, unless others are under way.
+    fn runs(&mut self, is_cached: bool) {
+        if self.core.is_idle() {
+            self.stopwatch.run(is_cached);
+        }
+    }
 }
 
 /// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
@@ -67,7 +85,9 @@ impl Session {
         py: Python<'_>,
         start: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
     ) -> PyResult<()> {
-        start(&mut self.lock(py)?.core).map_err(|error| errors::of_session(py, error))
+        let mut inner = self.lock(py)?;
+        inner.runs(false);
+        start(&mut inner.core).map_err(|error| errors::of_session(py, error))
     }
 }
 
@@ -78,7 +98,12 @@ impl Session {
     fn new(statement_cache_size: usize, catalog: Option<&Catalog>) -> Self {
         let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
         let core = Core::new(statement_cache_size, catalog);
-        Self(Mutex::new(Inner { core, codecs: Arc::default(), row_plans: RowPlans::default() }))
+        Self(Mutex::new(Inner {
+            core,
+            codecs: Arc::default(),
+            row_plans: RowPlans::default(),
+            stopwatch: Stopwatch::default(),
+        }))
     }
 
     /// Where the next read of the socket goes (buffer protocol).
@@ -89,12 +114,12 @@ impl Session {
     /// So many bytes were read: parses and decodes them with the interpreter released.
     pub(crate) fn receive_data(&self, py: Python<'_>, length: usize) -> PyResult<()> {
         if length < DETACH_BYTES_MIN {
-            self.lock(py)?.core.receive_data(length);
+            self.lock(py)?.receive(length);
             return Ok(());
         }
         let taken = py.detach(|| match self.0.try_lock() {
             Ok(mut inner) => {
-                inner.core.receive_data(length);
+                inner.receive(length);
                 true
             }
             Err(_) => false,
@@ -116,7 +141,15 @@ impl Session {
 
     /// Takes the bytes that must be written to the socket.
     fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(self.lock(py)?.core.send_with(|data| PyBytes::new(py, data)))
+        let mut inner = self.lock(py)?;
+        inner.stopwatch.sent();
+        Ok(inner.core.send_with(|data| PyBytes::new(py, data)))
+    }
+
+    /// Where the time of the last call went; None before the first one. `pool_wait` is what it had
+    /// to wait for the connection, in seconds.
+    fn timing(&self, py: Python<'_>, pool_wait: f64) -> PyResult<Option<QueryTiming>> {
+        Ok(self.lock(py)?.stopwatch.timing(pool_wait))
     }
 
     /// Whether reading on is wanted; False holds the server back.

@@ -41,7 +41,9 @@ impl Session {
         let codecs = Arc::clone(&self.lock(py)?.codecs);
         let types = &statement.statement.parameters;
         let encoded = parameters::encode(py, types, &codecs, arguments)?;
-        self.lock(py)?
+        let mut inner = self.lock(py)?;
+        inner.runs(true);
+        inner
             .core
             .query(Arc::clone(&statement.statement), &encoded, row_limit, sink)
             .map_err(|error| errors::of_session(py, error))
@@ -63,7 +65,9 @@ impl Session {
 
     /// Begins to prepare a text; the Completion holds the Statement.
     fn prepare(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
-        self.begin(py, |core| core.prepare(sql))
+        self.begin(py, |core| core.prepare(sql))?;
+        self.lock(py)?.stopwatch.prepare();
+        Ok(())
     }
 
     /// Begins to prepare a text that is not kept; the Completion holds the Statement.

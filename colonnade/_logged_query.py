@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from colonnade._connection_options import ConnectionParameters
+    from colonnade._core import QueryTiming
 
 
 class LoggedQuery(NamedTuple):

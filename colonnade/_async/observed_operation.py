@@ -72,9 +72,7 @@ class ObservedOperation(Operation):
             elapsed = time.perf_counter() - self._started
             connection = self._connection
             timing = connection.last_timing
-            connection._queried(  # noqa: SLF001
-                self._text, self._args, self._timeout, elapsed, failure, timing
-            )
+            connection._queried(self._text, self._args, self._timeout, elapsed, failure)  # noqa: SLF001
             if self._tracer is not None:
                 self._tracer.query_ended(self._span, _outcome(timing, failure), failure)
 

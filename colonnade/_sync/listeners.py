@@ -62,6 +62,10 @@ class ListenersMixin:
     def is_in_transaction(self) -> bool:
         raise NotImplementedError
 
+    @property
+    def last_timing(self) -> _core.QueryTiming | None:
+        raise NotImplementedError
+
     # Notifications
 
     def add_listener(self, channel: str, callback: NotificationListener) -> None:
@@ -217,9 +221,8 @@ class ListenersMixin:
         timeout: float | None,
         elapsed: float,
         failure: BaseException | None,
-        timing: _core.QueryTiming | None,
     ) -> None:
-        where, who = self._addr, self._params
+        where, who, timing = self._addr, self._params, self.last_timing
         record = LoggedQuery(query, args, timeout, elapsed, failure, where, who, timing)
         self._tell(self._query_loggers, record)
 

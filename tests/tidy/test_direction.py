@@ -54,7 +54,7 @@ ROOMS: dict[str, set[str]] = {
     "_gssapi": {"_transport", "errors"},
     "_schema": {"errors"},
     # What a query logger is told, whatever the colour.
-    "_logged_query": {"_connection_options"},
+    "_logged_query": {"_connection_options", "_core"},
     "_sql_text": set(),
     # Queries with named parameters, and rows of other shapes.
     "_named": {"_sql_text", "errors"},

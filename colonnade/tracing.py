@@ -8,6 +8,7 @@ ask for the tracer at each query, and without one they ask for nothing else.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ class OpenTelemetryTracer:
     """Makes spans with `opentelemetry-api`; a query's span is a child of the current one."""
 
     def __init__(self, tracer_provider: Any = None) -> None:
-        from opentelemetry import trace
-
+        trace: Any = importlib.import_module("opentelemetry.trace")
         self._trace = trace
         self._tracer = trace.get_tracer("colonnade", tracer_provider=tracer_provider)
 

@@ -107,8 +107,6 @@ class Connection(
         self._record_class = record_class
         self._owner: CallHold | Operation | StreamHold | None = None
         self._call = CallHold()
-        # Seconds that whoever has the connection has waited for it, where a pool lends it.
-        self._pool_wait = 0.0
         self._transaction: Transaction | None = None
         self._savepoint_count = 0
         self._column_codecs: dict[int, ColumnCodec] = {}

@@ -72,7 +72,8 @@ class ObservedOperation(Operation):
             elapsed = time.perf_counter() - self._started
             connection = self._connection
             timing = connection.last_timing
-            connection._queried(self._text, self._args, self._timeout, elapsed, failure)  # noqa: SLF001
+            told = (self._text, self._args, self._timeout, elapsed, failure)
+            connection._queried(*told)  # noqa: SLF001
             if self._tracer is not None:
                 self._tracer.query_ended(self._span, _outcome(timing, failure), failure)
 

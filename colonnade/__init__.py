@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from colonnade import (
     connection,
+    cursor,
     errors,
     exceptions,
     pgproto,
     pool,
+    prepared_stmt,
     protocol,
     rkt,
     sync,
@@ -73,6 +75,7 @@ __all__ = [
     "connect",
     "connection",
     "create_pool",
+    "cursor",
     "errors",
     "exceptions",
     "install_as_asyncpg",
@@ -80,6 +83,7 @@ __all__ = [
     "named",
     "pgproto",
     "pool",
+    "prepared_stmt",
     "protocol",
     "rkt",
     "sync",

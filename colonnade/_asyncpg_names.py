@@ -16,11 +16,13 @@ ASYNCPG_VERSION = "0.32.0"
 # Modules of asyncpg that other code imports, with Colonnade's module of the same name.
 SUBMODULES = (
     "connection",
+    "cursor",
     "exceptions",
     "pgproto",
     "pgproto.pgproto",
     "pgproto.types",
     "pool",
+    "prepared_stmt",
     "protocol",
     "protocol.protocol",
     "transaction",

@@ -25,6 +25,7 @@ __all__ = [
     "Notice",
     "Notification",
     "PgType",
+    "Portal",
     "QueryTiming",
     "ReceiveWindow",
     "Receiver",
@@ -274,7 +275,16 @@ class PgType:
     def has_codecs(self) -> bool: ...
 
 @final
+class Portal:
+    @property
+    def name(self) -> str: ...
+    @property
+    def statement(self) -> Statement: ...
+
+@final
 class Statement:
+    @property
+    def name(self) -> str: ...
     @property
     def sql(self) -> str: ...
     @property
@@ -294,6 +304,8 @@ class Completion:
     def statement(self) -> Statement | None: ...
     @property
     def rows(self) -> list[Record] | None: ...
+    @property
+    def has_more(self) -> bool: ...
 
 @final
 class CopyIn: ...
@@ -360,7 +372,12 @@ class RecordEncoder:
 @final
 class Session:
     def __new__(
-        cls, statement_cache_size: int = 100, catalog: Catalog | None = None
+        cls,
+        statement_cache_size: int = 100,
+        catalog: Catalog | None = None,
+        *,
+        statement_seconds: float = 0.0,
+        statement_bytes: int = 0,
     ) -> Session: ...
     def receive_buffer(self) -> ReceiveWindow: ...
     def receive_data(self, length: int) -> None: ...
@@ -406,14 +423,29 @@ class Session:
     def forget_parameters(self, statement: Statement) -> bool: ...
     def cached_statement(self, sql: str) -> Statement | None: ...
     def prepare(self, sql: str) -> None: ...
+    def prepare_owned(self, sql: str, name: str | None) -> None: ...
     def describe(self, sql: str) -> None: ...
+    def bind(self, statement: Statement, arguments: tuple[object, ...]) -> Portal: ...
+    def open_rows(
+        self,
+        statement: Statement,
+        arguments: tuple[object, ...],
+        row_limit: int,
+        record_class: type[Record] | None = None,
+    ) -> Portal: ...
+    def more_rows(
+        self, portal: Portal, row_limit: int, record_class: type[Record] | None = None
+    ) -> None: ...
+    def more_batches(
+        self, portal: Portal, row_limit: int, schema: dict[str, str] | None, infinity: str
+    ) -> None: ...
     def fetch_rows(
         self,
         statement: Statement,
         arguments: tuple[object, ...],
         row_limit: int,
         record_class: type[Record] | None = None,
-    ) -> None: ...
+    ) -> bool: ...
     def fetch_kept(
         self,
         sql: str,

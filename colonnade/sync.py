@@ -12,7 +12,9 @@ from __future__ import annotations
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.connect import connect
 from colonnade._sync.connection import Connection
+from colonnade._sync.cursor import Cursor, CursorFactory
 from colonnade._sync.pipeline import Pipeline, PipelineResult
+from colonnade._sync.prepared_statement import PreparedStatement
 from colonnade._sync.transaction import Transaction
 from colonnade.columns import Columns
 
@@ -20,8 +22,11 @@ __all__ = [
     "ColumnStream",
     "Columns",
     "Connection",
+    "Cursor",
+    "CursorFactory",
     "Pipeline",
     "PipelineResult",
+    "PreparedStatement",
     "Transaction",
     "connect",
 ]

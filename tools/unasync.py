@@ -49,6 +49,7 @@ CODE = {
     "_async": "_sync",
     "aclose": "close",
     # What tests use.
+    "aiter": "iter",
     "anext": "next",
     "asynccontextmanager": "contextmanager",
     "asyncio.sleep": "time.sleep",

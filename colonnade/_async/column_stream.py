@@ -32,10 +32,13 @@ class ColumnStream:
         begin: Callable[[_core.Statement], None],
         timeout: float | None,
         row: Any = None,
+        *,
+        statement: _core.Statement | None = None,
     ) -> None:
         self._connection = connection
         self._hold = StreamHold()
         self._query = query
+        self._statement = statement
         self._begin = begin
         self._timeout = timeout
         self._row = row
@@ -81,7 +84,9 @@ class ColumnStream:
         if not self._is_sent:
             self._is_sent = True
             await connection._transport.settled()  # noqa: SLF001
-            return await connection._run(self._query, self._begin)  # noqa: SLF001
+            if self._statement is None:
+                return await connection._run(self._query, self._begin)  # noqa: SLF001
+            self._begin(self._statement)
         return await connection._transport.next_event()  # noqa: SLF001
 
     def _has_connection(self) -> bool:

@@ -24,6 +24,7 @@ from colonnade._async.operation import (
     name_query,
 )
 from colonnade._async.pipeline import PipelineMixin
+from colonnade._async.prepared_statement import PreparingMixin
 from colonnade._async.reset import ResetMixin
 from colonnade._async.row_factories import RowFactoriesMixin
 from colonnade._async.server import ServerMixin
@@ -67,6 +68,7 @@ class Connection(
     ManyMixin,
     PipelineMixin,
     ResetMixin,
+    PreparingMixin,
     ServerMixin,
     ShapedMixin,
     TransactionMixin,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Literal, cast
 
+from colonnade._async.guard import ConnectionResource, guarded
 from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _REFUSALS = {
 }
 
 
-class Transaction:
+class Transaction(ConnectionResource):
     """A transaction, or within another one a savepoint; made by `Connection.transaction`.
 
     As an async context manager it commits at the end of the block, and rolls back where an
@@ -55,7 +56,7 @@ class Transaction:
             levels = ", ".join(map(repr, _LEVELS))
             msg = f"isolation is expected to be either of {{{levels}}}, got {isolation!r}"
             raise ValueError(msg)
-        self._connection = connection
+        super().__init__(connection)
         self._isolation: str | None = isolation
         self._readonly = readonly
         self._deferrable = deferrable
@@ -64,10 +65,10 @@ class Transaction:
         # Set at the start of a savepoint; without one this is the transaction itself.
         self._savepoint: str | None = None
 
+    @guarded
     async def start(self) -> None:
         """Begin the transaction, or set the savepoint."""
         connection = self._connection
-        self._check_open("start")
         if self._state is not _State.NEW:
             self._refuse("start")
         # Only then is known whether a cancelled query has left a transaction.
@@ -91,12 +92,12 @@ class Transaction:
             raise
         self._state = _State.STARTED
 
+    @guarded
     async def commit(self) -> None:
         """Commit the transaction, or release the savepoint.
 
         Where this fails, everything since the start is rolled back.
         """
-        self._check_open("commit")
         self._check_by_hand("commit")
         try:
             await self._commit()
@@ -107,9 +108,9 @@ class Transaction:
             await self._give_up(error)
             raise
 
+    @guarded
     async def rollback(self) -> None:
         """Undo everything since the start."""
-        self._check_open("rollback")
         self._check_by_hand("rollback")
         self._check_started("rollback")
         try:
@@ -143,7 +144,7 @@ class Transaction:
             self._check_started("rollback")
             await self._roll_back_after(error)
             return
-        self._check_open("__aexit__")
+        self._check_connection("__aexit__")
         try:
             await self._commit()
         except BaseException as failure:
@@ -164,11 +165,6 @@ class Transaction:
         return f"<colonnade.Transaction {' '.join(words)} {id(self):#x}>"
 
     # Inside
-
-    def _check_open(self, method: str) -> None:
-        if self._connection.is_closed():
-            msg = f"cannot call Transaction.{method}(): the underlying connection is closed"
-            raise InterfaceError(msg)
 
     def _check_by_hand(self, action: str) -> None:
         if self._is_managed:
@@ -238,8 +234,8 @@ class Transaction:
     async def _roll_back_after(self, error: BaseException) -> None:
         """Roll back for an exception, which goes on; no transaction stays open unseen."""
         connection = self._connection
-        if connection.is_closed():
-            # The server has rolled back by itself.
+        if self._is_orphaned() or connection.is_closed():
+            # The pool or the server has rolled back.
             self._end(_State.ROLLED_BACK)
             return
         try:

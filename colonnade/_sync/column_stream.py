@@ -34,10 +34,13 @@ class ColumnStream:
         begin: Callable[[_core.Statement], None],
         timeout: float | None,
         row: Any = None,
+        *,
+        statement: _core.Statement | None = None,
     ) -> None:
         self._connection = connection
         self._hold = StreamHold()
         self._query = query
+        self._statement = statement
         self._begin = begin
         self._timeout = timeout
         self._row = row
@@ -83,7 +86,9 @@ class ColumnStream:
         if not self._is_sent:
             self._is_sent = True
             connection._transport.settled()  # noqa: SLF001
-            return connection._run(self._query, self._begin)  # noqa: SLF001
+            if self._statement is None:
+                return connection._run(self._query, self._begin)  # noqa: SLF001
+            self._begin(self._statement)
         return connection._transport.next_event()  # noqa: SLF001
 
     def _has_connection(self) -> bool:

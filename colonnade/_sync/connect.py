@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from colonnade._transport.blocking import BlockingTransport
     from colonnade._transport.tls import TlsPolicy
 
+_LIFETIME_SECONDS_MAX = 1e9
+
 
 def connect(
     dsn: str | None = None,
@@ -47,6 +49,8 @@ def connect(
     database: str | None = None,
     timeout: float | None = 60,
     statement_cache_size: int = 100,
+    max_cached_statement_lifetime: float = 300,
+    max_cacheable_statement_size: int = 15 * 1024,
     command_timeout: float | None = None,
     ssl: ssl_module.SSLContext | bool | str | None = None,
     direct_tls: bool | None = None,
@@ -68,7 +72,9 @@ def connect(
     function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and right host name), False,
     or one of libpq's modes, "prefer" by default; `direct_tls` begins TLS without asking first.
     `timeout` limits the whole attempt in seconds, `command_timeout` is the default for each call
-    on the connection. `statement_cache_size` 0 uses the unnamed statement, as poolers need it.
+    on the connection. `statement_cache_size` 0 uses the unnamed statement, as poolers need it; a
+    statement is kept for `max_cached_statement_lifetime` seconds at most, and only if its text has
+    no more than `max_cacheable_statement_size` bytes (0: no limit).
     The connection is a `connection_class`, a subclass of `Connection`, its rows `record_class`es.
 
     Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
@@ -80,7 +86,12 @@ def connect(
     words["target_session_attrs"] = target_session_attrs
     if isinstance(password, str):
         words["password"] = password
-    limits = _checked_limits(statement_cache_size, command_timeout)
+    limits = _Limits(
+        _checked_amount("statement_cache_size", statement_cache_size),
+        _checked_seconds("max_cached_statement_lifetime", max_cached_statement_lifetime),
+        _checked_amount("max_cacheable_statement_size", max_cacheable_statement_size),
+        _checked_command_timeout(command_timeout),
+    )
     options = resolve(dsn, words, server_settings, TlsArguments(ssl, direct_tls))
     classes = _checked_classes(connection_class, record_class)
     return _Attempt(options, password, limits, classes).within(timeout)
@@ -90,12 +101,9 @@ class _Limits(NamedTuple):
     """What a connection is told about itself."""
 
     statement_cache_size: int
+    max_cached_statement_lifetime: float
+    max_cacheable_statement_size: int
     command_timeout: float | None
-
-
-def _checked_limits(statement_cache_size: int, command_timeout: float | None) -> _Limits:
-    _check_amount("statement_cache_size", statement_cache_size)
-    return _Limits(statement_cache_size, _checked_command_timeout(command_timeout))
 
 
 class _Classes(NamedTuple):
@@ -113,10 +121,21 @@ def _checked_classes(connection: object, record: type[_core.Record]) -> _Classes
     return _Classes(connection, record)
 
 
-def _check_amount(name: str, amount: object) -> None:
+def _checked_amount(name: str, amount: object) -> int:
     if isinstance(amount, bool) or not isinstance(amount, int) or amount < 0:
-        msg = f"{name} is expected to be greater or equal to 0, got {amount!r}"
-        raise ValueError(msg)
+        raise _too_small(name, amount)
+    return amount
+
+
+def _checked_seconds(name: str, seconds: object) -> float:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise _too_small(name, seconds)
+    # Some decades, like every longer time, are for ever.
+    return 0.0 if seconds > _LIFETIME_SECONDS_MAX else float(seconds)
+
+
+def _too_small(name: str, value: object) -> ValueError:
+    return ValueError(f"{name} is expected to be greater or equal to 0, got {value!r}")
 
 
 def _checked_command_timeout(timeout: object) -> float | None:
@@ -231,7 +250,11 @@ class _Attempt:
             raise error from refusal
 
     def _one_way(self, endpoint: Endpoint, password: str | None, policy: TlsPolicy) -> Connection:
-        session = _core.Session(self._limits.statement_cache_size)
+        session = _core.Session(
+            self._limits.statement_cache_size,
+            statement_seconds=self._limits.max_cached_statement_lifetime,
+            statement_bytes=self._limits.max_cacheable_statement_size,
+        )
         transport = open_transport(session, endpoint.address, policy)
         self._is_tls = transport.is_tls
         info = self._options.info

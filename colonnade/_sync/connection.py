@@ -28,6 +28,7 @@ from colonnade._sync.operation import (
     name_query,
 )
 from colonnade._sync.pipeline import PipelineMixin
+from colonnade._sync.prepared_statement import PreparingMixin
 from colonnade._sync.reset import ResetMixin
 from colonnade._sync.row_factories import RowFactoriesMixin
 from colonnade._sync.server import ServerMixin
@@ -69,6 +70,7 @@ class Connection(
     ManyMixin,
     PipelineMixin,
     ResetMixin,
+    PreparingMixin,
     ServerMixin,
     ShapedMixin,
     TransactionMixin,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Literal, cast
 
+from colonnade._sync.guard import ConnectionResource, guarded
 from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _REFUSALS = {
 }
 
 
-class Transaction:
+class Transaction(ConnectionResource):
     """A transaction, or within another one a savepoint; made by `Connection.transaction`.
 
     As a context manager it commits at the end of the block, and rolls back where an
@@ -57,7 +58,7 @@ class Transaction:
             levels = ", ".join(map(repr, _LEVELS))
             msg = f"isolation is expected to be either of {{{levels}}}, got {isolation!r}"
             raise ValueError(msg)
-        self._connection = connection
+        super().__init__(connection)
         self._isolation: str | None = isolation
         self._readonly = readonly
         self._deferrable = deferrable
@@ -66,10 +67,10 @@ class Transaction:
         # Set at the start of a savepoint; without one this is the transaction itself.
         self._savepoint: str | None = None
 
+    @guarded
     def start(self) -> None:
         """Begin the transaction, or set the savepoint."""
         connection = self._connection
-        self._check_open("start")
         if self._state is not _State.NEW:
             self._refuse("start")
         # Only then is known whether a cancelled query has left a transaction.
@@ -93,12 +94,12 @@ class Transaction:
             raise
         self._state = _State.STARTED
 
+    @guarded
     def commit(self) -> None:
         """Commit the transaction, or release the savepoint.
 
         Where this fails, everything since the start is rolled back.
         """
-        self._check_open("commit")
         self._check_by_hand("commit")
         try:
             self._commit()
@@ -109,9 +110,9 @@ class Transaction:
             self._give_up(error)
             raise
 
+    @guarded
     def rollback(self) -> None:
         """Undo everything since the start."""
-        self._check_open("rollback")
         self._check_by_hand("rollback")
         self._check_started("rollback")
         try:
@@ -145,7 +146,7 @@ class Transaction:
             self._check_started("rollback")
             self._roll_back_after(error)
             return
-        self._check_open("__exit__")
+        self._check_connection("__exit__")
         try:
             self._commit()
         except BaseException as failure:
@@ -166,11 +167,6 @@ class Transaction:
         return f"<colonnade.Transaction {' '.join(words)} {id(self):#x}>"
 
     # Inside
-
-    def _check_open(self, method: str) -> None:
-        if self._connection.is_closed():
-            msg = f"cannot call Transaction.{method}(): the underlying connection is closed"
-            raise InterfaceError(msg)
 
     def _check_by_hand(self, action: str) -> None:
         if self._is_managed:
@@ -240,8 +236,8 @@ class Transaction:
     def _roll_back_after(self, error: BaseException) -> None:
         """Roll back for an exception, which goes on; no transaction stays open unseen."""
         connection = self._connection
-        if connection.is_closed():
-            # The server has rolled back by itself.
+        if self._is_orphaned() or connection.is_closed():
+            # The pool or the server has rolled back.
             self._end(_State.ROLLED_BACK)
             return
         try:

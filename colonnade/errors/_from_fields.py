@@ -23,6 +23,9 @@ _LOG_MESSAGES: dict[str, type[PostgresLogMessage]] = {
 
 # The server function that finds a cached plan unusable; the message itself may be translated.
 _PLAN_CHECK = "RevalidateCachedQuery"
+_PLAN_IS_INVALID = (
+    "cached statement plan is invalid due to a database schema or configuration change"
+)
 # duplicate_prepared_statement and invalid_sql_statement_name: a statement that this client has not
 # made, or one that is gone.
 _POOLER_SQLSTATES = {"42P05", "26000"}
@@ -47,10 +50,9 @@ def from_fields(fields: Mapping[str, str], query: str | None = None) -> Postgres
     """The exception for the fields of an ErrorResponse, keyed by their protocol letters."""
     sqlstate = fields.get("C", "")
     if sqlstate == "0A000" and fields.get("R") == _PLAN_CHECK:
-        cls: type[PostgresError] = InvalidCachedStatementError
+        error: PostgresError = InvalidCachedStatementError(_PLAN_IS_INVALID)
     else:
-        cls = error_class(sqlstate)
-    error = cls(fields.get("M", ""))
+        error = error_class(sqlstate)(fields.get("M", ""))
     assign_fields(error, fields, query)
     if error.hint is None and sqlstate in _POOLER_SQLSTATES:
         error.hint = _POOLER_HINT

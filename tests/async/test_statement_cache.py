@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -105,7 +105,7 @@ async def test_a_table_that_changes_within_a_transaction(connection: colonnade.C
     await connection.execute("CREATE TEMPORARY TABLE t (a int)")
     assert await connection.fetch("SELECT * FROM t") == []
     await connection.execute("BEGIN; ALTER TABLE t ADD COLUMN b text")
-    with pytest.raises(InvalidCachedStatementError, match="cached plan") as caught:
+    with pytest.raises(InvalidCachedStatementError, match="cached statement plan") as caught:
         await connection.fetch("SELECT * FROM t")
     assert caught.value.safe_to_retry
     await connection.execute("ROLLBACK")
@@ -124,3 +124,52 @@ async def test_a_search_path_that_changes(connection: colonnade.Connection) -> N
         assert await connection.fetch("SELECT * FROM t") == [("two", True)]
     finally:
         await connection.execute("DROP SCHEMA one CASCADE; DROP SCHEMA two CASCADE")
+
+
+async def test_a_statement_gets_old(dsn: str) -> None:
+    async with await colonnade.connect(dsn, max_cached_statement_lifetime=0.05) as connection:
+        assert await connection.fetchval("SELECT 1") == 1
+        assert await connection.fetchval("SELECT pg_sleep(0.06)") is None
+        assert kept(connection) == 2
+        assert await connection.fetchval("SELECT 1") == 1
+        assert kept(connection) == 2
+        texts = await connection.fetch("SELECT statement FROM pg_prepared_statements")
+        assert [text for (text,) in texts].count("SELECT 1") == 1
+
+
+async def test_nothing_gets_old(dsn: str) -> None:
+    for lifetime in (0, 1e300):
+        async with await colonnade.connect(
+            dsn, max_cached_statement_lifetime=lifetime
+        ) as connection:
+            assert await connection.fetchval("SELECT 1") == 1
+            assert await connection.fetchval("SELECT 1") == 1
+            assert kept(connection) == 1
+
+
+async def test_long_texts_are_not_kept(dsn: str) -> None:
+    async with await colonnade.connect(dsn, max_cacheable_statement_size=20) as connection:
+        for query, is_kept in [("SELECT 1 ".ljust(20), True), ("SELECT 1 ".ljust(21), False)]:
+            before = kept(connection)
+            for _ in range(2):
+                assert await connection.fetchval(query) == 1
+            assert kept(connection) == before + is_kept
+    async with await colonnade.connect(dsn, max_cacheable_statement_size=0) as connection:
+        assert await connection.fetchval("SELECT 1".ljust(100_000)) == 1
+        assert kept(connection) == 1
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "statement_cache_size",
+        "max_cached_statement_lifetime",
+        "max_cacheable_statement_size",
+    ],
+)
+async def test_settings_that_are_none(dsn: str, setting: str) -> None:
+    options: dict[str, Any]
+    for value in (-1, True, None, "x", float("nan")):
+        options = {setting: value}
+        with pytest.raises(ValueError, match=f"{setting} is expected to be greater or equal to 0"):
+            await colonnade.connect(dsn, **options)

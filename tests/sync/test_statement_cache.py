@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -107,7 +107,7 @@ def test_a_table_that_changes_within_a_transaction(connection: colonnade.sync.Co
     connection.execute("CREATE TEMPORARY TABLE t (a int)")
     assert connection.fetch("SELECT * FROM t") == []
     connection.execute("BEGIN; ALTER TABLE t ADD COLUMN b text")
-    with pytest.raises(InvalidCachedStatementError, match="cached plan") as caught:
+    with pytest.raises(InvalidCachedStatementError, match="cached statement plan") as caught:
         connection.fetch("SELECT * FROM t")
     assert caught.value.safe_to_retry
     connection.execute("ROLLBACK")
@@ -126,3 +126,50 @@ def test_a_search_path_that_changes(connection: colonnade.sync.Connection) -> No
         assert connection.fetch("SELECT * FROM t") == [("two", True)]
     finally:
         connection.execute("DROP SCHEMA one CASCADE; DROP SCHEMA two CASCADE")
+
+
+def test_a_statement_gets_old(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, max_cached_statement_lifetime=0.05) as connection:
+        assert connection.fetchval("SELECT 1") == 1
+        assert connection.fetchval("SELECT pg_sleep(0.06)") is None
+        assert kept(connection) == 2
+        assert connection.fetchval("SELECT 1") == 1
+        assert kept(connection) == 2
+        texts = connection.fetch("SELECT statement FROM pg_prepared_statements")
+        assert [text for (text,) in texts].count("SELECT 1") == 1
+
+
+def test_nothing_gets_old(dsn: str) -> None:
+    for lifetime in (0, 1e300):
+        with colonnade.sync.connect(dsn, max_cached_statement_lifetime=lifetime) as connection:
+            assert connection.fetchval("SELECT 1") == 1
+            assert connection.fetchval("SELECT 1") == 1
+            assert kept(connection) == 1
+
+
+def test_long_texts_are_not_kept(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, max_cacheable_statement_size=20) as connection:
+        for query, is_kept in [("SELECT 1 ".ljust(20), True), ("SELECT 1 ".ljust(21), False)]:
+            before = kept(connection)
+            for _ in range(2):
+                assert connection.fetchval(query) == 1
+            assert kept(connection) == before + is_kept
+    with colonnade.sync.connect(dsn, max_cacheable_statement_size=0) as connection:
+        assert connection.fetchval("SELECT 1".ljust(100_000)) == 1
+        assert kept(connection) == 1
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "statement_cache_size",
+        "max_cached_statement_lifetime",
+        "max_cacheable_statement_size",
+    ],
+)
+def test_settings_that_are_none(dsn: str, setting: str) -> None:
+    options: dict[str, Any]
+    for value in (-1, True, None, "x", float("nan")):
+        options = {setting: value}
+        with pytest.raises(ValueError, match=f"{setting} is expected to be greater or equal to 0"):
+            colonnade.sync.connect(dsn, **options)

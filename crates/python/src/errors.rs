@@ -59,6 +59,7 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         error @ Error::TextCodec { .. } => {
             of_class(py, "UnsupportedClientFeatureError", &error.to_string())
         }
+        error @ Error::BoundFormat { .. } => of_class(py, "SchemaError", &error.to_string()),
         error @ (Error::UnexpectedCopy
         | Error::NotACopy
         | Error::ClientEncoding(_)

@@ -63,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::GssToken>()?;
     module.add_class::<session::Notice>()?;
     module.add_class::<session::Notification>()?;
+    module.add_class::<statement::Portal>()?;
     module.add_class::<statement::Statement>()?;
     module.add_class::<stopwatch::QueryTiming>()?;
 

@@ -19,8 +19,37 @@ impl Statement {
     }
 }
 
+/// A statement that is bound to its arguments; the server closes it when nobody has it any more.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct Portal(pub(crate) Arc<colonnade_session::Portal>);
+
+#[pymethods]
+impl Portal {
+    /// Its name on the server.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// What it runs.
+    #[getter]
+    fn statement(&self) -> Statement {
+        Statement::new(Arc::clone(&self.0.statement))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Portal {:?}>", self.0.name())
+    }
+}
+
 #[pymethods]
 impl Statement {
+    /// Its name on the server; empty for the unnamed statement.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.statement.name
+    }
+
     /// The text that was prepared.
     #[getter]
     fn sql(&self) -> &str {

@@ -40,6 +40,12 @@ pub enum Error {
     /// The columns of a result are others than the text was known for, and came in a form that was
     /// not asked for; the session goes on.
     ResultChanged,
+    /// A portal was bound with another format of a column than the one that is wanted of it now;
+    /// the session goes on.
+    BoundFormat {
+        /// The column's name.
+        column: String,
+    },
     /// The session's text encoding was changed away from UTF-8; the value is the new encoding.
     ClientEncoding(String),
     /// The peer closed the connection while an exchange was under way.
@@ -77,6 +83,11 @@ impl fmt::Display for Error {
             Self::ResultChanged => f.write_str(
                 "the columns of this query's result have changed since it was last described: it \
                  has run, but its rows cannot be read; the next time it is described anew",
+            ),
+            Self::BoundFormat { column } => write!(
+                f,
+                "column \"{column}\" comes in a format from which the type asked for it cannot be \
+                 made, for the cursor was opened for rows: cast it in the query"
             ),
             Self::ClientEncoding(name) => write!(
                 f,

@@ -29,15 +29,17 @@ pub enum Event<S: Sink> {
 pub struct Completion<S> {
     /// The last command tag, such as `SELECT 5`; none after start-up, prepare and empty queries.
     pub tag: Option<String>,
-    /// The statement that a prepare exchange made.
+    /// The statement that a prepare exchange made, or of which a query has learned more.
     pub statement: Option<Arc<Statement>>,
     /// The sink of a query, with what it gathered.
     pub sink: Option<S>,
+    /// Whether a portal was left before its end: it may have more rows.
+    pub has_more: bool,
 }
 
 impl<S> Default for Completion<S> {
     fn default() -> Self {
-        Self { tag: None, statement: None, sink: None }
+        Self { tag: None, statement: None, sink: None, has_more: false }
     }
 }
 

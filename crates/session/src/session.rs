@@ -3,23 +3,22 @@
 mod ahead;
 mod copy;
 mod many;
+mod statements;
 mod types;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use colonnade_columnar::{Catalog, Types};
 use colonnade_protocol::auth::Authenticator;
 use colonnade_protocol::backend::{ErrorFields, Message, TransactionStatus};
 use colonnade_protocol::frame::{self, Frame};
-use colonnade_protocol::frontend::{self, EncodedParams};
+use colonnade_protocol::frontend;
 
-use crate::exchange::{
-    Context, Exchange, Prepare, Query, Script, StartupExchange, Step, unexpected,
-};
+use crate::exchange::{Context, Exchange, Script, StartupExchange, Step, unexpected};
+use crate::lease::Returned;
 use crate::receive_buffer::ReceiveBuffer;
 use crate::statement::StatementCache;
-use crate::{Announcement, CancelKey, Error, Event, ReceiveWindow, Sink, Statement};
+use crate::{Announcement, CacheLimits, CancelKey, Error, Event, ReceiveWindow, Sink};
 
 /// So many undelivered events, and the session asks for no more bytes: the peer is held back by
 /// its full socket, and a streaming query holds a few batches at most.
@@ -44,6 +43,8 @@ pub struct Startup {
 pub(crate) struct Link {
     pub(crate) cancel_key: Option<CancelKey>,
     pub(crate) statements: StatementCache,
+    /// What the owner had on the server, and dropped.
+    pub(crate) returned: Returned,
     /// The types as this connection sees them.
     pub(crate) types: Types,
     /// The server is in copy-in mode: it takes data.
@@ -103,12 +104,13 @@ struct Talk<S: Sink> {
 }
 
 impl<S: Sink> Session<S> {
-    /// A session that keeps up to `statement_cache_size` prepared statements, and shares what is
-    /// known of the database's types with every session that has the same catalog.
-    pub fn new(statement_cache_size: usize, catalog: Catalog) -> Self {
+    /// A session that keeps prepared statements within `limits`, and shares what is known of the
+    /// database's types with every session that has the same catalog.
+    pub fn new(limits: CacheLimits, catalog: Catalog) -> Self {
         let link = Link {
             cancel_key: None,
-            statements: StatementCache::new(statement_cache_size),
+            statements: StatementCache::new(limits),
+            returned: Returned::default(),
             types: Types::new(catalog),
             copying: false,
             series_open: false,
@@ -258,54 +260,12 @@ impl<S: Sink> Session<S> {
         Ok(frontend::gss_response(&mut self.talk.out, token)?)
     }
 
-    /// The statement kept for this text, if any.
-    pub fn cached_statement(&mut self, sql: &str) -> Option<Arc<Statement>> {
-        self.talk.link.statements.find(sql)
-    }
-
-    /// Begins to prepare a text; completes with the statement.
-    ///
-    /// # Errors
-    /// A closed session, or a text that cannot be sent.
-    pub fn prepare(&mut self, sql: &str) -> Result<(), Error> {
-        self.talk.check_encoding()?;
-        let name = self.talk.link.statements.next_name();
-        let exchange = Prepare::start(name, sql, &mut self.talk.out)?;
-        self.talk.begin(exchange)
-    }
-
-    /// Begins to prepare a text that is asked about and not run: as [`prepare`](Self::prepare), but
-    /// the statement is not kept.
-    ///
-    /// # Errors
-    /// A closed session, or a text that cannot be sent.
-    pub fn describe(&mut self, sql: &str) -> Result<(), Error> {
-        self.talk.check_encoding()?;
-        let exchange = Prepare::start(String::new(), sql, &mut self.talk.out)?;
-        self.talk.begin(exchange)
-    }
-
-    /// Begins to run a statement; its rows go to the sink. `row_limit` 0 asks for every row.
-    ///
-    /// # Errors
-    /// A closed session.
-    pub fn query(
-        &mut self,
-        statement: Arc<Statement>,
-        parameters: &EncodedParams,
-        row_limit: i32,
-        sink: S,
-    ) -> Result<(), Error> {
-        self.talk.check_encoding()?;
-        let exchange = Query::start(statement, parameters, row_limit, sink, &mut self.talk.out)?;
-        self.talk.begin(exchange)
-    }
-
     /// Begins to run a script by the simple protocol; its rows are thrown away.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
     pub fn script(&mut self, sql: &str) -> Result<(), Error> {
+        self.talk.close_returned();
         let exchange = Script::start(sql, &mut self.talk.out)?;
         self.talk.begin(exchange)
     }
@@ -355,6 +315,11 @@ impl<S: Sink> Talk<S> {
             ahead,
         });
         Ok(())
+    }
+
+    /// Closes what the owner has dropped, ahead of the exchange that is about to begin.
+    fn close_returned(&mut self) {
+        self.link.returned.close(&mut self.out);
     }
 
     /// Ends the copy that an abandoned exchange has begun: the server would wait for its data, and

@@ -1,12 +1,15 @@
-//! Prepared statements, and the cache that keeps the most recently used ones.
+//! Prepared statements, portals, and the cache that keeps the most recently used statements.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use colonnade_columnar::{ResultColumn, Type};
 use colonnade_protocol::Format;
+
+use crate::lease::Lease;
 
 /// So many texts are remembered where the server keeps no statements.
 const DESCRIPTIONS_MAX: usize = 256;
@@ -24,14 +27,18 @@ pub struct Statement {
     pub parameters: Vec<Arc<Type>>,
     /// The columns; none for a command.
     pub columns: Arc<[ResultColumn]>,
+    /// Closes a statement of the owner's on the server when nobody has it any more; none for what
+    /// the cache keeps.
+    pub(crate) lease: Option<Arc<Lease>>,
 }
 
 impl Statement {
     /// The same statement, of whose columns more is known.
     pub(crate) fn with_columns(&self, columns: Arc<[ResultColumn]>) -> Arc<Self> {
         let (name, sql) = (self.name.clone(), self.sql.clone());
-        let is_closed = Arc::clone(&self.is_closed);
-        Arc::new(Self { is_closed, name, sql, parameters: self.parameters.clone(), columns })
+        let (is_closed, lease) = (Arc::clone(&self.is_closed), self.lease.clone());
+        let parameters = self.parameters.clone();
+        Arc::new(Self { is_closed, name, sql, parameters, columns, lease })
     }
 
     /// The name under which the server knows it; none where a query has to bring the text along.
@@ -50,17 +57,59 @@ impl Statement {
     }
 }
 
+/// A statement that was bound to its arguments under a name, and gives its rows piece by piece.
+/// The server forgets it with its transaction, and at the latest when nobody has it any more.
+#[derive(Debug)]
+pub struct Portal {
+    // First, so that it is closed before the statement that it runs.
+    pub(crate) lease: Lease,
+    /// What it runs.
+    pub statement: Arc<Statement>,
+    /// The format in which each column's values come.
+    pub formats: Vec<Format>,
+}
+
+impl Portal {
+    /// The server-side name.
+    pub fn name(&self) -> &str {
+        self.lease.name()
+    }
+}
+
+/// Which statements the cache keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheLimits {
+    /// At most so many statements; 0 keeps none, and prepares the unnamed statement.
+    pub capacity: usize,
+    /// A kept statement is prepared anew when it is this old; `None` sets no limit.
+    pub lifetime: Option<Duration>,
+    /// A longer text, in bytes, is not kept; `None` sets no limit.
+    pub text_bytes: Option<usize>,
+}
+
+impl CacheLimits {
+    /// So many statements, of any length and any age.
+    pub fn of_capacity(capacity: usize) -> Self {
+        Self { capacity, lifetime: None, text_bytes: None }
+    }
+
+    fn keeps(&self, sql: &str) -> bool {
+        self.capacity > 0 && self.text_bytes.is_none_or(|limit| sql.len() <= limit)
+    }
+}
+
 /// The least recently used statement leaves when there is no room for a new one.
 ///
 /// Where the server is to keep none, what it said of them is remembered all the same.
 pub(crate) struct StatementCache {
-    /// At most so many statements; the server keeps none where it is 0.
-    capacity: usize,
+    limits: CacheLimits,
     /// What this session's names begin with. No other session's do: behind a pooler they may meet
     /// on one server connection, and none must run another one's statement.
     prefix: String,
     /// Grows with each use; orders the entries.
     clock: u64,
+    /// What time it is, as the owner last said.
+    now: Duration,
     entries: HashMap<String, Entry>,
     names_given: u64,
 }
@@ -68,23 +117,37 @@ pub(crate) struct StatementCache {
 struct Entry {
     statement: Arc<Statement>,
     used_at: u64,
+    kept_since: Duration,
 }
 
 impl StatementCache {
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(limits: CacheLimits) -> Self {
         // The standard library's only source of chance.
         let chance = RandomState::new().hash_one(0) >> 16;
         let prefix = format!("colonnade_{chance:012x}");
-        Self { capacity, prefix, clock: 0, entries: HashMap::new(), names_given: 0 }
+        let (clock, now) = (0, Duration::ZERO);
+        Self { limits, prefix, clock, now, entries: HashMap::new(), names_given: 0 }
     }
 
-    /// A name no statement of this session has had; empty (unnamed) where nothing is cached.
+    /// A name no statement or portal of this session has had.
     pub(crate) fn next_name(&mut self) -> String {
-        if self.capacity == 0 {
-            return String::new();
-        }
         self.names_given += 1;
         format!("{}_{}", self.prefix, self.names_given)
+    }
+
+    /// A name for a text that is prepared to be kept; empty (unnamed) where it will not be.
+    pub(crate) fn name_for(&mut self, sql: &str) -> String {
+        if self.limits.keeps(sql) { self.next_name() } else { String::new() }
+    }
+
+    /// The owner says what time it is, counted from any moment of its choice. Answers the statement
+    /// kept for a text where it has become too old: the server should close it.
+    pub(crate) fn pass_time(&mut self, now: Duration, sql: &str) -> Option<Arc<Statement>> {
+        self.now = now;
+        let lifetime = self.limits.lifetime?;
+        let entry = self.entries.get(sql)?;
+        let is_old = now.saturating_sub(entry.kept_since) >= lifetime;
+        if is_old { self.take(sql) } else { None }
     }
 
     pub(crate) fn find(&mut self, sql: &str) -> Option<Arc<Statement>> {
@@ -96,18 +159,20 @@ impl StatementCache {
 
     /// Keeps a statement; returns the ones that left, which the server should close.
     pub(crate) fn insert(&mut self, statement: Arc<Statement>) -> Vec<Arc<Statement>> {
-        if statement.name.is_empty() && self.capacity != 0 {
+        if self.limits.capacity != 0 && statement.name.is_empty() {
             return Vec::new();
         }
         self.clock += 1;
-        let entry = Entry { statement: Arc::clone(&statement), used_at: self.clock };
+        let (used_at, kept_since) = (self.clock, self.now);
+        let entry = Entry { statement: Arc::clone(&statement), used_at, kept_since };
         let mut gone: Vec<_> = self
             .entries
             .insert(statement.sql.clone(), entry)
             .map(|entry| entry.statement)
             .into_iter()
             .collect();
-        let room = if self.capacity == 0 { DESCRIPTIONS_MAX } else { self.capacity };
+        let capacity = self.limits.capacity;
+        let room = if capacity == 0 { DESCRIPTIONS_MAX } else { capacity };
         while self.entries.len() > room {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used_at);
             let Some(sql) = oldest.map(|(sql, _)| sql.clone()) else { break };
@@ -126,7 +191,17 @@ impl StatementCache {
         }
     }
 
-    pub(crate) fn remove(&mut self, sql: &str) -> Option<Arc<Statement>> {
+    /// Takes a statement out, unless its text is kept under another name by now. Answers it where
+    /// the server should close it.
+    pub(crate) fn remove(&mut self, statement: &Statement) -> Option<Arc<Statement>> {
+        let entry = self.entries.get(&statement.sql)?;
+        if entry.statement.name != statement.name {
+            return None;
+        }
+        self.take(&statement.sql)
+    }
+
+    fn take(&mut self, sql: &str) -> Option<Arc<Statement>> {
         let statement = self.entries.remove(sql).map(|entry| entry.statement)?;
         let was_kept = statement.server_name().is_some();
         statement.close();
@@ -148,7 +223,7 @@ impl StatementCache {
 
     /// How many the server keeps.
     pub(crate) fn len(&self) -> usize {
-        if self.capacity == 0 { 0 } else { self.entries.len() }
+        if self.limits.capacity == 0 { 0 } else { self.entries.len() }
     }
 }
 
@@ -157,14 +232,18 @@ mod tests {
     use super::*;
 
     fn statement(cache: &mut StatementCache, sql: &str) -> Arc<Statement> {
-        let (name, sql) = (cache.next_name(), sql.to_owned());
-        let is_closed = Arc::default();
-        Arc::new(Statement { is_closed, name, sql, parameters: Vec::new(), columns: Arc::from([]) })
+        let (name, sql) = (cache.name_for(sql), sql.to_owned());
+        let (parameters, columns, is_closed) = (Vec::new(), Arc::from([]), Arc::default());
+        Arc::new(Statement { is_closed, name, sql, parameters, columns, lease: None })
+    }
+
+    fn cache_of(capacity: usize) -> StatementCache {
+        StatementCache::new(CacheLimits::of_capacity(capacity))
     }
 
     #[test]
     fn the_least_recently_used_statement_leaves() {
-        let mut cache = StatementCache::new(2);
+        let mut cache = cache_of(2);
         for sql in ["a", "b"] {
             let one = statement(&mut cache, sql);
             assert!(cache.insert(one).is_empty());
@@ -179,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_cache_of_none_uses_the_unnamed_statement() {
-        let mut cache = StatementCache::new(0);
+        let mut cache = cache_of(0);
         let one = statement(&mut cache, "a");
         assert_eq!(one.name, "");
         assert!(cache.insert(Arc::clone(&one)).is_empty());
@@ -195,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_left_is_known_to_be_gone() {
-        let mut cache = StatementCache::new(1);
+        let mut cache = cache_of(1);
         let (first, second) = (statement(&mut cache, "a"), statement(&mut cache, "b"));
         cache.insert(Arc::clone(&first));
         assert!(first.server_name().is_some());
@@ -207,17 +286,61 @@ mod tests {
 
     #[test]
     fn no_two_sessions_have_the_same_names() {
-        let names = [0, 1].map(|_| StatementCache::new(1).next_name());
+        let names = [0, 1].map(|_| cache_of(1).next_name());
         assert_ne!(names[0], names[1]);
     }
 
     #[test]
     fn preparing_the_same_text_again_closes_the_former() {
-        let mut cache = StatementCache::new(2);
+        let mut cache = cache_of(2);
         let first = statement(&mut cache, "a");
         let second = statement(&mut cache, "a");
         assert_ne!(first.name, second.name);
         cache.insert(Arc::clone(&first));
         assert_eq!(cache.insert(second).first().map(|s| s.name.clone()), Some(first.name.clone()));
+    }
+
+    #[test]
+    fn a_long_text_uses_the_unnamed_statement() {
+        let limits = CacheLimits { text_bytes: Some(3), ..CacheLimits::of_capacity(2) };
+        let mut cache = StatementCache::new(limits);
+        for (sql, is_kept) in [("abc", true), ("abcd", false), ("äb", true), ("äbc", false)] {
+            let one = statement(&mut cache, sql);
+            assert_eq!(one.name.is_empty(), !is_kept, "{sql}");
+            cache.insert(one);
+            assert_eq!(cache.find(sql).is_some(), is_kept, "{sql}");
+        }
+    }
+
+    #[test]
+    fn an_old_statement_leaves_however_often_it_is_used() {
+        let lifetime = Some(Duration::from_secs(300));
+        let mut cache =
+            StatementCache::new(CacheLimits { lifetime, ..CacheLimits::of_capacity(2) });
+        let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
+        assert!(cache.pass_time(at(0), "a").is_none());
+        let one = statement(&mut cache, "a");
+        cache.insert(one);
+        for seconds in [1, 299] {
+            assert!(cache.pass_time(at(seconds), "a").is_none());
+            assert!(cache.find("a").is_some());
+        }
+        assert!(cache.pass_time(at(300), "b").is_none());
+        assert!(cache.pass_time(at(300), "a").is_some());
+        assert!(cache.find("a").is_none());
+        // A clock that goes backwards makes nothing old.
+        let two = statement(&mut cache, "a");
+        cache.insert(two);
+        assert!(cache.pass_time(at(0), "a").is_none());
+    }
+
+    #[test]
+    fn only_the_statement_itself_is_removed() {
+        let mut cache = cache_of(2);
+        let kept = statement(&mut cache, "a");
+        let other = statement(&mut cache, "a");
+        cache.insert(Arc::clone(&kept));
+        assert!(cache.remove(&other).is_none());
+        assert!(cache.remove(&kept).is_some());
     }
 }

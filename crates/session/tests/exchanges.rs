@@ -7,6 +7,8 @@
 
 mod script;
 
+use std::time::Duration;
+
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_session::{Announcement, Error, Session};
 use script::{Outcome, TestSink, error, field, message, play, ready, row, server_error, text};
@@ -522,7 +524,8 @@ fn unkept() -> (Session<TestSink>, std::sync::Arc<colonnade_session::Statement>)
     session.receive_bytes(&described(&[field("n", 23)]));
     script::outcomes(&mut session);
     session.data_to_send();
-    let statement = session.cached_statement("SELECT n FROM t").expect("remembered");
+    let statement =
+        session.cached_statement("SELECT n FROM t", Duration::ZERO).expect("remembered");
     (session, statement)
 }
 
@@ -550,14 +553,14 @@ fn a_text_that_is_not_kept_travels_with_its_arguments() {
     assert_eq!(play(begin, &[renamed.clone(), rows.clone()].concat()), expected);
     let mut session = begin();
     session.receive_bytes(&[renamed, rows.clone()].concat());
-    let now = session.cached_statement("SELECT n FROM t").expect("remembered");
+    let now = session.cached_statement("SELECT n FROM t", Duration::ZERO).expect("remembered");
     assert_eq!(now.columns[0].name, "other");
     // Of a type that nobody knows: the rows are lost, and the text is described anew next time.
     let mut session = begin();
     session.receive_bytes(&[described(&[field("n", 99_001)]), rows].concat());
     let outcomes = script::outcomes(&mut session);
     assert!(matches!(outcomes.as_slice(), [Outcome::Failed(text)] if text.contains("changed")));
-    assert!(session.cached_statement("SELECT n FROM t").is_none());
+    assert!(session.cached_statement("SELECT n FROM t", Duration::ZERO).is_none());
     assert!(session.is_idle() && !session.is_closed());
 }
 
@@ -568,6 +571,10 @@ fn what_the_server_no_longer_takes_is_described_anew() {
         let sink = TestSink::whole(&[("n", 23)]);
         session.query(statement, &EncodedParams::new(), 0, sink).expect("query");
         session.receive_bytes(&[error("ERROR", code, "no"), ready(b'I')].concat());
-        assert_eq!(session.cached_statement("SELECT n FROM t").is_none(), is_forgotten, "{code}");
+        assert_eq!(
+            session.cached_statement("SELECT n FROM t", Duration::ZERO).is_none(),
+            is_forgotten,
+            "{code}"
+        );
     }
 }

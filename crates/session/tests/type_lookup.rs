@@ -8,6 +8,7 @@
 mod script;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use colonnade_columnar::Catalog;
 use colonnade_session::{Event, Session, Statement};
@@ -148,7 +149,7 @@ fn an_abandoned_look_up_is_learned_whole() {
     session.abandon();
     session.receive_bytes(&looked_up());
     assert!(session.is_idle() && !session.is_closed());
-    let statement = session.cached_statement("SELECT m, n FROM t").expect("kept");
+    let statement = session.cached_statement("SELECT m, n FROM t", Duration::ZERO).expect("kept");
     assert_eq!(statement.columns[0].pg_type.name, "mood");
 }
 

@@ -42,7 +42,8 @@ impl Session {
                 };
                 let statement = completion.statement.map(Statement::new);
                 let statement = statement.map(|statement| Py::new(py, statement)).transpose()?;
-                Bound::new(py, Completion { tag: completion.tag, statement, rows })?.into_any()
+                let (tag, has_more) = (completion.tag, completion.has_more);
+                Bound::new(py, Completion { tag, statement, rows, has_more })?.into_any()
             }
             Event::Failed(error) => return Err(errors::of_session(py, error)),
         };
@@ -85,10 +86,12 @@ fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
 pub(crate) struct Completion {
     /// The command tag, such as `SELECT 5`, or None.
     tag: Option<String>,
-    /// The statement that was prepared or run, or None.
+    /// The statement that was prepared, or of which more is known now, or None.
     statement: Option<Py<Statement>>,
     /// The records of a query in rows, or None.
     rows: Option<Py<PyList>>,
+    /// Whether a portal was left before its end: it may have more rows.
+    has_more: bool,
 }
 
 /// The server waits for a token of GSSAPI, and gives its own, which is empty at the beginning.

@@ -5,16 +5,17 @@ mod ahead;
 mod copy;
 mod events;
 mod many;
+mod portal;
 mod query;
 mod types;
 
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend;
-use colonnade_session::{Session as CoreSession, Startup};
+use colonnade_session::{CacheLimits, Session as CoreSession, Startup};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -39,6 +40,8 @@ struct Inner {
     /// What users have set in place of types' own conversions.
     codecs: Arc<Codecs>,
     row_plans: RowPlans,
+    /// From when on the age of statements is told.
+    since: Instant,
     stopwatch: Stopwatch,
 }
 
@@ -93,17 +96,35 @@ impl Session {
 
 #[pymethods]
 impl Session {
+    /// Statements are kept for `statement_seconds` at most, and texts of up to `statement_bytes`;
+    /// 0 sets no limit.
     #[new]
-    #[pyo3(signature = (statement_cache_size = 100, catalog = None))]
-    fn new(statement_cache_size: usize, catalog: Option<&Catalog>) -> Self {
+    #[pyo3(signature = (
+        statement_cache_size = 100,
+        catalog = None,
+        *,
+        statement_seconds = 0.0,
+        statement_bytes = 0,
+    ))]
+    fn new(
+        py: Python<'_>,
+        statement_cache_size: usize,
+        catalog: Option<&Catalog>,
+        statement_seconds: f64,
+        statement_bytes: usize,
+    ) -> PyResult<Self> {
+        let lifetime = Duration::try_from_secs_f64(statement_seconds)
+            .map_err(|error| errors::interface(py, &format!("statement_seconds: {error}")))?;
+        let limits = CacheLimits {
+            capacity: statement_cache_size,
+            lifetime: (!lifetime.is_zero()).then_some(lifetime),
+            text_bytes: (statement_bytes > 0).then_some(statement_bytes),
+        };
         let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
-        let core = Core::new(statement_cache_size, catalog);
-        Self(Mutex::new(Inner {
-            core,
-            codecs: Arc::default(),
-            row_plans: RowPlans::default(),
-            stopwatch: Stopwatch::default(),
-        }))
+        let core = Core::new(limits, catalog);
+        let (codecs, row_plans) = (Arc::default(), RowPlans::default());
+        let (since, stopwatch) = (Instant::now(), Stopwatch::default());
+        Ok(Self(Mutex::new(Inner { core, codecs, row_plans, since, stopwatch })))
     }
 
     /// Where the next read of the socket goes (buffer protocol).

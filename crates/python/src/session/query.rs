@@ -54,7 +54,9 @@ impl Session {
 impl Session {
     /// The statement kept for a text, or None.
     fn cached_statement(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Statement>> {
-        Ok(self.lock(py)?.core.cached_statement(sql).map(Statement::new))
+        let mut inner = self.lock(py)?;
+        let now = inner.since.elapsed();
+        Ok(inner.core.cached_statement(sql, now).map(Statement::new))
     }
 
     /// How many prepared statements are kept.
@@ -70,6 +72,13 @@ impl Session {
         Ok(())
     }
 
+    /// Begins to prepare a statement of the caller's own, which the server closes when nobody has
+    /// it any more; the Completion holds the Statement. None lets it have a name of its own.
+    #[pyo3(signature = (sql, name))]
+    fn prepare_owned(&self, py: Python<'_>, sql: &str, name: Option<&str>) -> PyResult<()> {
+        self.begin(py, |core| core.prepare_owned(sql, name))
+    }
+
     /// Begins to prepare a text that is not kept; the Completion holds the Statement.
     fn describe(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
         self.begin(py, |core| core.describe(sql))
@@ -77,7 +86,7 @@ impl Session {
 
     /// Begins a query whose Completion holds its rows; `row_limit` 0 asks for all. The rows are of
     /// `record_class`, a subclass of Record that InterfaceError refuses if it makes its instances
-    /// in another way; None stands for Record.
+    /// in another way; None stands for Record. Always True.
     #[pyo3(signature = (statement, arguments, row_limit, record_class = None))]
     fn fetch_rows(
         &self,
@@ -86,9 +95,9 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
         record_class: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
         let sink = self.record_sink(py, &statement.statement, record_class)?;
-        self.query(py, statement, arguments, row_limit, sink)
+        self.query(py, statement, arguments, row_limit, sink).map(|()| true)
     }
 
     /// As `fetch_rows`, of the statement that is kept for a text; False where none is.
@@ -100,9 +109,8 @@ impl Session {
         row_limit: i32,
         record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let Some(statement) = self.lock(py)?.core.cached_statement(sql) else { return Ok(false) };
-        self.fetch_rows(py, &Statement::new(statement), arguments, row_limit, record_class)?;
-        Ok(true)
+        let Some(statement) = self.cached_statement(py, sql)? else { return Ok(false) };
+        self.fetch_rows(py, &statement, arguments, row_limit, record_class)
     }
 
     /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows;
@@ -142,8 +150,8 @@ impl Session {
         sql: &str,
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<bool> {
-        let Some(statement) = self.lock(py)?.core.cached_statement(sql) else { return Ok(false) };
-        self.execute(py, &Statement::new(statement), arguments)?;
+        let Some(statement) = self.cached_statement(py, sql)? else { return Ok(false) };
+        self.execute(py, &statement, arguments)?;
         Ok(true)
     }
 

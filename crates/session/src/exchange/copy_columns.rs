@@ -137,10 +137,10 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
             return Err(Error::NotACopy);
         }
         if let HeldRows::All { bytes, error } = self.held {
-            let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
+            let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);
         }
-        hand_back(self.statement, self.sink, self.tag, context)
+        hand_back(None, self.sink, self.tag.into(), context)
     }
 }
 

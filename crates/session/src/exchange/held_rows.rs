@@ -9,7 +9,7 @@ use std::sync::Arc;
 use colonnade_columnar::{DecodeError, ResultColumn, Shape, Type};
 use colonnade_protocol::{DataRows, Frame, Oid, next_frame};
 
-use super::{Context, Introspect, Step, Then, hand_back};
+use super::{Context, End, Introspect, Step, Then, hand_back};
 use crate::{Error, Event, Sink, SinkError, Statement};
 
 /// After so many bytes of rows that were right, no type of the result can turn out otherwise but by
@@ -84,7 +84,7 @@ fn can_be_another(pg_type: &Type) -> bool {
 pub(crate) struct Replay<S> {
     pub(crate) statement: Arc<Statement>,
     pub(crate) sink: S,
-    pub(crate) tag: Option<String>,
+    end: End,
     bytes: Vec<u8>,
     error: Box<DecodeError>,
     /// The catalogs can be asked so often.
@@ -95,11 +95,11 @@ impl<S: Sink> Replay<S> {
     pub(crate) fn new(
         statement: Arc<Statement>,
         sink: S,
-        tag: Option<String>,
+        end: End,
         bytes: Vec<u8>,
         error: Box<DecodeError>,
     ) -> Self {
-        Self { statement, sink, tag, bytes, error, rounds_left: ROUNDS }
+        Self { statement, sink, end, bytes, error, rounds_left: ROUNDS }
     }
 
     /// Asks the catalogs again for all that the statement is made of, and for the unknown.
@@ -148,6 +148,6 @@ impl<S: Sink> Replay<S> {
         context.events.extend(batches.into_iter().map(Event::Batch));
         let statement = self.statement.with_columns(columns);
         context.link.statements.renew(&statement);
-        hand_back(statement, sink, self.tag, context)
+        hand_back(Some(statement), sink, self.end, context)
     }
 }

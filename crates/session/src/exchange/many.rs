@@ -79,10 +79,10 @@ impl<S: Sink> Exchange<S> for Many<S> {
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if let HeldRows::All { bytes, error } = self.held {
-            let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
+            let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);
         }
-        hand_back(self.statement, self.sink, self.tag, context)
+        hand_back(Some(self.statement), self.sink, self.tag.into(), context)
     }
 
     fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {

@@ -10,6 +10,7 @@ mod copy_out;
 mod held_rows;
 mod introspect;
 mod many;
+mod portal;
 mod prepare;
 mod query;
 mod script;
@@ -30,7 +31,8 @@ pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
 pub(crate) use introspect::{Introspect, Then};
 pub(crate) use many::Many;
-pub(crate) use prepare::Prepare;
+pub(crate) use portal::PortalRows;
+pub(crate) use prepare::{Keeper, Prepare};
 pub(crate) use query::Query;
 pub(crate) use script::Script;
 pub(crate) use startup::StartupExchange;
@@ -81,17 +83,34 @@ pub(crate) trait Exchange<S: Sink>: Send {
     fn failed(&mut self, _error: &Error, _context: &mut Context<'_, S>) {}
 }
 
-/// Ends a result: the sink hands over what it still has, and goes back to its owner.
+/// How a result ended on the server's side.
+#[derive(Default)]
+pub(crate) struct End {
+    /// The command tag; none where the rows did not end.
+    pub(crate) tag: Option<String>,
+    /// The portal is suspended: it may have more rows.
+    pub(crate) has_more: bool,
+}
+
+impl From<Option<String>> for End {
+    fn from(tag: Option<String>) -> Self {
+        Self { tag, has_more: false }
+    }
+}
+
+/// Ends a result: the sink hands over what it still has, and goes back to its owner, with the
+/// statement where more is known of it than before.
 pub(crate) fn hand_back<S: Sink>(
-    statement: Arc<Statement>,
+    statement: Option<Arc<Statement>>,
     mut sink: S,
-    tag: Option<String>,
+    end: End,
     context: &mut Context<'_, S>,
 ) -> Result<Step<S>, Error> {
     let mut batches = VecDeque::new();
     sink.finish(&mut batches)?;
     context.events.extend(batches.into_iter().map(Event::Batch));
-    Ok(Step::Done(Completion { tag, statement: Some(statement), sink: Some(sink) }))
+    let End { tag, has_more } = end;
+    Ok(Step::Done(Completion { tag, statement, sink: Some(sink), has_more }))
 }
 
 /// A message of a known kind that has no business at this point of the talk.

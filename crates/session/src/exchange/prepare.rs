@@ -7,6 +7,7 @@ use colonnade_protocol::backend::{Field, Message};
 use colonnade_protocol::{Oid, frontend};
 
 use super::{Context, Exchange, Introspect, Step, Then, unexpected};
+use crate::lease::Target;
 use crate::session::Link;
 use crate::{Completion, Error, Sink, Statement};
 
@@ -14,8 +15,18 @@ pub(crate) struct Prepare {
     described: Described,
 }
 
+/// Who has a statement once it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keeper {
+    /// The cache, for the next use of its text.
+    Cache,
+    /// The owner of the session, who alone knows it.
+    Owner,
+}
+
 /// What the server says of a statement.
 pub(crate) struct Described {
+    keeper: Keeper,
     name: String,
     sql: String,
     parameters: Vec<Oid>,
@@ -23,12 +34,17 @@ pub(crate) struct Described {
 }
 
 impl Prepare {
-    pub(crate) fn start(name: String, sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
+    pub(crate) fn start(
+        name: String,
+        sql: &str,
+        keeper: Keeper,
+        out: &mut Vec<u8>,
+    ) -> Result<Self, Error> {
         frontend::parse(out, &name, sql, &[])?;
         frontend::describe_statement(out, &name)?;
         frontend::sync(out);
-        let sql = sql.to_owned();
-        Ok(Self { described: Described { name, sql, parameters: Vec::new(), fields: Vec::new() } })
+        let (sql, parameters, fields) = (sql.to_owned(), Vec::new(), Vec::new());
+        Ok(Self { described: Described { keeper, name, sql, parameters, fields } })
     }
 }
 
@@ -76,7 +92,7 @@ impl Described {
         }
     }
 
-    /// The statement, kept for the next use of its text; its types are known.
+    /// The statement, of which all types are known.
     pub(crate) fn keep(self, link: &mut Link, out: &mut Vec<u8>) -> Result<Arc<Statement>, Error> {
         let types = &link.types;
         let pg_type = |oid| types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
@@ -85,8 +101,11 @@ impl Described {
             pg_type: pg_type(field.type_oid),
             type_modifier: field.type_modifier,
         });
+        let lease = (self.keeper == Keeper::Owner)
+            .then(|| Arc::new(link.returned.lease(Target::Statement, self.name.clone())));
         let statement = Arc::new(Statement {
             is_closed: Arc::default(),
+            lease,
             name: self.name,
             sql: self.sql,
             columns: columns.collect(),
@@ -96,8 +115,14 @@ impl Described {
         for pg_type in statement.parameters.iter().chain(columns) {
             if let Some(codec) = pg_type.text_codec_out_of_place() {
                 let (type_name, codec) = (pg_type.name.clone(), codec.name.clone());
+                if self.keeper == Keeper::Cache && !statement.name.is_empty() {
+                    frontend::close_statement(out, &statement.name)?;
+                }
                 return Err(Error::TextCodec { type_name, codec });
             }
+        }
+        if self.keeper == Keeper::Owner {
+            return Ok(statement);
         }
         for gone in link.statements.insert(Arc::clone(&statement)) {
             // Travels with the next exchange's messages; its answer is expected at any time.

@@ -75,10 +75,10 @@ impl<S: Sink> Exchange<S> for Query<S> {
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if let HeldRows::All { bytes, error } = self.held {
-            let replay = Replay::new(self.statement, self.sink, self.tag, bytes, error);
+            let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);
         }
-        hand_back(self.statement, self.sink, self.tag, context)
+        hand_back(None, self.sink, self.tag.into(), context)
     }
 
     fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
@@ -103,7 +103,7 @@ pub(crate) fn forget_stale<S: Sink>(
     } else if !is_of_text && !is_stale_plan(error) {
         return;
     }
-    if let Some(statement) = context.link.statements.remove(&statement.sql) {
+    if let Some(statement) = context.link.statements.remove(statement) {
         // A name without NUL cannot fail to encode: it was sent before.
         let _ = frontend::close_statement(context.out, &statement.name);
     }

@@ -90,7 +90,7 @@ impl<S: Sink> Session<S> {
             link.types.catalog().forget(pg_type);
             can_alter = true;
         }
-        if can_alter && let Some(gone) = link.statements.remove(&statement.sql) {
+        if can_alter && let Some(gone) = link.statements.remove(statement) {
             frontend::close_statement(&mut self.talk.out, &gone.name)?;
         }
         Ok(can_alter)

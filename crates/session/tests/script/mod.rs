@@ -9,8 +9,9 @@ use arrow_array::types::Int32Type;
 use colonnade_columnar::{Catalog, DecodeOptions, ResultColumn, Types};
 use colonnade_protocol::DataRows;
 use colonnade_protocol::auth::{AuthPolicy, Authenticator, ChannelBinding};
-use colonnade_session::{ColumnSink, Event, Session, Sink, SinkError, Startup};
+use colonnade_session::{CacheLimits, ColumnSink, Event, Session, Sink, SinkError, Startup};
 
+#[derive(Debug)]
 pub(crate) struct TestSink(ColumnSink);
 
 impl TestSink {
@@ -126,7 +127,7 @@ pub(crate) fn session_with_cache(size: usize) -> Session<TestSink> {
 }
 
 pub(crate) fn session_with(cache_size: usize, catalog: Catalog) -> Session<TestSink> {
-    let mut session = Session::new(cache_size, catalog);
+    let mut session = Session::new(CacheLimits::of_capacity(cache_size), catalog);
     let authenticator =
         Authenticator::new("ada", None, ChannelBinding::NotUsed, AuthPolicy::default());
     let parameters = vec![("user".to_owned(), "ada".to_owned())];

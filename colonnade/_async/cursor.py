@@ -1,0 +1,312 @@
+"""Cursors: the rows of a query piece by piece, with other queries in between."""
+
+# ruff: noqa: SLF001 - a cursor is a part of its connection
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade._async.guard import ConnectionResource, guarded
+from colonnade._copy_options import quote_identifier
+from colonnade._schema import asked_types
+from colonnade.errors import InterfaceError, NoActiveSQLTransactionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from colonnade import _core
+    from colonnade._async.connection import Connection
+    from colonnade._schema import Schema
+    from colonnade.columns import Columns
+
+_PREFETCH_ROWS = 50
+_SHOWN_CHARACTERS = 30
+# The most rows that the protocol can ask for.
+_ROWS_MAX = 2**31 - 1
+
+
+class CursorFactory(ConnectionResource):
+    """A cursor that is still to be opened; made by `Connection.cursor`.
+
+    `async for` goes over its rows. `await`, or `open`, makes a `Cursor` of it.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        query: str,
+        statement: _core.Statement | None,
+        args: tuple[object, ...],
+        *,
+        prefetch: int | None,
+        timeout: float | None,
+        record_class: type[_core.Record] | None,
+    ) -> None:
+        super().__init__(connection)
+        self._query = query
+        self._statement = statement
+        self._args = args
+        self._prefetch = prefetch
+        self._timeout = timeout
+        self._record_class = record_class
+
+    @guarded
+    def __aiter__(self) -> CursorIterator:
+        """The rows, from the first on."""
+        prefetch = _PREFETCH_ROWS if self._prefetch is None else self._prefetch
+        if prefetch <= 0:
+            msg = "prefetch argument must be greater than zero"
+            raise InterfaceError(msg)
+        return CursorIterator(
+            self._connection,
+            self._query,
+            self._statement,
+            self._args,
+            self._record_class,
+            prefetch=prefetch,
+            timeout=self._timeout,
+        )
+
+    # async-only: begin
+    @guarded
+    def __await__(self) -> Generator[Any, None, Cursor]:
+        """As `open`."""
+        return self._opened().__await__()
+
+    # async-only: end
+    @guarded
+    async def open(self) -> Cursor:
+        """Open the cursor; rows are fetched from it by hand."""
+        return await self._opened()
+
+    async def _opened(self) -> Cursor:
+        if self._prefetch is not None:
+            msg = "prefetch argument can only be specified for iterable cursor"
+            raise InterfaceError(msg)
+        cursor = Cursor(
+            self._connection, self._query, self._statement, self._args, self._record_class
+        )
+        await cursor._bind(self._timeout)
+        return cursor
+
+
+class BaseCursor(ConnectionResource):
+    """What cursors have in common: a portal, and how far it has come."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        query: str,
+        statement: _core.Statement | None,
+        args: tuple[object, ...],
+        record_class: type[_core.Record] | None,
+    ) -> None:
+        super().__init__(connection)
+        self._query = query
+        self._args = args
+        self._record_class = record_class
+        self._statement = statement
+        self._portal: _core.Portal | None = None
+        self._exhausted = False
+        self._is_torn = False
+
+    async def _bind(self, timeout: float | None) -> None:
+        """Open the portal."""
+        connection = self._connection
+
+        def begin(statement: _core.Statement) -> None:
+            self._portal = connection._session.bind(statement, self._args)
+
+        async with connection._operation(timeout):
+            self._check_transaction()
+            connection._complete(await self._first_event(begin))
+
+    async def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
+        """Open the portal, and fetch the first rows in the same round trip."""
+        connection = self._connection
+
+        def begin(statement: _core.Statement) -> None:
+            self._portal = connection._session.open_rows(
+                statement, self._args, n, self._record_class
+            )
+
+        async with connection._operation(timeout):
+            self._check_transaction()
+            completion = connection._complete(await self._first_event(begin))
+        return self._taken(completion)
+
+    async def _exec(self, n: int, timeout: float | None) -> list[Any]:
+        """Fetch the next rows."""
+        connection = self._connection
+        async with connection._operation(timeout):
+            connection._session.more_rows(self._usable(), min(n, _ROWS_MAX), self._record_class)
+            completion = connection._complete(await self._next_event())
+        return self._taken(completion)
+
+    def _taken(self, completion: _core.Completion) -> list[Any]:
+        self._exhausted = not completion.has_more
+        return completion.rows or []
+
+    async def _first_event(self, begin: Callable[[_core.Statement], None]) -> object:
+        connection = self._connection
+        if self._statement is None:
+            return await connection._run(self._query, begin)
+        begin(self._statement)
+        return await connection._transport.next_event()
+
+    async def _next_event(self) -> object:
+        """The next event of a fetch. Where it fails, nobody knows how far the portal has come."""
+        try:
+            return await self._connection._transport.next_event()
+        except BaseException:
+            self._is_torn = True
+            raise
+
+    def _usable(self) -> _core.Portal:
+        """The portal, within its transaction."""
+        self._check_transaction()
+        if self._portal is None:
+            msg = "cursor is not open"
+            raise InterfaceError(msg)
+        # A transaction that has failed by it is the server's to complain about.
+        if self._is_torn and self._connection._session.transaction_status != "failed":
+            msg = "cannot fetch from the cursor: a fetch before failed, and its rows are lost"
+            raise InterfaceError(msg, hint="Open a new cursor, and move it forward if need be.")
+        return self._portal
+
+    def _check_transaction(self) -> None:
+        if not self._connection.is_in_transaction():
+            msg = "cursor cannot be created outside of a transaction"
+            raise NoActiveSQLTransactionError(msg)
+
+    def __repr__(self) -> str:
+        """The beginning of its query, and whether it is at its end."""
+        words = [f'colonnade.{type(self).__name__} "{self._query[:_SHOWN_CHARACTERS]}"']
+        if self._exhausted:
+            words.append("exhausted")
+        return f"<{' '.join(words)} {id(self):#x}>"
+
+
+class CursorIterator(BaseCursor):
+    """The rows of a cursor one after the other; made by `async for` over a `CursorFactory`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        query: str,
+        statement: _core.Statement | None,
+        args: tuple[object, ...],
+        record_class: type[_core.Record] | None,
+        *,
+        prefetch: int,
+        timeout: float | None,
+    ) -> None:
+        super().__init__(connection, query, statement, args, record_class)
+        self._buffer: deque[Any] = deque()
+        self._prefetch = min(prefetch, _ROWS_MAX)
+        self._timeout = timeout
+
+    def _taken(self, completion: _core.Completion) -> list[Any]:
+        rows = super()._taken(completion)
+        if self._exhausted:
+            # The server closes it along with the next query.
+            self._portal = None
+        return rows
+
+    def __aiter__(self) -> Self:
+        """The cursor itself."""
+        return self
+
+    @guarded
+    async def __anext__(self) -> Any:
+        """The next row."""
+        if not self._buffer:
+            if self._exhausted:
+                raise StopAsyncIteration
+            fetch = self._bind_exec if self._portal is None else self._exec
+            self._buffer.extend(await fetch(self._prefetch, self._timeout))
+            if not self._buffer:
+                raise StopAsyncIteration
+        return self._buffer.popleft()
+
+
+class Cursor(BaseCursor):
+    """An open cursor; made by awaiting a `CursorFactory`.
+
+    It lives as long as the transaction. Other queries may run in between, and other cursors.
+    `timeout`, in seconds, limits the one call; None means the connection's `command_timeout`.
+    """
+
+    @guarded
+    async def fetch(self, n: int, *, timeout: float | None = None) -> list[Any]:
+        """The next `n` rows as a list of `Record`; fewer where there are no more.
+
+        Raises InterfaceError where `n` is less than 1.
+        """
+        _check_count(n)
+        if self._exhausted:
+            self._check_transaction()
+            return []
+        return await self._exec(n, timeout)
+
+    @guarded
+    async def fetchrow(self, *, timeout: float | None = None) -> Any:
+        """The next row as a `Record`, or None where there is none."""
+        if self._exhausted:
+            self._check_transaction()
+            return None
+        rows = await self._exec(1, timeout)
+        return rows[0] if rows else None
+
+    @guarded
+    async def fetch_columns(
+        self,
+        n: int,
+        *,
+        schema: Schema | None = None,
+        infinity: str = "raise",
+        timeout: float | None = None,
+    ) -> Columns:
+        """The next `n` rows as `Columns`; fewer where there are no more.
+
+        `schema` and `infinity` are as in `Connection.fetch_columns`. A type that would have to
+        come in another format than the cursor was opened for raises SchemaError.
+        """
+        _check_count(n)
+        connection = self._connection
+        async with connection._operation(timeout):
+            overrides, limit = asked_types(schema), min(n, _ROWS_MAX)
+            connection._session.more_batches(self._usable(), limit, overrides, infinity)
+            try:
+                columns, completion = await connection._whole_columns(schema)
+            except BaseException:
+                self._is_torn = True
+                raise
+        self._exhausted = not completion.has_more
+        return columns
+
+    @guarded
+    async def forward(self, n: int, *, timeout: float | None = None) -> int:
+        """Go over the next `n` rows without fetching them, and return how many there were.
+
+        Raises InterfaceError where `n` is less than 1.
+        """
+        _check_count(n)
+        if self._exhausted:
+            self._check_transaction()
+            return 0
+        connection = self._connection
+        async with connection._operation(timeout):
+            name = quote_identifier(self._usable().name)
+            connection._session.script(f"MOVE FORWARD {n:d} IN {name}")
+            completion = connection._complete(await self._next_event())
+        moved = int((completion.tag or "MOVE 0").split()[-1])
+        self._exhausted = moved < n
+        return moved
+
+
+def _check_count(n: int) -> None:
+    if n <= 0:
+        msg = "n must be greater than zero"
+        raise InterfaceError(msg)

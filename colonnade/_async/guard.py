@@ -1,0 +1,50 @@
+"""What belongs to a connection, and ends when it is closed or goes back to its pool."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade._async.connection import Connection
+
+_Method = TypeVar("_Method", bound="Callable[..., object]")
+
+
+class ConnectionResource:
+    """A statement, a cursor or a transaction: of use only to who has the connection now."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        # A pool counts this up when the connection comes back to it.
+        self._generation = connection._generation  # noqa: SLF001 - a part of the connection
+
+    def _is_orphaned(self) -> bool:
+        """Whether the connection belongs to somebody else by now."""
+        return self._connection._generation != self._generation  # noqa: SLF001 - as above
+
+    def _check_connection(self, method: str) -> None:
+        if self._is_orphaned():
+            reason = "the underlying connection has been released back to the pool"
+        elif self._connection.is_closed():
+            reason = "the underlying connection is closed"
+        else:
+            return
+        msg = f"cannot call {type(self).__name__}.{method}(): {reason}"
+        raise InterfaceError(msg)
+
+
+def guarded(method: _Method) -> _Method:
+    """A method that is refused, before it is awaited, once its connection is closed or gone."""
+    name = method.__name__
+
+    @functools.wraps(method)
+    def checked(self: ConnectionResource, *args: object, **kwargs: object) -> object:
+        self._check_connection(name)
+        return method(self, *args, **kwargs)
+
+    return cast("_Method", checked)

@@ -1,0 +1,323 @@
+# Generated from colonnade/_async/prepared_statement.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Statements that the caller has prepared, and runs as often as wanted."""
+
+# ruff: noqa: SLF001 - a statement is a part of its connection
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from colonnade import _core
+from colonnade._schema import asked_types, row_dtype
+from colonnade._sync.column_stream import ColumnStream
+from colonnade._sync.cursor import CursorFactory
+from colonnade._sync.guard import ConnectionResource, guarded
+from colonnade.columns import Columns
+from colonnade.errors import EncodeError, InterfaceError, InternalClientError
+from colonnade.types import Attribute, Type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade._schema import Schema
+    from colonnade._sync.connection import Connection
+    from colonnade._sync.many import Arguments
+
+_PARTED_KINDS = frozenset({"array", "composite", "range", "multirange"})
+
+
+class PreparedStatement(ConnectionResource):
+    """A statement that the server has parsed; made by `Connection.prepare`.
+
+    It is independent of the connection's statement cache. The server closes it when nobody has this
+    object any more.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        statement: _core.Statement,
+        record_class: type[_core.Record] | None,
+    ) -> None:
+        super().__init__(connection)
+        self._statement = statement
+        self._query = statement.sql
+        self._record_class = record_class
+        self._status: str | None = None
+
+    # What it is
+
+    @guarded
+    def get_name(self) -> str:
+        """Its name on the server."""
+        return self._statement.name
+
+    @guarded
+    def get_query(self) -> str:
+        """The text that was prepared."""
+        return self._query
+
+    @guarded
+    def get_statusmsg(self) -> str | None:
+        """The status of its last run, such as `SELECT 5`.
+
+        None before the first run, and after `fetchrow` and `fetchval` that have left rows behind.
+        """
+        return self._status
+
+    @guarded
+    def get_parameters(self) -> tuple[Type, ...]:
+        """The types of its parameters, in order."""
+        return tuple(map(_described, self._statement.parameter_types))
+
+    @guarded
+    def get_attributes(self) -> tuple[Attribute, ...]:
+        """Name and type of each column of its result; empty for a command."""
+        columns = self._statement.columns
+        return tuple(Attribute(name, _described(pg_type)) for name, pg_type, _ in columns)
+
+    # Rows
+
+    @guarded
+    def fetch(self, *args: object, timeout: float | None = None) -> list[Any]:
+        """Run it with these arguments, and return its rows as a list of `Record`."""
+        return self._rows(args, 0, timeout)
+
+    @guarded
+    def fetchrow(self, *args: object, timeout: float | None = None) -> Any:
+        """Run it, and return its first row as a `Record`, or None where there is none."""
+        rows = self._rows(args, 1, timeout)
+        return rows[0] if rows else None
+
+    @guarded
+    def fetchval(self, *args: object, column: int | str = 0, timeout: float | None = None) -> Any:
+        """Run it, and return one value of its first row, or None where there is no row.
+
+        `column` is the index or the name of the value's column.
+        """
+        rows = self._rows(args, 1, timeout)
+        return rows[0][column] if rows else None
+
+    @guarded
+    def fetchmany(self, args: Arguments, *, timeout: float | None = None) -> list[Any]:
+        """Run it once for each set of arguments, and return all rows, in order.
+
+        As `Connection.fetchmany`.
+        """
+        connection = self._connection
+        with connection._operation(timeout):
+            return connection._fetch_many(self._statement, args)
+
+    # Effects
+
+    @guarded
+    def executemany(self, args: Arguments, *, timeout: float | None = None) -> None:
+        """Run it once for each set of arguments; as `Connection.executemany`."""
+        connection = self._connection
+        with connection._operation(timeout):
+            connection._execute_many(self._statement, args)
+
+    # Rows, piece by piece
+
+    @guarded
+    def cursor(
+        self, *args: object, prefetch: int | None = None, timeout: float | None = None
+    ) -> CursorFactory:
+        """A cursor over its rows, as `Connection.cursor` gives."""
+        return CursorFactory(
+            self._connection,
+            self._query,
+            self._statement,
+            args,
+            prefetch=prefetch,
+            timeout=timeout,
+            record_class=self._record_class,
+        )
+
+    # Columns
+
+    @guarded
+    def fetch_columns(
+        self,
+        *args: object,
+        schema: Schema | None = None,
+        infinity: str = "raise",
+        timeout: float | None = None,
+    ) -> Columns:
+        """Run it, and return its result as `Columns`; as `Connection.fetch_columns`."""
+        connection = self._connection
+        with connection._operation(timeout):
+            overrides = asked_types(schema)
+
+            def begin(statement: _core.Statement) -> None:
+                connection._session.fetch_batches(statement, args, overrides, infinity, None)
+
+            self._begin(begin)
+            columns, completion = connection._whole_columns(schema)
+        self._take_note(completion)
+        return columns
+
+    @guarded
+    def iter_columns(
+        self,
+        *args: object,
+        batch_rows: int = 65_536,
+        schema: Schema | None = None,
+        infinity: str = "raise",
+        timeout: float | None = None,
+    ) -> ColumnStream:
+        """Run it, and iterate over its result in batches; as `Connection.iter_columns`."""
+        if batch_rows < 1:
+            msg = f"batch_rows must be 1 or more, not {batch_rows}"
+            raise ValueError(msg)
+        connection = self._connection
+        overrides = asked_types(schema)
+
+        def begin(statement: _core.Statement) -> None:
+            connection._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
+
+        limit = connection._limit(timeout)
+        return ColumnStream(
+            connection, self._query, begin, limit, row_dtype(schema), statement=self._statement
+        )
+
+    # The plan
+
+    @guarded
+    def explain(self, *args: object, analyze: bool = False) -> Any:
+        """The plan with which the server would run it with these arguments, as parsed JSON.
+
+        `analyze` runs it, too, for the real times and counts, and then undoes what it has done.
+        """
+        if not analyze:
+            return self._plan("FORMAT JSON, VERBOSE", args)
+        transaction = self._connection.transaction()
+        transaction.start()
+        try:
+            return self._plan("FORMAT JSON, VERBOSE, ANALYZE, BUFFERS", args)
+        finally:
+            transaction.rollback()
+
+    # Inside
+
+    def _rows(self, args: tuple[object, ...], limit: int, timeout: float | None) -> list[Any]:
+        connection = self._connection
+        arguments = (self._query, args, limit)
+        completion = connection._at_once(self._fetch_rows, arguments, timeout)
+        if completion is None:
+
+            def begin(statement: _core.Statement) -> None:
+                connection._session.fetch_rows(statement, args, limit, self._record_class)
+
+            with connection._operation(timeout):
+                self._begin(begin)
+                completion = connection._completion()
+        self._take_note(completion)
+        return completion.rows or []
+
+    def _fetch_rows(self, query: str, args: tuple[object, ...], limit: int) -> bool:
+        del query  # It is what an error is told of.
+        session = self._connection._session
+        return session.fetch_rows(self._statement, args, limit, self._record_class)
+
+    def _begin(self, begin: Callable[[_core.Statement], None]) -> None:
+        """Begin to run the statement."""
+        try:
+            begin(self._statement)
+        except EncodeError:
+            # A type may have been altered: who prepares the text again sees what it is now.
+            self._connection._session.forget_parameters(self._statement)
+            raise
+
+    def _take_note(self, completion: _core.Completion) -> None:
+        self._status = completion.tag
+        if completion.statement is not None:
+            # One of its types turned out to be altered.
+            self._statement = completion.statement
+
+    def _plan(self, options: str, args: tuple[object, ...]) -> Any:
+        connection = self._connection
+        with connection._operation(None):
+            rows = connection._rows(f"EXPLAIN ({options}) {self._query}", args, 1)
+        return json.loads(rows[0][0])
+
+
+class PreparingMixin:
+    """The methods of a connection about statements that are prepared by hand, and cursors."""
+
+    def prepare(
+        self,
+        query: str,
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+        record_class: type[_core.Record] | None = None,
+    ) -> PreparedStatement:
+        """Have the server parse a text, to be run later, any number of times.
+
+        `name` is that of the statement on the server; None makes one up. With the name "" it is the
+        unnamed statement, of which the text travels along with each run. Rows are of
+        `record_class`; None means the connection's.
+        """
+        connection = cast("Connection", self)
+        made = record_class or connection._record_class
+        if made is not None:
+            _core.check_record_class(made)
+        with connection._operation(timeout):
+            statement = connection._prepared_owned(query, name)
+        return PreparedStatement(connection, statement, made)
+
+    def cursor(
+        self,
+        query: str,
+        *args: object,
+        prefetch: int | None = None,
+        timeout: float | None = None,
+        record_class: type[_core.Record] | None = None,
+    ) -> CursorFactory:
+        """A cursor over the rows of a query, within a transaction.
+
+        With `for` it gives row after row, of which `prefetch` (50 where it is None) are
+        fetched at a time. Opened, it is a `Cursor`, from which rows are fetched by hand.
+        `timeout` limits each exchange with the server; rows are of `record_class`, None means the
+        connection's.
+        """
+        connection = cast("Connection", self)
+        if connection.is_closed():
+            msg = "connection is closed"
+            raise InterfaceError(msg)
+        made = record_class or connection._record_class
+        if made is not None:
+            _core.check_record_class(made)
+        return CursorFactory(
+            connection,
+            query,
+            None,
+            args,
+            prefetch=prefetch,
+            timeout=timeout,
+            record_class=made,
+        )
+
+    def _whole_columns(self, schema: Schema | None) -> tuple[Columns, _core.Completion]:
+        """The answer to a query for columns, all of which come at once."""
+        connection = cast("Connection", self)
+        batch = connection._transport.next_event()
+        completion = connection._completion()
+        if not isinstance(batch, _core.Batch):
+            msg = f"expected a batch, got {batch!r}"
+            raise InternalClientError(msg)
+        return Columns(connection._decoded(batch), row_dtype(schema)), completion
+
+    def _prepared_owned(self, query: str, name: str | None) -> _core.Statement:
+        connection = cast("Connection", self)
+        connection._session.prepare_owned(query, name)
+        completion = connection._completion()
+        return cast("_core.Statement", completion.statement)
+
+
+def _described(pg_type: _core.PgType) -> Type:
+    kind = pg_type.kind if pg_type.kind in _PARTED_KINDS else "scalar"
+    return Type(pg_type.oid, pg_type.name, kind, pg_type.schema)

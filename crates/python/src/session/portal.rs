@@ -1,0 +1,86 @@
+//! Portals: statements that give their rows piece by piece.
+
+use std::sync::Arc;
+
+use colonnade_protocol::frontend::EncodedParams;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::Session;
+use super::query::column_sink;
+use crate::sink::RowSink;
+use crate::statement::{Portal, Statement};
+use crate::{errors, parameters};
+
+impl Session {
+    fn encoded(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<EncodedParams> {
+        let codecs = Arc::clone(&self.lock(py)?.codecs);
+        parameters::encode(py, &statement.statement.parameters, &codecs, arguments)
+    }
+}
+
+#[pymethods]
+impl Session {
+    /// Begins to bind a statement to its arguments; the portal is there once the exchange has ended
+    /// well.
+    fn bind(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<Portal> {
+        let encoded = self.encoded(py, statement, arguments)?;
+        let bound = self.lock(py)?.core.bind(Arc::clone(&statement.statement), &encoded);
+        bound.map(Portal).map_err(|error| errors::of_session(py, error))
+    }
+
+    /// As `bind`, and asks for the first rows; the Completion holds them, of `record_class`.
+    #[pyo3(signature = (statement, arguments, row_limit, record_class = None))]
+    fn open_rows(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        row_limit: i32,
+        record_class: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Portal> {
+        let encoded = self.encoded(py, statement, arguments)?;
+        let sink = self.record_sink(py, &statement.statement, record_class)?;
+        let statement = Arc::clone(&statement.statement);
+        let opened = self.lock(py)?.core.open(statement, &encoded, row_limit, sink);
+        opened.map(Portal).map_err(|error| errors::of_session(py, error))
+    }
+
+    /// Begins to ask a portal for its next rows; the Completion holds them.
+    #[pyo3(signature = (portal, row_limit, record_class = None))]
+    fn more_rows(
+        &self,
+        py: Python<'_>,
+        portal: &Portal,
+        row_limit: i32,
+        record_class: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let sink = self.record_sink(py, &portal.0.statement, record_class)?;
+        self.begin(py, |core| core.more_rows(Arc::clone(&portal.0), row_limit, sink))
+    }
+
+    /// Begins to ask a portal for its next rows, as one Batch.
+    fn more_batches(
+        &self,
+        py: Python<'_>,
+        portal: &Portal,
+        row_limit: i32,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+    ) -> PyResult<()> {
+        let columns = &portal.0.statement.columns;
+        let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
+        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        self.begin(py, |core| core.more_rows(Arc::clone(&portal.0), row_limit, sink))
+    }
+}

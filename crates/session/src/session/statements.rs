@@ -1,0 +1,150 @@
+//! Statements and portals, from the owner's side.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use colonnade_protocol::Format;
+use colonnade_protocol::frontend::{self, EncodedParams};
+
+use super::Session;
+use crate::exchange::{Keeper, PortalRows, Prepare, Query};
+use crate::lease::Target;
+use crate::{Error, Portal, Sink, Statement};
+
+impl<S: Sink> Session<S> {
+    /// The statement kept for this text, if any. `now` is the time, counted from any moment that
+    /// the owner chooses once: what is older than the cache's limit is prepared anew.
+    pub fn cached_statement(&mut self, sql: &str, now: Duration) -> Option<Arc<Statement>> {
+        let link = &mut self.talk.link;
+        if let Some(old) = link.statements.pass_time(now, sql) {
+            // Travels with the next exchange's messages; its answer is expected at any time.
+            // A name without NUL cannot fail to encode: it was sent before.
+            let _ = frontend::close_statement(&mut self.talk.out, &old.name);
+        }
+        link.statements.find(sql)
+    }
+
+    /// Begins to prepare a text, which is kept where the cache's limits allow; completes with the
+    /// statement.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn prepare(&mut self, sql: &str) -> Result<(), Error> {
+        let name = self.talk.link.statements.name_for(sql);
+        self.start_prepare(name, sql, Keeper::Cache)
+    }
+
+    /// Begins to prepare a text that is asked about and not run: as [`prepare`](Self::prepare), but
+    /// the statement is not kept.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn describe(&mut self, sql: &str) -> Result<(), Error> {
+        self.start_prepare(String::new(), sql, Keeper::Owner)
+    }
+
+    /// Begins to prepare a statement of the owner's own: as [`prepare`](Self::prepare), but besides
+    /// the cache. The server closes it, with the next exchange, when nobody has it any more. It has
+    /// a name of its own where `name` is `None`.
+    ///
+    /// # Errors
+    /// A closed session, or a text or a name that cannot be sent.
+    pub fn prepare_owned(&mut self, sql: &str, name: Option<&str>) -> Result<(), Error> {
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => self.talk.link.statements.next_name(),
+        };
+        self.start_prepare(name, sql, Keeper::Owner)
+    }
+
+    fn start_prepare(&mut self, name: String, sql: &str, keeper: Keeper) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        self.talk.close_returned();
+        let exchange = Prepare::start(name, sql, keeper, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins to run a statement; its rows go to the sink. `row_limit` 0 asks for every row.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn query(
+        &mut self,
+        statement: Arc<Statement>,
+        parameters: &EncodedParams,
+        row_limit: i32,
+        sink: S,
+    ) -> Result<(), Error> {
+        self.talk.check_encoding()?;
+        self.talk.close_returned();
+        let exchange = Query::start(statement, parameters, row_limit, sink, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+
+    /// Begins to bind a statement to its arguments, under a name that the portal has; its rows are
+    /// asked for by [`more_rows`](Self::more_rows). The server closes it, with the next exchange,
+    /// when nobody has it any more.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn bind(
+        &mut self,
+        statement: Arc<Statement>,
+        parameters: &EncodedParams,
+    ) -> Result<Arc<Portal>, Error> {
+        self.talk.check_encoding()?;
+        self.talk.close_returned();
+        let formats = statement.formats();
+        let portal = self.portal(statement, formats);
+        let exchange = PortalRows::bind(Arc::clone(&portal), parameters, &mut self.talk.out)?;
+        self.talk.begin(exchange)?;
+        Ok(portal)
+    }
+
+    /// As [`bind`](Self::bind), and asks for the first `row_limit` rows in the same flight.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn open(
+        &mut self,
+        statement: Arc<Statement>,
+        parameters: &EncodedParams,
+        row_limit: i32,
+        sink: S,
+    ) -> Result<Arc<Portal>, Error> {
+        self.talk.check_encoding()?;
+        self.talk.close_returned();
+        let formats = sink.formats().unwrap_or_else(|| statement.formats());
+        let portal = self.portal(statement, formats);
+        let (opened, out) = (Arc::clone(&portal), &mut self.talk.out);
+        let exchange = PortalRows::open(opened, parameters, row_limit, sink, out)?;
+        self.talk.begin(exchange)?;
+        Ok(portal)
+    }
+
+    fn portal(&mut self, statement: Arc<Statement>, formats: Vec<Format>) -> Arc<Portal> {
+        let link = &mut self.talk.link;
+        let lease = link.returned.lease(Target::Portal, link.statements.next_name());
+        Arc::new(Portal { statement, formats, lease })
+    }
+
+    /// Begins to ask a portal for its next `row_limit` rows. The completion says whether it may
+    /// have more.
+    ///
+    /// # Errors
+    /// A closed session, or a sink that wants the values in other formats than those the portal was
+    /// bound with.
+    pub fn more_rows(&mut self, portal: Arc<Portal>, row_limit: i32, sink: S) -> Result<(), Error> {
+        if let Some(wanted) = sink.formats()
+            && let Some(column) = wanted.iter().zip(&portal.formats).position(|(a, b)| a != b)
+        {
+            let column = portal.statement.columns.get(column);
+            let column = column.map(|column| column.name.clone()).unwrap_or_default();
+            return Err(Error::BoundFormat { column });
+        }
+        self.talk.check_encoding()?;
+        self.talk.close_returned();
+        let exchange = PortalRows::more(portal, row_limit, sink, &mut self.talk.out)?;
+        self.talk.begin(exchange)
+    }
+}

@@ -73,6 +73,19 @@ print(asyncpg.__version__, colonnade.__version__)
     assert run(program).split() == [ASYNCPG_VERSION, colonnade.__version__]
 
 
+def test_what_sentry_replaces_is_there() -> None:
+    run("""
+        import colonnade
+        colonnade.install_as_asyncpg()
+        import asyncpg
+        from asyncpg.cursor import BaseCursor, Cursor, CursorIterator
+        for item in (asyncpg.Connection._execute, asyncpg.Connection._executemany,
+                     asyncpg.Connection.prepare, BaseCursor._bind_exec, BaseCursor._exec,
+                     asyncpg.connect_utils._connect_addr):
+            assert callable(item)
+    """)
+
+
 def test_a_second_call_does_nothing() -> None:
     run("""
         import sys

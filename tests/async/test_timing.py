@@ -21,12 +21,6 @@ def assert_adds_up(timing: colonnade.QueryTiming) -> None:
     assert sum(phases) == pytest.approx(timing.total, abs=1e-4)
 
 
-async def test_no_query_has_no_timing(connection: colonnade.Connection) -> None:
-    timing = connection.last_timing
-    # Connecting is no query, and what follows is.
-    assert timing is None or timing.rows == 0
-
-
 async def test_the_phases_of_a_query_add_up(connection: colonnade.Connection) -> None:
     query = "SELECT g FROM generate_series(1, 1000) g, pg_sleep(0.05)"
     await connection.fetch(query)

@@ -35,7 +35,9 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<Portal> {
         let encoded = self.encoded(py, statement, arguments)?;
-        let bound = self.lock(py)?.core.bind(Arc::clone(&statement.statement), &encoded);
+        let mut inner = self.lock(py)?;
+        inner.runs(true);
+        let bound = inner.core.bind(Arc::clone(&statement.statement), &encoded);
         bound.map(Portal).map_err(|error| errors::of_session(py, error))
     }
 
@@ -52,7 +54,9 @@ impl Session {
         let encoded = self.encoded(py, statement, arguments)?;
         let sink = self.record_sink(py, &statement.statement, record_class)?;
         let statement = Arc::clone(&statement.statement);
-        let opened = self.lock(py)?.core.open(statement, &encoded, row_limit, sink);
+        let mut inner = self.lock(py)?;
+        inner.runs(true);
+        let opened = inner.core.open(statement, &encoded, row_limit, sink);
         opened.map(Portal).map_err(|error| errors::of_session(py, error))
     }
 

@@ -21,7 +21,7 @@ from colonnade.errors import ClientConfigurationError, InterfaceWarning
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    Password = str | Callable[[], str | Awaitable[str]]
+    Password = str | Callable[[], str | Awaitable[str | None] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +230,11 @@ def _passfile_text(path: Path) -> str | None:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            _warn(f"password file {path} is not a plain file and is ignored")
+            _warn(f"password file {str(path)!r} is not a plain file and is ignored")
             return None
         if sys.platform != "win32" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             _warn(
-                f"password file {path} can be read by others and is ignored; "
+                f"password file {str(path)!r} has group or world access and is ignored; "
                 f"its permissions should be u=rw (0600) or less"
             )
             return None

@@ -15,12 +15,15 @@ from colonnade._sync import connect_address
 from colonnade._sync.connection import Connection
 from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import connect as open_transport, deadline
+from colonnade._transport.tls import TlsRefusedError
 from colonnade.errors import (
     CannotConnectNowError,
     ClientConfigurationError,
+    ConnectionDoesNotExistError,
     InterfaceError,
     InvalidAuthorizationSpecificationError,
     InvalidPasswordError,
+    PostgresError,
     TargetServerAttributeNotMatched,
 )
 
@@ -68,9 +71,10 @@ def connect(
     over the environment (`PGHOST`, `PGUSER`, ...) and that over the defaults. Without a host the
     usual Unix sockets are tried, then localhost. `docs/connecting.md` has every option.
 
-    `password` is a string, or a callable that gives one for each attempt; it may be a coroutine
-    function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and right host name), False,
-    or one of libpq's modes, "prefer" by default; `direct_tls` begins TLS without asking first.
+    `password` is a string, or a callable that gives one, or None, for each host; it may be a
+    coroutine function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and right host
+    name), False, or one of libpq's modes, "prefer" by default; `direct_tls` begins TLS without
+    asking first.
     `timeout` limits the whole attempt in seconds, `command_timeout` is the default for each call
     on the connection. `statement_cache_size` 0 uses the unnamed statement, as poolers need it; a
     statement is kept for `max_cached_statement_lifetime` seconds at most, and only if its text has
@@ -163,6 +167,8 @@ class _Attempt:
         self._classes = classes
         self._is_tls = False
         """Whether the last socket carries TLS."""
+        self._is_authenticated = False
+        """Whether the last server that failed us had accepted who we are."""
         self.trying: str | None = None
         """The address under way, for messages."""
 
@@ -201,6 +207,8 @@ class _Attempt:
                     elif isinstance(error, TimeoutError) and error.errno is None:
                         # Not the host's answer: the time for all hosts is up.
                         raise
+                    elif isinstance(error, PostgresError) and self._is_authenticated:
+                        raise
                     else:
                         failures.append(error)
                     continue
@@ -223,31 +231,30 @@ class _Attempt:
     def _one_host(self, endpoint: Endpoint) -> Connection:
         """Connect to one host, in the ways that the TLS policy has, in order."""
         password = endpoint.password if self._password is None else self._asked_password()
-        ways = self._options.tls.attempts(endpoint.address)
-        for way in ways[:-1]:
-            try:
-                return self._one_way(endpoint, password, way)
-            except (ConnectionRefusedError, TimeoutError):
-                # Nobody is there, whatever the way.
-                raise
-            except OSError as error:
-                refusal: Exception = error
-            except InvalidAuthorizationSpecificationError as error:
-                if self._is_tls != (way.context is not None):
-                    # The server has no TLS to offer, so that was the other way already.
-                    raise
-                refusal = error
+        first, *others = self._options.tls.attempts(endpoint.address)
         try:
-            return self._one_way(endpoint, password, ways[-1])
-        except (OSError, InvalidAuthorizationSpecificationError) as error:
-            if len(ways) == 1:
+            return self._one_way(endpoint, password, first)
+        except (OSError, PostgresError) as error:
+            if not others or not self._may_try_the_other(error, first):
                 raise
-            if isinstance(refusal, InvalidPasswordError) and not isinstance(
-                error, InvalidPasswordError
-            ):
+            refusal = error
+        try:
+            return self._one_way(endpoint, password, others[0])
+        except (OSError, PostgresError) as error:
+            if isinstance(refusal, InvalidPasswordError) and _is_closed_way(error):
                 # More to the point than that the other way is closed.
                 raise refusal from None
             raise error from refusal
+
+    def _may_try_the_other(self, error: Exception, way: TlsPolicy) -> bool:
+        """Whether a server that refused us one way may be asked the other, with TLS or without."""
+        if isinstance(error, ConnectionRefusedError | TimeoutError | CannotConnectNowError):
+            # Nobody is there, or nobody is ready, whatever the way.
+            return False
+        if isinstance(error, TlsRefusedError) or self._is_authenticated:
+            return False
+        # A server that has no TLS to offer was asked without it already.
+        return self._is_tls == (way.context is not None)
 
     def _one_way(self, endpoint: Endpoint, password: str | None, policy: TlsPolicy) -> Connection:
         session = _core.Session(
@@ -255,6 +262,7 @@ class _Attempt:
             statement_seconds=self._limits.max_cached_statement_lifetime,
             statement_bytes=self._limits.max_cacheable_statement_size,
         )
+        self._is_tls, self._is_authenticated = policy.context is not None, False
         transport = open_transport(session, endpoint.address, policy)
         self._is_tls = transport.is_tls
         info = self._options.info
@@ -277,6 +285,7 @@ class _Attempt:
                 params=self._options.parameters(self._password or endpoint.password, policy),
             )
         except BaseException:
+            self._is_authenticated = session.is_authenticated
             transport.abort()
             raise
 
@@ -301,10 +310,21 @@ class _Attempt:
             msg = f"password must be a str or a callable, not {type(self._password).__name__}"
             raise ClientConfigurationError(msg)
         password = self._password()
+        if password is None:
+            return None
         if inspect.isawaitable(password) or not isinstance(password, str):
             msg = f"the password callable gave {type(password).__name__}, not str"
             raise InterfaceError(msg)
         return password
+
+
+def _is_closed_way(error: Exception) -> bool:
+    """Whether a server did not even look at the password, on this way."""
+    if isinstance(error, OSError | ConnectionDoesNotExistError):
+        return True
+    return isinstance(error, InvalidAuthorizationSpecificationError) and not isinstance(
+        error, InvalidPasswordError
+    )
 
 
 def _is_wanted(connection: Connection, wanted: str) -> bool:

@@ -320,9 +320,8 @@ class Connection(
         """Warn about a connection that nobody closed, and close it."""
         session = getattr(self, "_session", None)
         if session is not None and not session.is_closed:
-            warnings.warn(
-                f"unclosed connection {self!r}", ResourceWarning, stacklevel=2, source=self
-            )
+            msg = f"unclosed connection {self!r}{self._transport.origin}"
+            warnings.warn(msg, ResourceWarning, stacklevel=2, source=self)
             self._transport.abort()
 
     # Inside

@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import inspect
 import socket
+import traceback
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, cast
 
@@ -83,8 +84,16 @@ class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
         self._recovery: asyncio.Task[None] | None = None
         self._full_reads = 0
         self._paused = False
+        self._made_at = traceback.extract_stack() if self._loop.get_debug() else None
 
     # What connections use
+
+    @property
+    def origin(self) -> str:
+        """Where the connection was made, to be put behind a complaint about it."""
+        if self._made_at is None:
+            return "; run in asyncio debug mode to see where it was made"
+        return "; created at:\n" + "".join(traceback.format_list(self._made_at))
 
     @property
     def is_tls(self) -> bool:

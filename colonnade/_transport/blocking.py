@@ -134,6 +134,11 @@ class BlockingTransport:
         self._is_in_doubt = False
 
     @property
+    def origin(self) -> str:
+        """Nothing, where asyncio's debug mode has a stack: `tracemalloc` has it here."""
+        return ""
+
+    @property
     def is_tls(self) -> bool:
         """Whether the bytes travel under TLS."""
         return isinstance(self._socket, ssl.SSLSocket)

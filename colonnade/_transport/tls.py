@@ -42,6 +42,10 @@ ALPN = "postgresql"
 SYSTEM_ROOTS = "system"
 
 
+class TlsRefusedError(ConnectionError):
+    """The server answered the request for TLS with an error: it is asked no further."""
+
+
 class SslMode(enum.StrEnum):
     """The words of ``sslmode``, in order of strictness."""
 
@@ -114,7 +118,8 @@ class TlsPolicy:
         if answer == b"N":
             if self.mode.is_required:
                 raise ConnectionError(
-                    f"the server does not offer TLS, which sslmode={self.mode.value} requires"
+                    "the server rejected SSL upgrade: it does not offer TLS, which "
+                    f"sslmode={self.mode.value} requires"
                 )
             return False
         if not answer:
@@ -125,7 +130,9 @@ class TlsPolicy:
             raise RemoteProtocolError("the server sent unencrypted data behind its answer for TLS")
         if answer[:1] == b"E":
             # Its text is not shown: nobody has proved yet that it is the server who speaks.
-            raise ConnectionError("the server answered the request for TLS with an error")
+            raise TlsRefusedError(
+                "the server sent an error response during SSL exchange; check the server logs"
+            )
         raise RemoteProtocolError(
             "the answer to the request for TLS is not PostgreSQL's: is it the right port?"
         )

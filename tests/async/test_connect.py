@@ -12,6 +12,7 @@ import pytest
 import colonnade
 from colonnade import embedded
 from colonnade.errors import (
+    AuthenticationError,
     ClientConfigurationError,
     InterfaceError,
     InterfaceWarning,
@@ -202,6 +203,12 @@ async def test_a_callable_that_gives_no_password(dsn: str) -> None:
         await colonnade.connect(dsn, password=wrong)
 
 
+async def test_a_callable_that_has_no_password(dsn: str, password_server: embedded.Server) -> None:
+    assert await server_pid_by(dsn, password=lambda: None)
+    with pytest.raises(AuthenticationError, match="password"):
+        await colonnade.connect(password_server.dsn_for("scram_plain"), password=lambda: None)
+
+
 async def test_an_error_of_the_password_callable_arrives(dsn: str) -> None:
     def give() -> str:
         raise LookupError("the vault is closed")
@@ -240,7 +247,7 @@ async def test_a_password_file_that_others_can_read(
     file.chmod(0o640)
     dsn = password_server.dsn_for("scram_plain")
     with (
-        pytest.warns(InterfaceWarning, match=r"can be read by others and is ignored.*0600"),
+        pytest.warns(InterfaceWarning, match=r"has group or world access and is ignored.*0600"),
         pytest.raises(InterfaceError, match="password"),
     ):
         await colonnade.connect(dsn, passfile=file)
@@ -384,3 +391,20 @@ async def test_a_timeout_that_cannot_be_used(dsn: str) -> None:
     wrong: Any = "1"
     with pytest.raises(ValueError, match="expected a number of seconds or None, got '1'"):
         await colonnade.connect(dsn, timeout=wrong)
+
+
+# async-only: begin
+async def test_nobody_closed_it(dsn: str) -> None:
+    """The warning says where the connection was made, where asyncio keeps that."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    for is_debug, text in ((False, "run in asyncio debug mode"), (True, "test_nobody_closed_it")):
+        loop.set_debug(is_debug)
+        connection = await colonnade.connect(dsn)
+        with pytest.warns(ResourceWarning, match=rf"(?s)unclosed connection.*{text}"):
+            del connection
+    loop.set_debug(False)
+
+
+# async-only: end

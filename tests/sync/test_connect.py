@@ -14,6 +14,7 @@ import pytest
 import colonnade
 from colonnade import embedded
 from colonnade.errors import (
+    AuthenticationError,
     ClientConfigurationError,
     InterfaceError,
     InterfaceWarning,
@@ -193,6 +194,12 @@ def test_a_callable_that_gives_no_password(dsn: str) -> None:
         colonnade.sync.connect(dsn, password=wrong)
 
 
+def test_a_callable_that_has_no_password(dsn: str, password_server: embedded.Server) -> None:
+    assert server_pid_by(dsn, password=lambda: None)
+    with pytest.raises(AuthenticationError, match="password"):
+        colonnade.sync.connect(password_server.dsn_for("scram_plain"), password=lambda: None)
+
+
 def test_an_error_of_the_password_callable_arrives(dsn: str) -> None:
     def give() -> str:
         raise LookupError("the vault is closed")
@@ -231,7 +238,7 @@ def test_a_password_file_that_others_can_read(
     file.chmod(0o640)
     dsn = password_server.dsn_for("scram_plain")
     with (
-        pytest.warns(InterfaceWarning, match=r"can be read by others and is ignored.*0600"),
+        pytest.warns(InterfaceWarning, match=r"has group or world access and is ignored.*0600"),
         pytest.raises(InterfaceError, match="password"),
     ):
         colonnade.sync.connect(dsn, passfile=file)

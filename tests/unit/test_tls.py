@@ -109,7 +109,7 @@ def test_answers_of_the_server() -> None:
     for policy in (prefer, require):
         with pytest.raises(ConnectionError, match="closed the connection"):
             policy.accepts(b"")
-        with pytest.raises(ConnectionError, match="with an error"):
+        with pytest.raises(ConnectionError, match="error response during SSL exchange"):
             policy.accepts(b"E\x00\x00\x00\x10Sfatal")
         with pytest.raises(RemoteProtocolError, match="unencrypted data"):
             policy.accepts(b"SR\x00\x00\x00\x08\x00\x00\x00\x00")

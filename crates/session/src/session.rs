@@ -42,6 +42,8 @@ pub struct Startup {
 /// What lasts longer than one exchange.
 pub(crate) struct Link {
     pub(crate) cancel_key: Option<CancelKey>,
+    /// The server is satisfied with who we are.
+    pub(crate) authenticated: bool,
     pub(crate) statements: StatementCache,
     /// What the owner had on the server, and dropped.
     pub(crate) returned: Returned,
@@ -109,6 +111,7 @@ impl<S: Sink> Session<S> {
     pub fn new(limits: CacheLimits, catalog: Catalog) -> Self {
         let link = Link {
             cancel_key: None,
+            authenticated: false,
             statements: StatementCache::new(limits),
             returned: Returned::default(),
             types: Types::new(catalog),
@@ -212,6 +215,11 @@ impl<S: Sink> Session<S> {
     /// Whether the talk has ended, for whatever reason.
     pub fn is_closed(&self) -> bool {
         self.talk.link.closed
+    }
+
+    /// Whether the server has accepted who we are, and goes on to start the session.
+    pub fn is_authenticated(&self) -> bool {
+        self.talk.link.authenticated
     }
 
     /// The transaction status of the last ReadyForQuery.

@@ -191,6 +191,12 @@ impl Session {
         Ok(self.lock(py)?.core.is_closed())
     }
 
+    /// Whether the server has accepted who we are; what it refuses after that, it refuses for good.
+    #[getter]
+    fn is_authenticated(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.core.is_authenticated())
+    }
+
     /// "idle", "in transaction" or "failed": as of the last time the server was ready.
     #[getter]
     fn transaction_status(&self, py: Python<'_>) -> PyResult<&'static str> {

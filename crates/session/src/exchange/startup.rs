@@ -25,7 +25,10 @@ impl<S: Sink> Exchange<S> for StartupExchange {
             }
             match authenticator.respond(&message, context.out)? {
                 AuthStep::Continue => {}
-                AuthStep::Done => self.authenticator = None,
+                AuthStep::Done => {
+                    self.authenticator = None;
+                    context.link.authenticated = true;
+                }
                 AuthStep::Token => {
                     let token = match message {
                         Message::AuthenticationGssContinue(token) => token.to_vec(),

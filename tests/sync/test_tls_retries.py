@@ -1,0 +1,126 @@
+# Generated from tests/async/test_tls_retries.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""With TLS and without: what a server must say to be asked the other way, and what comes of it."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from colonnade.errors import (
+    AuthenticationError,
+    CannotConnectNowError,
+    ConnectionDoesNotExistError,
+    InvalidAuthorizationSpecificationError,
+    InvalidCatalogNameError,
+    InvalidPasswordError,
+    TooManyConnectionsError,
+)
+from tests.support.scripted_server import (
+    AUTHENTICATION_OK,
+    GREETING,
+    READ_STARTUP,
+    Close,
+    ReadUntilClosed,
+    ScriptedServer,
+    Send,
+    error,
+    message,
+)
+
+if TYPE_CHECKING:
+    from tests.support.scripted_server import Step
+
+
+def refusing(code: str, before: bytes = b"") -> list[Step]:
+    return [READ_STARTUP, Send(before + error(code, "not you", "FATAL"))]
+
+
+def without_tls(script: list[Step]) -> list[Step]:
+    """The same, of a server that is asked for TLS and has none to offer."""
+    return [READ_STARTUP, Send(b"N"), *script]
+
+
+DISCONNECTING: list[Step] = [READ_STARTUP, Close()]
+WELCOMING: list[Step] = [READ_STARTUP, Send(GREETING), ReadUntilClosed()]
+BEFORE_IT_KNEW_US = ["28000", "28P01", "3D000", "53300"]
+
+
+@pytest.mark.parametrize(
+    "first", [*map(refusing, BEFORE_IT_KNEW_US), DISCONNECTING], ids=[*BEFORE_IT_KNEW_US, "close"]
+)
+def test_a_server_that_refuses_is_asked_the_other_way(first: list[Step]) -> None:
+    with ScriptedServer(first, without_tls(WELCOMING)) as server:
+        connection = colonnade.sync.connect(server.dsn, ssl="allow")
+        connection.terminate()
+        assert len(server.received) == 2
+
+
+@pytest.mark.parametrize("code", ["28000", "3D000", "53300", "57P03", "22023"])
+def test_what_a_server_says_that_knows_us_is_final(code: str) -> None:
+    script = refusing(code, AUTHENTICATION_OK)
+    with ScriptedServer(script) as server:
+        uri = f"postgresql://postgres@127.0.0.1:{server.port},127.0.0.1:{server.port}/postgres"
+        with pytest.raises(colonnade.PostgresError) as caught:
+            colonnade.sync.connect(uri, ssl="allow")
+        assert caught.value.sqlstate == code
+        assert len(server.received) == 1
+
+
+def test_a_server_that_starts_up_is_not_asked_the_other_way() -> None:
+    with ScriptedServer(refusing("57P03")) as server:
+        with pytest.raises(CannotConnectNowError):
+            colonnade.sync.connect(server.dsn, ssl="allow")
+        assert len(server.received) == 1
+
+
+def test_a_server_without_tls_is_asked_once() -> None:
+    with ScriptedServer(without_tls(refusing("28000"))) as server:
+        with pytest.raises(InvalidAuthorizationSpecificationError):
+            colonnade.sync.connect(server.dsn, ssl="prefer")
+        assert len(server.received) == 1
+
+
+def test_an_error_in_place_of_an_answer_for_tls_is_final() -> None:
+    script: list[Step] = [READ_STARTUP, Send(error("57P03", "untrusted")), ReadUntilClosed()]
+    with ScriptedServer(script) as server:
+        with pytest.raises(ConnectionError, match="error response during SSL exchange") as caught:
+            colonnade.sync.connect(server.dsn, ssl="prefer")
+        assert "untrusted" not in str(caught.value)
+        assert len(server.received) == 1
+
+
+def test_a_method_that_we_do_not_know_is_final() -> None:
+    unknown = message(b"R", struct.pack("!i", 99))
+    with ScriptedServer([READ_STARTUP, Send(unknown), ReadUntilClosed()]) as server:
+        with pytest.raises((AuthenticationError, colonnade.InternalClientError)):
+            colonnade.sync.connect(server.dsn, ssl="allow")
+        assert len(server.received) == 1
+
+
+def test_the_second_refusal_has_the_first_for_its_cause() -> None:
+    for second, kind in (("53300", TooManyConnectionsError), ("57P03", CannotConnectNowError)):
+        with ScriptedServer(refusing("3D000"), without_tls(refusing(second))) as server:
+            with pytest.raises(kind) as caught:
+                colonnade.sync.connect(server.dsn, ssl="allow")
+            assert isinstance(caught.value.__cause__, InvalidCatalogNameError)
+
+
+def test_a_wrong_password_is_more_to_the_point_than_a_closed_way() -> None:
+    wrong = refusing("28P01")
+    for second in (refusing("28000"), DISCONNECTING):
+        with ScriptedServer(wrong, without_tls(second)) as server:
+            with pytest.raises(InvalidPasswordError):
+                colonnade.sync.connect(server.dsn, ssl="allow")
+            assert len(server.received) == 2
+    with ScriptedServer(wrong, without_tls(refusing("3D000"))) as server:
+        with pytest.raises(InvalidCatalogNameError) as caught:
+            colonnade.sync.connect(server.dsn, ssl="allow")
+        assert isinstance(caught.value.__cause__, InvalidPasswordError)
+    with ScriptedServer(DISCONNECTING, without_tls(DISCONNECTING)) as server:
+        with pytest.raises(ConnectionDoesNotExistError):
+            colonnade.sync.connect(server.dsn, ssl="allow")
+        assert len(server.received) == 2

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
+from colonnade._async.guard import ConnectionResource
 from colonnade._async.operation import StreamHold, name_query
 from colonnade._schema import asked_types, row_dtype
 from colonnade._transport.asyncio import deadline, mutex
@@ -113,7 +114,7 @@ class _PipelineHold(StreamHold):
         self.is_waiting = True
 
 
-class Pipeline:
+class Pipeline(ConnectionResource):
     """Queries that are sent together; made by `Connection.pipeline`.
 
     Its methods return a `PipelineResult` at once, and nothing is sent until somebody waits: for a
@@ -121,7 +122,7 @@ class Pipeline:
     """
 
     def __init__(self, connection: Connection, timeout: float | None) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._session = connection._session  # noqa: SLF001 - a pipeline is part of its connection
         self._transport = connection._transport  # noqa: SLF001
         self._timeout = timeout
@@ -187,6 +188,7 @@ class Pipeline:
 
     async def __aenter__(self) -> Self:
         """Take the connection: until the block ends, nobody else gets to use it."""
+        self._check_connection("__aenter__")
         connection = self._connection
         await connection._put_away_left_over()  # noqa: SLF001
         connection._take(self._hold)  # noqa: SLF001

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._schema import asked_types, row_dtype
+from colonnade._sync.guard import ConnectionResource
 from colonnade._sync.operation import StreamHold, name_query
 from colonnade._transport.blocking import deadline, mutex
 from colonnade.columns import Columns
@@ -109,7 +110,7 @@ class _PipelineHold(StreamHold):
         self.is_waiting = True
 
 
-class Pipeline:
+class Pipeline(ConnectionResource):
     """Queries that are sent together; made by `Connection.pipeline`.
 
     Its methods return a `PipelineResult` at once, and nothing is sent until somebody waits: for a
@@ -117,7 +118,7 @@ class Pipeline:
     """
 
     def __init__(self, connection: Connection, timeout: float | None) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._session = connection._session  # noqa: SLF001 - a pipeline is part of its connection
         self._transport = connection._transport  # noqa: SLF001
         self._timeout = timeout
@@ -183,6 +184,7 @@ class Pipeline:
 
     def __enter__(self) -> Self:
         """Take the connection: until the block ends, nobody else gets to use it."""
+        self._check_connection("__enter__")
         connection = self._connection
         connection._put_away_left_over()  # noqa: SLF001
         connection._take(self._hold)  # noqa: SLF001

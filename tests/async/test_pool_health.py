@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 from typing import TYPE_CHECKING, Any
@@ -173,6 +174,91 @@ async def test_a_reset_of_the_user_takes_the_place_of_ours(dsn: str) -> None:
         await pool.execute("SET search_path TO nowhere")
         async with pool.acquire() as connection:
             await connection.execute("BEGIN")
+
+
+async def test_a_proxy_whose_setup_failed_says_that_it_is_closed(dsn: str) -> None:
+    seen: list[Any] = []
+
+    async def setup(proxy: Any) -> None:
+        seen.append(proxy)
+        if len(seen) == 1:
+            raise LookupError("the callback's own")
+
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, setup=setup) as pool:
+        with pytest.raises(LookupError):
+            await pool.acquire()
+        assert seen[0].is_closed()
+        with pytest.raises(colonnade.InterfaceError, match="connection is closed"):
+            await seen[0].fetchval("SELECT 1")
+        await pool.release(seen[0])
+        async with pool.acquire() as connection:
+            assert connection is seen[1]
+            assert not connection.is_closed()
+        assert pool.get_stats().closed == {"setup": 1}
+
+
+async def test_what_was_connected_before_the_expiry_is_not_handed_out(dsn: str) -> None:
+    is_connecting, may_go_on = asyncio.Event(), asyncio.Event()
+    names: list[str] = []
+
+    async def init(connection: colonnade.Connection) -> None:
+        names.append(connection.get_settings().application_name)
+        if len(names) == 2:
+            is_connecting.set()
+            await may_go_on.wait()
+
+    options: dict[str, Any] = {"server_settings": {"application_name": "old"}}
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, init=init, **options) as pool:
+        async with pool.acquire() as connection:
+            connection.terminate()
+        # The floor reconnects with the arguments of this moment.
+        await is_connecting.wait()
+        waiting = asyncio.ensure_future(pool.fetchval("SHOW application_name"))
+        await asyncio.sleep(0)
+        pool.set_connect_args(dsn, server_settings={"application_name": "new"})
+        await pool.expire_connections()
+        may_go_on.set()
+        assert await waiting == "new"
+        assert names == ["old", "old", "new"]
+        assert pool.get_stats().closed == {"user": 1, "expired": 1}
+
+
+async def test_a_pool_that_is_dropped_warns_of_its_connections(dsn: str) -> None:
+    pool = await colonnade.create_pool(dsn, min_size=2, max_size=2)
+    assert await pool.fetchval("SELECT 1") == 1
+    await asyncio.sleep(0)
+    del pool
+    with pytest.warns(ResourceWarning, match="unclosed connection") as warned:
+        gc.collect()
+    assert len(warned) == 2
+
+
+async def test_acquire_stops_waiting_for_a_dead_network(proxy: Proxy) -> None:
+    dsn = f"{proxy.dsn}?sslmode=disable"
+    async with colonnade.create_pool(dsn, min_size=0, max_size=1) as pool:
+        proxy.hold_after(0)
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                async with pool.acquire(timeout=0.1):
+                    pass
+        proxy.release()
+        async with pool.acquire(timeout=10) as connection:
+            assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_release_stops_waiting_for_a_dead_network(proxy: Proxy) -> None:
+    dsn = f"{proxy.dsn}?sslmode=disable"
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    async with colonnade.create_pool(dsn, min_size=0, max_size=1) as pool:
+        with pytest.raises(TimeoutError):  # noqa: PT012 - the end of the block raises
+            async with pool.acquire(timeout=0.5) as connection:
+                await connection.execute("BEGIN")
+                # The rollback is waited for: the next one must not come into the transaction.
+                proxy.hold_after(0)
+        assert pool.get_size() == 0
+        assert pool.get_stats().closed == {"reset": 1}
+        proxy.release()
+        assert await pool.fetchval("SELECT 1") == 1
 
 
 @pytest.mark.parametrize("name", ["init", "setup", "reset"])

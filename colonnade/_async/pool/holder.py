@@ -38,11 +38,11 @@ class PoolConnectionHolder:
         "timeout",
     )
 
-    def __init__(self, supply: Supply, connection: Connection) -> None:
+    def __init__(self, supply: Supply, connection: Connection, epoch: int) -> None:
         self.supply = supply
         self.connection = connection
         self.proxy: PoolConnectionProxy | None = None
-        self.epoch = supply.epoch
+        self.epoch = epoch
         self.expires_at: float | None = None
         self.idle_since = 0.0
         self.timeout: float | None = None

@@ -286,7 +286,7 @@ class Pool(PoolQueriesMixin):
             try:
                 await setup(proxy)
             except BaseException:
-                holder.detach()
+                # The proxy stays with its connection, and says that it is closed.
                 holder.supply.discard(holder, "setup")
                 raise
         return proxy

@@ -87,5 +87,7 @@ def _forwarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in dir(Connection):
-    if not _name.startswith("_") and not hasattr(PoolConnectionProxy, _name):
-        setattr(PoolConnectionProxy, _name, _forwarded(_name, getattr(Connection, _name)))
+    _method = getattr(Connection, _name)
+    # A property is found by `__getattr__`.
+    if callable(_method) and not _name.startswith("_") and _name not in vars(PoolConnectionProxy):
+        setattr(PoolConnectionProxy, _name, _forwarded(_name, _method))

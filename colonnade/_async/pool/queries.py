@@ -7,6 +7,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from colonnade._async.connection import Connection
+from colonnade._async.pool.pipeline import PoolPipelineContext
 from colonnade._async.pool.streams import PoolColumnStream
 
 if TYPE_CHECKING:
@@ -74,6 +75,14 @@ class PoolQueriesMixin:
         A connection is taken with the first batch, and given back when the stream ends.
         """
         return PoolColumnStream(self, query, args, options)
+
+    def pipeline(self, *, timeout: float | None = None) -> PoolPipelineContext:
+        """Queries that are sent together, as `Connection.pipeline`, for an `async with` block.
+
+        A connection is taken at the beginning of the block, and given back at its end. `timeout`,
+        in seconds, limits each wait for answers; None means the connection's `command_timeout`.
+        """
+        return PoolPipelineContext(self, timeout)
 
     # Inside
 

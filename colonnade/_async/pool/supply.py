@@ -272,9 +272,11 @@ class Supply:
         self.put_back(holder)
 
     def _free(self, holder: PoolConnectionHolder) -> None:
-        """A connection that was handed to somebody who did not take it."""
+        """A new connection, or one that was handed to somebody who did not take it."""
         if holder.connection.is_closed() or self._is_terminated:
             self.discard(holder, "lost")
+        elif holder.epoch != self.epoch:
+            self.retire(holder, "expired")
         else:
             self.put_back(holder)
 
@@ -358,6 +360,8 @@ class Supply:
 
     async def _opened(self) -> PoolConnectionHolder:
         """A new connection, after the user's `init`, that counts."""
+        # What is made with the arguments of this moment expires with them.
+        epoch = self.epoch
         connection = await self._connect()
         try:
             self._share_catalog(connection)
@@ -366,7 +370,7 @@ class Supply:
         except BaseException:
             connection.terminate()
             raise
-        holder = PoolConnectionHolder(self, connection)
+        holder = PoolConnectionHolder(self, connection, epoch)
         if self.options.max_lifetime is not None:
             shortened = 1 - LIFETIME_JITTER * random.random()  # noqa: S311 - no secret
             holder.expires_at = self._loop.time() + self.options.max_lifetime * shortened

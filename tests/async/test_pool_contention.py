@@ -191,7 +191,9 @@ async def test_a_release_goes_on_where_its_caller_is_cancelled(dsn: str) -> None
 async def test_a_release_during_an_operation_costs_the_connection(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=0, max_size=1) as pool:
         connection = await pool.acquire()
-        query = asyncio.ensure_future(connection.fetch("SELECT pg_sleep(60)"))
+        # Kept, so that the next call is under way on the server at once.
+        await connection.fetch("SELECT pg_sleep($1)", 0.0)
+        query = asyncio.ensure_future(connection.fetch("SELECT pg_sleep($1)", 60.0))
         await asyncio.sleep(0)
         with pytest.raises(colonnade.InterfaceError, match="another operation is in progress"):
             await pool.release(connection)

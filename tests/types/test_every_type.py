@@ -256,7 +256,7 @@ def test_types_of_extensions(link: Connection, name: str, made: str) -> None:
 def create_extension(link: Connection, name: str) -> None:
     if not link.fetchval("SELECT count(*) FROM pg_available_extensions WHERE name = $1", name):
         pytest.skip("the server does not have the extension")
-    link.execute(f"CREATE EXTENSION {name}")
+    link.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
 
 
 @pytest.mark.parametrize("name", FOREIGN_SAMPLES)

@@ -427,7 +427,12 @@ class Session:
     def prepare(self, sql: str) -> None: ...
     def prepare_owned(self, sql: str, name: str | None) -> None: ...
     def describe(self, sql: str) -> None: ...
-    def bind(self, statement: Statement, arguments: tuple[object, ...]) -> Portal: ...
+    def bind(
+        self,
+        statement: Statement,
+        arguments: tuple[object, ...],
+        schema: dict[str | int, str] | None = None,
+    ) -> Portal: ...
     def open_rows(
         self,
         statement: Statement,
@@ -439,7 +444,11 @@ class Session:
         self, portal: Portal, row_limit: int, record_class: type[Record] | None = None
     ) -> None: ...
     def more_batches(
-        self, portal: Portal, row_limit: int, schema: dict[str, str] | None, infinity: str
+        self,
+        portal: Portal,
+        row_limit: int,
+        schema: dict[str, str] | dict[str | int, str] | None,
+        infinity: str,
     ) -> None: ...
     def fetch_rows(
         self,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PREFETCH_ROWS = 50
 _SHOWN_CHARACTERS = 30
 # The most rows that the protocol can ask for.
-_ROWS_MAX = 2**31 - 1
+ROWS_MAX = 2**31 - 1
 
 
 class CursorFactory(ConnectionResource):
@@ -58,15 +58,7 @@ class CursorFactory(ConnectionResource):
         if prefetch <= 0:
             msg = "prefetch argument must be greater than zero"
             raise InterfaceError(msg)
-        return CursorIterator(
-            self._connection,
-            self._query,
-            self._statement,
-            self._args,
-            self._record_class,
-            prefetch=prefetch,
-            timeout=self._timeout,
-        )
+        return self._iterator(prefetch)
 
     # async-only: begin
     @guarded
@@ -84,11 +76,25 @@ class CursorFactory(ConnectionResource):
         if self._prefetch is not None:
             msg = "prefetch argument can only be specified for iterable cursor"
             raise InterfaceError(msg)
-        cursor = Cursor(
-            self._connection, self._query, self._statement, self._args, self._record_class
-        )
+        cursor = self._cursor()
         await cursor._bind(self._timeout)
         return cursor
+
+    def _iterator(self, prefetch: int) -> CursorIterator:
+        return CursorIterator(
+            self._connection,
+            self._query,
+            self._statement,
+            self._args,
+            self._record_class,
+            prefetch=prefetch,
+            timeout=self._timeout,
+        )
+
+    def _cursor(self) -> Cursor:
+        return Cursor(
+            self._connection, self._query, self._statement, self._args, self._record_class
+        )
 
 
 class BaseCursor(ConnectionResource):
@@ -116,11 +122,14 @@ class BaseCursor(ConnectionResource):
         connection = self._connection
 
         def begin(statement: _core.Statement) -> None:
-            self._portal = connection._session.bind(statement, self._args)
+            self._portal = self._bound(statement)
 
         async with connection._operation(timeout):
             self._check_transaction()
             connection._complete(await self._first_event(begin))
+
+    def _bound(self, statement: _core.Statement) -> _core.Portal:
+        return self._connection._session.bind(statement, self._args)
 
     async def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
         """Open the portal, and fetch the first rows in the same round trip."""
@@ -140,7 +149,7 @@ class BaseCursor(ConnectionResource):
         """Fetch the next rows."""
         connection = self._connection
         async with connection._operation(timeout):
-            connection._session.more_rows(self._usable(), min(n, _ROWS_MAX), self._record_class)
+            connection._session.more_rows(self._usable(), min(n, ROWS_MAX), self._record_class)
             completion = connection._complete(await self._next_event())
         return self._taken(completion)
 
@@ -204,7 +213,7 @@ class CursorIterator(BaseCursor):
     ) -> None:
         super().__init__(connection, query, statement, args, record_class)
         self._buffer: deque[Any] = deque()
-        self._prefetch = min(prefetch, _ROWS_MAX)
+        self._prefetch = min(prefetch, ROWS_MAX)
         self._timeout = timeout
 
     def _taken(self, completion: _core.Completion) -> list[Any]:
@@ -244,7 +253,7 @@ class Cursor(BaseCursor):
 
         Raises InterfaceError where `n` is less than 1.
         """
-        _check_count(n)
+        check_count(n)
         if self._exhausted:
             self._check_transaction()
             return []
@@ -273,10 +282,10 @@ class Cursor(BaseCursor):
         `schema` and `infinity` are as in `Connection.fetch_columns`. A type that would have to
         come in another format than the cursor was opened for raises SchemaError.
         """
-        _check_count(n)
+        check_count(n)
         connection = self._connection
         async with connection._operation(timeout):
-            overrides, limit = asked_types(schema), min(n, _ROWS_MAX)
+            overrides, limit = asked_types(schema), min(n, ROWS_MAX)
             connection._session.more_batches(self._usable(), limit, overrides, infinity)
             try:
                 columns, completion = await connection._whole_columns(schema)
@@ -292,7 +301,7 @@ class Cursor(BaseCursor):
 
         Raises InterfaceError where `n` is less than 1.
         """
-        _check_count(n)
+        check_count(n)
         if self._exhausted:
             self._check_transaction()
             return 0
@@ -306,7 +315,8 @@ class Cursor(BaseCursor):
         return moved
 
 
-def _check_count(n: int) -> None:
+def check_count(n: int) -> None:
+    """Refuse to fetch no rows."""
     if n <= 0:
         msg = "n must be greater than zero"
         raise InterfaceError(msg)

@@ -11,7 +11,9 @@ from colonnade import _core
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.guard import ConnectionResource, guarded
+from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._schema import asked_types, row_dtype
+from colonnade._shaped_query import ShapedQuery
 from colonnade.columns import Columns
 from colonnade.errors import EncodeError, InterfaceError, InternalClientError
 from colonnade.types import Attribute, Type
@@ -38,10 +40,12 @@ class PreparedStatement(ConnectionResource):
         connection: Connection,
         statement: _core.Statement,
         record_class: type[_core.Record] | None,
+        shaped: ShapedQuery | None = None,
     ) -> None:
         super().__init__(connection)
         self._statement = statement
         self._query = statement.sql
+        self._shaped = shaped
         self._record_class = record_class
         self._status: str | None = None
 
@@ -55,7 +59,7 @@ class PreparedStatement(ConnectionResource):
     @guarded
     def get_query(self) -> str:
         """The text that was prepared."""
-        return self._query
+        return self._query if self._shaped is None else self._shaped
 
     @guarded
     def get_statusmsg(self) -> str | None:
@@ -81,11 +85,18 @@ class PreparedStatement(ConnectionResource):
     @guarded
     async def fetch(self, *args: object, timeout: float | None = None) -> list[Any]:
         """Run it with these arguments, and return its rows as a list of `Record`."""
+        if self._shaped is not None:
+            connection = self._connection
+            return await connection._shaped_whole(  # type: ignore[no-any-return]
+                self._shaped, args, timeout, self
+            )
         return await self._rows(args, 0, timeout)
 
     @guarded
     async def fetchrow(self, *args: object, timeout: float | None = None) -> Any:
         """Run it, and return its first row as a `Record`, or None where there is none."""
+        if self._shaped is not None:
+            return await self._connection._shaped_row(self._shaped, args, timeout, self)
         rows = await self._rows(args, 1, timeout)
         return rows[0] if rows else None
 
@@ -97,6 +108,9 @@ class PreparedStatement(ConnectionResource):
 
         `column` is the index or the name of the value's column.
         """
+        if self._shaped is not None:
+            connection = self._connection
+            return await connection._shaped_value(self._shaped, args, column, timeout, self)
         rows = await self._rows(args, 1, timeout)
         return rows[0][column] if rows else None
 
@@ -126,9 +140,9 @@ class PreparedStatement(ConnectionResource):
         self, *args: object, prefetch: int | None = None, timeout: float | None = None
     ) -> CursorFactory:
         """A cursor over its rows, as `Connection.cursor` gives."""
-        return CursorFactory(
+        return _factory(self._shaped)(
             self._connection,
-            self._query,
+            self.get_query(),
             self._statement,
             args,
             prefetch=prefetch,
@@ -267,7 +281,8 @@ class PreparingMixin:
             _core.check_record_class(made)
         async with connection._operation(timeout):
             statement = await connection._prepared_owned(query, name)
-        return PreparedStatement(connection, statement, made)
+        shaped = query if isinstance(query, ShapedQuery) else None
+        return PreparedStatement(connection, statement, made, shaped)
 
     def cursor(
         self,
@@ -291,7 +306,7 @@ class PreparingMixin:
         made = record_class or connection._record_class
         if made is not None:
             _core.check_record_class(made)
-        return CursorFactory(
+        return _factory(query)(
             connection,
             query,
             None,
@@ -316,6 +331,11 @@ class PreparingMixin:
         connection._session.prepare_owned(query, name)
         completion = await connection._completion()
         return cast("_core.Statement", completion.statement)
+
+
+def _factory(query: str | None) -> type[CursorFactory]:
+    """What makes cursors over the rows of a query, which may have a shape of its own."""
+    return ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory
 
 
 def _described(pg_type: _core.PgType) -> Type:

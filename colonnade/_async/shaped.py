@@ -1,5 +1,7 @@
 """Queries whose text says what their result shall become, instead of records."""
 
+# ruff: noqa: SLF001 - a statement is a part of its connection
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade._async.operation import Operation
+    from colonnade._async.prepared_statement import PreparedStatement
     from colonnade._shaped_query import ShapedQuery
     from colonnade._transport.asyncio import AsyncioTransport
 
@@ -39,16 +42,30 @@ class ShapedMixin:
         raise NotImplementedError
 
     async def _shaped_whole(
-        self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
+        self,
+        query: ShapedQuery,
+        args: tuple[object, ...],
+        timeout: float | None,
+        prepared: PreparedStatement | None = None,
     ) -> Any:
         """All rows, in the query's shape."""
-        return (await self._filled_shape(query, query.shape, args, timeout, 0)).whole()
+        shape = await self._filled_shape(
+            query, query.shape, args, timeout, row_limit=0, prepared=prepared
+        )
+        return shape.whole()
 
     async def _shaped_row(
-        self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
+        self,
+        query: ShapedQuery,
+        args: tuple[object, ...],
+        timeout: float | None,
+        prepared: PreparedStatement | None = None,
     ) -> Any:
         """The first row, in the query's shape, or None where there is none."""
-        rows = (await self._filled_shape(query, query.row_shape, args, timeout, 1)).rows()
+        shape = await self._filled_shape(
+            query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
+        )
+        rows = shape.rows()
         return rows[0] if rows else None
 
     async def _shaped_value(
@@ -57,9 +74,13 @@ class ShapedMixin:
         args: tuple[object, ...],
         column: int | str,
         timeout: float | None,
+        prepared: PreparedStatement | None = None,
     ) -> Any:
         """A value of the first row, or None where there is none."""
-        return (await self._filled_shape(query, query.row_shape, args, timeout, 1)).value(column)
+        shape = await self._filled_shape(
+            query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
+        )
+        return shape.value(column)
 
     async def _filled_shape(
         self,
@@ -67,9 +88,14 @@ class ShapedMixin:
         shape_of: Callable[[list[tuple[str, _core.PgType, int]]], S],
         args: tuple[object, ...],
         timeout: float | None,
+        *,
         row_limit: int,
+        prepared: PreparedStatement | None,
     ) -> S:
-        """Run a query, and give its shape the rows; `row_limit` 0 asks for all."""
+        """Run a query, and give its shape the rows; `row_limit` 0 asks for all.
+
+        `prepared` is the statement that it runs as; None means the one that is kept for the text.
+        """
         shapes: list[S] = []
 
         def begin(statement: _core.Statement) -> None:
@@ -82,7 +108,11 @@ class ShapedMixin:
 
         async with self._operation(timeout, query, args):
             try:
-                event = await self._run(query, begin)
+                if prepared is None:
+                    event = await self._run(query, begin)
+                else:
+                    prepared._begin(begin)
+                    event = await self._transport.next_event()
                 while isinstance(event, _core.Batch):
                     shapes[0].add(self._decoded(event))
                     event = await self._transport.next_event()
@@ -90,5 +120,7 @@ class ShapedMixin:
                 if shapes and (refusal := shapes[0].refusal(error)) is not error:
                     raise refusal from error
                 raise
-            self._complete(event)
+            completion = self._complete(event)
+        if prepared is not None:
+            prepared._take_note(completion)
         return shapes[0]

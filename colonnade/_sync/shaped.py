@@ -2,6 +2,8 @@
 # Never edit it: run `make sync`.
 """Queries whose text says what their result shall become, instead of records."""
 
+# ruff: noqa: SLF001 - a statement is a part of its connection
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from colonnade._shaped_query import ShapedQuery
     from colonnade._sync.operation import Operation
+    from colonnade._sync.prepared_statement import PreparedStatement
     from colonnade._transport.blocking import BlockingTransport
 
 S = TypeVar("S", bound=Shape)
@@ -41,16 +44,30 @@ class ShapedMixin:
         raise NotImplementedError
 
     def _shaped_whole(
-        self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
+        self,
+        query: ShapedQuery,
+        args: tuple[object, ...],
+        timeout: float | None,
+        prepared: PreparedStatement | None = None,
     ) -> Any:
         """All rows, in the query's shape."""
-        return (self._filled_shape(query, query.shape, args, timeout, 0)).whole()
+        shape = self._filled_shape(
+            query, query.shape, args, timeout, row_limit=0, prepared=prepared
+        )
+        return shape.whole()
 
     def _shaped_row(
-        self, query: ShapedQuery, args: tuple[object, ...], timeout: float | None
+        self,
+        query: ShapedQuery,
+        args: tuple[object, ...],
+        timeout: float | None,
+        prepared: PreparedStatement | None = None,
     ) -> Any:
         """The first row, in the query's shape, or None where there is none."""
-        rows = (self._filled_shape(query, query.row_shape, args, timeout, 1)).rows()
+        shape = self._filled_shape(
+            query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
+        )
+        rows = shape.rows()
         return rows[0] if rows else None
 
     def _shaped_value(
@@ -59,9 +76,13 @@ class ShapedMixin:
         args: tuple[object, ...],
         column: int | str,
         timeout: float | None,
+        prepared: PreparedStatement | None = None,
     ) -> Any:
         """A value of the first row, or None where there is none."""
-        return (self._filled_shape(query, query.row_shape, args, timeout, 1)).value(column)
+        shape = self._filled_shape(
+            query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
+        )
+        return shape.value(column)
 
     def _filled_shape(
         self,
@@ -69,9 +90,14 @@ class ShapedMixin:
         shape_of: Callable[[list[tuple[str, _core.PgType, int]]], S],
         args: tuple[object, ...],
         timeout: float | None,
+        *,
         row_limit: int,
+        prepared: PreparedStatement | None,
     ) -> S:
-        """Run a query, and give its shape the rows; `row_limit` 0 asks for all."""
+        """Run a query, and give its shape the rows; `row_limit` 0 asks for all.
+
+        `prepared` is the statement that it runs as; None means the one that is kept for the text.
+        """
         shapes: list[S] = []
 
         def begin(statement: _core.Statement) -> None:
@@ -84,7 +110,11 @@ class ShapedMixin:
 
         with self._operation(timeout, query, args):
             try:
-                event = self._run(query, begin)
+                if prepared is None:
+                    event = self._run(query, begin)
+                else:
+                    prepared._begin(begin)
+                    event = self._transport.next_event()
                 while isinstance(event, _core.Batch):
                     shapes[0].add(self._decoded(event))
                     event = self._transport.next_event()
@@ -92,5 +122,7 @@ class ShapedMixin:
                 if shapes and (refusal := shapes[0].refusal(error)) is not error:
                     raise refusal from error
                 raise
-            self._complete(event)
+            completion = self._complete(event)
+        if prepared is not None:
+            prepared._take_note(completion)
         return shapes[0]

@@ -146,7 +146,7 @@ fn a_portal_gives_rows_until_it_has_no_more() {
 fn a_portal_may_be_bound_before_rows_are_asked_for() {
     let mut session = opened();
     let statement = prepared(&mut session, None);
-    let portal = session.bind(statement, &EncodedParams::new()).expect("bind");
+    let portal = session.bind(statement, &EncodedParams::new(), None).expect("bind");
     assert_eq!(sent(&mut session), "BS");
     session.receive_bytes(&[message(b'2', &[]), ready(b'T')].concat());
     assert!(completion(&mut session).has_more);
@@ -191,7 +191,7 @@ fn rows_of_a_portal_that_asked_for_none_close_the_session() {
     let begin = || {
         let mut session = opened();
         let statement = prepared(&mut session, None);
-        let _portal = session.bind(statement, &EncodedParams::new()).expect("bind");
+        let _portal = session.bind(statement, &EncodedParams::new(), None).expect("bind");
         session
     };
     let outcomes = play(begin, &[message(b'2', &[]), int_row(1)].concat());

@@ -27,17 +27,25 @@ impl Session {
 #[pymethods]
 impl Session {
     /// Begins to bind a statement to its arguments; the portal is there once the exchange has ended
-    /// well.
+    /// well. Its rows come in the formats that columns of this schema take, or without one in those
+    /// of rows.
+    #[pyo3(signature = (statement, arguments, schema = None))]
     fn bind(
         &self,
         py: Python<'_>,
         statement: &Statement,
         arguments: &Bound<'_, PyTuple>,
+        schema: Option<Bound<'_, PyDict>>,
     ) -> PyResult<Portal> {
         let encoded = self.encoded(py, statement, arguments)?;
+        let statement = Arc::clone(&statement.statement);
+        let sink = schema
+            .map(|schema| column_sink(py, &statement.columns, Some(&schema), "raise", None))
+            .transpose()?;
+        let formats = sink.map(|sink| sink.formats());
         let mut inner = self.lock(py)?;
         inner.runs(true);
-        let bound = inner.core.bind(Arc::clone(&statement.statement), &encoded);
+        let bound = inner.core.bind(statement, &encoded, formats);
         bound.map(Portal).map_err(|error| errors::of_session(py, error))
     }
 

@@ -83,7 +83,7 @@ impl<S: Sink> Session<S> {
 
     /// Begins to bind a statement to its arguments, under a name that the portal has; its rows are
     /// asked for by [`more_rows`](Self::more_rows). The server closes it, with the next exchange,
-    /// when nobody has it any more.
+    /// when nobody has it any more. `formats` are those of its columns; None means those of rows.
     ///
     /// # Errors
     /// A closed session.
@@ -91,10 +91,11 @@ impl<S: Sink> Session<S> {
         &mut self,
         statement: Arc<Statement>,
         parameters: &EncodedParams,
+        formats: Option<Vec<Format>>,
     ) -> Result<Arc<Portal>, Error> {
         self.talk.check_encoding()?;
         self.talk.close_returned();
-        let formats = statement.formats();
+        let formats = formats.unwrap_or_else(|| statement.formats());
         let portal = self.portal(statement, formats);
         let exchange = PortalRows::bind(Arc::clone(&portal), parameters, &mut self.talk.out)?;
         self.talk.begin(exchange)?;

@@ -1,0 +1,113 @@
+"""Cursors over queries whose text says what their result shall become, instead of records."""
+
+# ruff: noqa: SLF001 - a cursor is a part of its connection
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from colonnade import _core
+from colonnade._async.cursor import (
+    ROWS_MAX,
+    BaseCursor,
+    Cursor,
+    CursorFactory,
+    CursorIterator,
+    check_count,
+)
+from colonnade._async.guard import guarded
+from colonnade._shaped_query import Shape
+from colonnade.errors import DecodeError, InternalClientError
+
+if TYPE_CHECKING:
+    from colonnade._shaped_query import ShapedQuery
+
+S = TypeVar("S", bound=Shape)
+
+
+class ShapedCursorFactory(CursorFactory):
+    """A cursor over a `ShapedQuery` that is still to be opened."""
+
+    _query: ShapedQuery
+
+    def _iterator(self, prefetch: int) -> CursorIterator:
+        return ShapedCursorIterator(
+            self._connection,
+            self._query,
+            self._statement,
+            self._args,
+            None,
+            prefetch=prefetch,
+            timeout=self._timeout,
+        )
+
+    def _cursor(self) -> Cursor:
+        return ShapedCursor(self._connection, self._query, self._statement, self._args, None)
+
+
+class _ShapedRows(BaseCursor):
+    """A portal whose rows go to shapes."""
+
+    _query: ShapedQuery
+    _columns: list[tuple[str, _core.PgType, int]]
+
+    def _bound(self, statement: _core.Statement) -> _core.Portal:
+        # The portal must send each value in the format that its field reads.
+        self._columns = statement.columns
+        schema = self._query.shape(self._columns).schema
+        return self._connection._session.bind(statement, self._args, schema)
+
+    async def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
+        await self._bind(timeout)
+        return await self._exec(n, timeout)
+
+    async def _exec(self, n: int, timeout: float | None) -> list[Any]:
+        """Fetch the next rows, each in the query's shape."""
+        return (await self._filled(self._query.row_shape(self._columns), n, timeout)).rows()
+
+    async def _filled(self, shape: S, n: int, timeout: float | None) -> S:
+        """Give the shape the next rows."""
+        connection = self._connection
+        async with connection._operation(timeout):
+            connection._session.more_batches(
+                self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
+            )
+            try:
+                shape.add(connection._decoded(await self._next_batch()))
+                completion = await connection._completion()
+            except BaseException as error:
+                self._is_torn = True
+                if (
+                    isinstance(error, DecodeError)
+                    and (refusal := shape.refusal(error)) is not error
+                ):
+                    raise refusal from error
+                raise
+        self._taken(completion)
+        return shape
+
+    async def _next_batch(self) -> _core.Batch:
+        event = await self._connection._transport.next_event()
+        if isinstance(event, _core.Batch):
+            return event
+        msg = f"expected a batch, got {event!r}"
+        raise InternalClientError(msg)
+
+
+class ShapedCursorIterator(_ShapedRows, CursorIterator):
+    """The rows of a `ShapedQuery` one after the other."""
+
+
+class ShapedCursor(_ShapedRows, Cursor):
+    """An open cursor over a `ShapedQuery`."""
+
+    @guarded
+    async def fetch(self, n: int, *, timeout: float | None = None) -> Any:
+        """The next `n` rows in the query's shape; fewer where there are no more."""
+        check_count(n)
+        shape = self._query.shape(self._columns)
+        if self._exhausted:
+            self._check_transaction()
+        else:
+            await self._filled(shape, n, timeout)
+        return shape.whole()

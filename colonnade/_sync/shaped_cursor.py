@@ -1,0 +1,115 @@
+# Generated from colonnade/_async/shaped_cursor.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Cursors over queries whose text says what their result shall become, instead of records."""
+
+# ruff: noqa: SLF001 - a cursor is a part of its connection
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from colonnade import _core
+from colonnade._shaped_query import Shape
+from colonnade._sync.cursor import (
+    ROWS_MAX,
+    BaseCursor,
+    Cursor,
+    CursorFactory,
+    CursorIterator,
+    check_count,
+)
+from colonnade._sync.guard import guarded
+from colonnade.errors import DecodeError, InternalClientError
+
+if TYPE_CHECKING:
+    from colonnade._shaped_query import ShapedQuery
+
+S = TypeVar("S", bound=Shape)
+
+
+class ShapedCursorFactory(CursorFactory):
+    """A cursor over a `ShapedQuery` that is still to be opened."""
+
+    _query: ShapedQuery
+
+    def _iterator(self, prefetch: int) -> CursorIterator:
+        return ShapedCursorIterator(
+            self._connection,
+            self._query,
+            self._statement,
+            self._args,
+            None,
+            prefetch=prefetch,
+            timeout=self._timeout,
+        )
+
+    def _cursor(self) -> Cursor:
+        return ShapedCursor(self._connection, self._query, self._statement, self._args, None)
+
+
+class _ShapedRows(BaseCursor):
+    """A portal whose rows go to shapes."""
+
+    _query: ShapedQuery
+    _columns: list[tuple[str, _core.PgType, int]]
+
+    def _bound(self, statement: _core.Statement) -> _core.Portal:
+        # The portal must send each value in the format that its field reads.
+        self._columns = statement.columns
+        schema = self._query.shape(self._columns).schema
+        return self._connection._session.bind(statement, self._args, schema)
+
+    def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
+        self._bind(timeout)
+        return self._exec(n, timeout)
+
+    def _exec(self, n: int, timeout: float | None) -> list[Any]:
+        """Fetch the next rows, each in the query's shape."""
+        return (self._filled(self._query.row_shape(self._columns), n, timeout)).rows()
+
+    def _filled(self, shape: S, n: int, timeout: float | None) -> S:
+        """Give the shape the next rows."""
+        connection = self._connection
+        with connection._operation(timeout):
+            connection._session.more_batches(
+                self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
+            )
+            try:
+                shape.add(connection._decoded(self._next_batch()))
+                completion = connection._completion()
+            except BaseException as error:
+                self._is_torn = True
+                if (
+                    isinstance(error, DecodeError)
+                    and (refusal := shape.refusal(error)) is not error
+                ):
+                    raise refusal from error
+                raise
+        self._taken(completion)
+        return shape
+
+    def _next_batch(self) -> _core.Batch:
+        event = self._connection._transport.next_event()
+        if isinstance(event, _core.Batch):
+            return event
+        msg = f"expected a batch, got {event!r}"
+        raise InternalClientError(msg)
+
+
+class ShapedCursorIterator(_ShapedRows, CursorIterator):
+    """The rows of a `ShapedQuery` one after the other."""
+
+
+class ShapedCursor(_ShapedRows, Cursor):
+    """An open cursor over a `ShapedQuery`."""
+
+    @guarded
+    def fetch(self, n: int, *, timeout: float | None = None) -> Any:
+        """The next `n` rows in the query's shape; fewer where there are no more."""
+        check_count(n)
+        shape = self._query.shape(self._columns)
+        if self._exhausted:
+            self._check_transaction()
+        else:
+            self._filled(shape, n, timeout)
+        return shape.whole()

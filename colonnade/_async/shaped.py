@@ -106,7 +106,8 @@ class ShapedMixin:
                 statement, args, shape.schema, shape.infinity, shape.batch_rows, row_limit
             )
 
-        async with self._operation(timeout, query, args):
+        told = query if prepared is None else None
+        async with self._operation(timeout, told, args):
             try:
                 if prepared is None:
                     event = await self._run(query, begin)

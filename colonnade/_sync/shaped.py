@@ -108,7 +108,8 @@ class ShapedMixin:
                 statement, args, shape.schema, shape.infinity, shape.batch_rows, row_limit
             )
 
-        with self._operation(timeout, query, args):
+        told = query if prepared is None else None
+        with self._operation(timeout, told, args):
             try:
                 if prepared is None:
                     event = self._run(query, begin)

@@ -37,6 +37,11 @@ def test_links_lead_somewhere() -> None:
     assert not broken
 
 
+def test_the_readme_leads_to_every_page() -> None:
+    listed = set(LINK.findall((ROOT / "README.md").read_text("utf-8")))
+    assert not {page_id(page) for page in PAGES} - listed - {"README.md"}
+
+
 def write_page(folder: Path, text: str) -> Path:
     path = folder / "page.md"
     path.write_text(text, encoding="utf-8")

@@ -279,6 +279,25 @@ async def test_a_callback_that_raises_costs_the_connection(dsn: str, name: str) 
         assert await pool.fetchval("SELECT 1") == 1
 
 
+async def test_a_connection_that_init_closes_is_not_opened_again_at_once(dsn: str) -> None:
+    attempts = 0
+
+    async def init(connection: colonnade.Connection) -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts > 1:
+            await connection.close()
+
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, init=init) as pool:
+        async with pool.acquire() as connection:
+            connection.terminate()
+        await until(lambda: pool.get_stats().open_failures > 0)
+        with pytest.raises(colonnade.InterfaceError, match="closed while the pool was opening"):
+            async with asyncio.timeout(5):
+                await pool.fetchval("SELECT 1")
+        assert attempts < 6
+
+
 async def test_an_init_that_raises_keeps_the_pool_from_starting(dsn: str) -> None:
     async def init(connection: colonnade.Connection) -> None:
         raise LookupError(await connection.fetchval("SELECT 'the first'"))

@@ -370,6 +370,8 @@ class Supply:
         except BaseException:
             connection.terminate()
             raise
+        if connection.is_closed():
+            raise InterfaceError("connection was closed while the pool was opening it")
         holder = PoolConnectionHolder(self, connection, epoch)
         if self.options.max_lifetime is not None:
             shortened = 1 - LIFETIME_JITTER * random.random()  # noqa: S311 - no secret

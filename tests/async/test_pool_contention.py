@@ -193,7 +193,7 @@ async def test_a_release_during_an_operation_costs_the_connection(dsn: str) -> N
         connection = await pool.acquire()
         # Kept, so that the next call is under way on the server at once.
         await connection.fetch("SELECT pg_sleep($1)", 0.0)
-        query = asyncio.ensure_future(connection.fetch("SELECT pg_sleep($1)", 60.0))
+        query = asyncio.ensure_future(connection.fetch("SELECT pg_sleep($1)", 2.0))
         await asyncio.sleep(0)
         with pytest.raises(colonnade.InterfaceError, match="another operation is in progress"):
             await pool.release(connection)

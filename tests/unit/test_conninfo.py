@@ -256,7 +256,7 @@ def test_a_password_file_that_cannot_be_trusted(environment: Path) -> None:
     file = environment / "passwords"
     file.write_text("*:*:*:*:x")
     file.chmod(0o604)
-    with pytest.warns(InterfaceWarning, match="can be read by others"):
+    with pytest.warns(InterfaceWarning, match="has group or world access"):
         assert options("postgresql://u@h/d", passfile=file).endpoints[0].password is None
     with pytest.warns(InterfaceWarning, match="not a plain file"):
         assert options("postgresql://u@h/d", passfile=environment).endpoints[0].password is None

@@ -397,8 +397,8 @@ fn types_that_take_strings() {
     };
     let names: Vec<_> = crate::types::TYPES.iter().filter(takes).map(|line| line.name).collect();
     let expected = "char name text tid json xml pg_node_tree cidr unknown macaddr8 macaddr inet \
-                    bpchar varchar bit varbit refcursor cstring void uuid txid_snapshot pg_lsn jsonb \
-                    jsonpath pg_snapshot";
+                    bpchar varchar bit varbit refcursor cstring void uuid txid_snapshot pg_lsn \
+                    jsonb jsonpath pg_snapshot";
     assert_eq!(names.join(" "), expected);
     let addresses = StringArray::from(vec![Some("10.0.0.1"), None]);
     assert_eq!(cells(869, addresses)[1], None);

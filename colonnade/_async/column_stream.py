@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
+from colonnade._async.guard import ConnectionResource
 from colonnade._async.operation import StreamHold
 from colonnade._transport.asyncio import deadline
 from colonnade.columns import Columns
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from colonnade._async.connection import Connection
 
 
-class ColumnStream:
+class ColumnStream(ConnectionResource):
     """The batches of `Connection.iter_columns`, in order, each as `Columns`.
 
     The query starts with the first batch that is asked for. Closing the stream before its end
@@ -35,7 +36,7 @@ class ColumnStream:
         *,
         statement: _core.Statement | None = None,
     ) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._hold = StreamHold()
         self._query = query
         self._statement = statement
@@ -58,6 +59,8 @@ class ColumnStream:
             msg = "cannot perform operation: another operation is in progress"
             raise InterfaceError(msg)
         if not self._is_started:
+            if self._is_orphaned():
+                self._check_connection("__anext__")
             await self._connection._put_away_left_over()  # noqa: SLF001
             self._connection._take(self._hold)  # noqa: SLF001
             self._is_started = True

@@ -18,7 +18,7 @@ _Method = TypeVar("_Method", bound="Callable[..., object]")
 
 
 class ConnectionResource:
-    """A statement, a cursor or a transaction: of use only to who has the connection now."""
+    """A statement, a cursor, a stream or a transaction: of use only to who has the connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

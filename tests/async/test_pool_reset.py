@@ -147,6 +147,16 @@ async def test_an_open_stream_is_ended(dsn: str) -> None:
                 await anext(stream)
 
 
+async def test_a_stream_that_is_begun_after_the_release_is_refused(dsn: str) -> None:
+    async with _one(dsn) as pool:
+        async with pool.acquire() as connection:
+            stream = connection.iter_columns("SELECT 1")
+        async with pool.acquire() as connection:
+            with pytest.raises(InterfaceError, match="released back to the pool"):
+                await anext(stream)
+            assert await connection.fetchval("SELECT 1") == 1
+
+
 async def test_a_changed_setting_is_back_before_the_next_one_looks(dsn: str) -> None:
     async with _one(dsn) as pool:
         async with pool.acquire() as connection:

@@ -109,7 +109,9 @@ async def test_who_comes_while_the_server_is_away_is_told(proxy: Proxy) -> None:
     await pool.close()
 
 
-async def test_the_floor_is_tried_again_and_again(dsn: str) -> None:
+async def test_the_floor_is_tried_again_and_again(
+    dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
     attempts = 0
 
     async def connect(*args: Any, **kwargs: Any) -> colonnade.Connection:
@@ -125,6 +127,10 @@ async def test_the_floor_is_tried_again_and_again(dsn: str) -> None:
         await until(lambda: pool.get_idle_size() == 1)
         assert attempts == 4
         assert pool.get_stats().open_failures == 2
+    warnings = [record.getMessage() for record in caplog.records if record.name == "colonnade.pool"]
+    assert len(warnings) == 2
+    assert "fewer than 1 connections" in warnings[0]
+    assert "OSError('not now')" in warnings[0]
 
 
 async def test_a_closing_pool_does_not_wait_for_its_floor(dsn: str) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from colonnade._async.connection import Connection
     from colonnade._async.pool.options import PoolOptions
     from colonnade._transport.asyncio import AsyncioTransport
+
+logger = logging.getLogger("colonnade.pool")
 
 # After a connection of the floor could not be opened, the next attempt waits so long, and after
 # each further one twice as long.
@@ -330,8 +333,11 @@ class Supply:
     async def _open_for_waiter(self) -> None:
         await self._open_one()
 
-    async def _open_one(self) -> bool:
-        """Open a connection that is counted as opening; a failure goes to who waits longest."""
+    async def _open_one(self) -> Exception | None:
+        """Open a connection that is counted as opening; a failure goes to who waits longest.
+
+        It is returned, too.
+        """
         try:
             holder = await self._opened()
         except BaseException as error:
@@ -341,10 +347,10 @@ class Supply:
             self._make_up()
             if not isinstance(error, Exception):
                 raise
-            return False
+            return error
         self._opening -= 1
         self._free(holder)
-        return True
+        return None
 
     def _fail_first(self, error: BaseException) -> None:
         if not isinstance(error, Exception):
@@ -414,9 +420,18 @@ class Supply:
         try:
             while self._lacks() and not self._stopping.is_set():
                 self._opening += 1
-                if await self._open_one():
+                failure = await self._open_one()
+                if failure is None:
                     pause = RETRY_SECONDS_MIN
                     continue
+                # Nobody may be waiting who would be told.
+                logger.warning(
+                    "the pool has fewer than %d connections, and opening one failed; "
+                    "the next attempt follows in %.1f s: %r",
+                    self.options.min_size,
+                    pause,
+                    failure,
+                )
                 try:
                     async with asyncio.timeout(pause):
                         await self._stopping.wait()

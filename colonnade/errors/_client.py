@@ -161,5 +161,14 @@ class DecodeError(DataError):
         return type(self), (self.column, self.type_name, self.row, self.reason), self.__dict__
 
 
+class OutdatedTypeError(DecodeError, OutdatedSchemaCacheError):
+    """A value that came in pieces has a type that was altered since the catalogs were asked for it.
+
+    The next query of its type asks them again.
+    """
+
+    safe_to_retry: bool = False  # The statement has run.
+
+
 class EncodeError(DataError):
     """An argument cannot be sent as the type that the statement expects; nothing was sent."""

@@ -77,7 +77,9 @@ fn of_protocol(py: Python<'_>, error: &ProtocolError) -> PyErr {
 }
 
 fn of_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
-    decode(py, &error.column, &error.type_name, error.row, &error.explanation().to_string())
+    let class = if error.reason.is_stale_type() { "OutdatedTypeError" } else { "DecodeError" };
+    let reason = error.explanation().to_string();
+    build(py, class, (&error.column, &error.type_name, error.row, &reason))
 }
 
 /// `DecodeError`: a value that has no place where it was to go.

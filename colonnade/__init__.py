@@ -15,6 +15,7 @@ from colonnade import (
     cursor,
     errors,
     exceptions,
+    frames,
     pgproto,
     pool,
     prepared_stmt,
@@ -36,11 +37,12 @@ from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import QueryTiming, Record, __version__
 from colonnade._logged_query import LoggedQuery
 from colonnade._named import Named, named
-from colonnade.columns import Columns
+from colonnade.columns import ArrowStream, Columns
 from colonnade.errors import *  # noqa: F403
 
 # Again, for type checkers that do not add up `__all__` over several modules.
 from colonnade.errors._sqlstate import *  # noqa: F403
+from colonnade.frames import read_sql, write_table
 from colonnade.types import (
     Attribute as Attribute,
     BitString as BitString,
@@ -58,6 +60,7 @@ from colonnade.types import (
 
 # Without the classes of values, as in asyncpg: `import *` shall not hide `pathlib.Path`.
 __all__ = [
+    "ArrowStream",
     "ColumnStream",
     "Columns",
     "Connection",
@@ -78,6 +81,7 @@ __all__ = [
     "cursor",
     "errors",
     "exceptions",
+    "frames",
     "install_as_asyncpg",
     "listen",
     "named",
@@ -85,9 +89,11 @@ __all__ = [
     "pool",
     "prepared_stmt",
     "protocol",
+    "read_sql",
     "rkt",
     "sync",
     "transaction",
     "types",
+    "write_table",
 ]
 __all__ += errors.__all__

@@ -130,7 +130,30 @@ def copy_sql(table: str, columns: Sequence[str]) -> str:
     return f"COPY {table} ({_identifiers(columns)}) FROM STDIN (FORMAT binary)"
 
 
-def create_sql(table: str, columns: Sequence[tuple[str, str]]) -> str:
+def types_to_create(create: bool | Mapping[str, str]) -> Mapping[str, str] | None:
+    """The types that are given for columns of a table to make; None where none is made."""
+    if isinstance(create, bool):
+        return {} if create else None
+    return create
+
+
+def types_to_make(
+    names: Sequence[str | None], piece: Piece, given: Mapping[str, str]
+) -> list[tuple[str, str | tuple[int, int]]]:
+    """Name and type of each column of the table: the given one, or that of the source."""
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        listed = _listed(name for name in names if name is not None)
+        msg = f'a type is given for "{unknown[0]}", and the columns are {listed}'
+        raise InterfaceError(msg)
+    return [
+        (name, given[name] if name in given else piece.sql_type(index))
+        for index, name in enumerate(names)
+        if name is not None
+    ]
+
+
+def create_sql(table: str, columns: Sequence[tuple[str, str | tuple[int, int]]]) -> str:
     """The statement that makes the table of names and types."""
     listed = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in columns)
     return f"CREATE TABLE {table} ({listed})"

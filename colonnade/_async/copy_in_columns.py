@@ -18,6 +18,8 @@ from colonnade._copy_columns import (
     create_sql,
     describe_sql,
     type_names_sql,
+    types_to_create,
+    types_to_make,
 )
 from colonnade._sources.piece import Encoding
 from colonnade._sources.pieces import piece, pieces
@@ -64,8 +66,8 @@ class CopyInColumnsMixin:
         *,
         columns: Sequence[str] | Mapping[str, str] | None = None,
         schema_name: str | None = None,
-        nan_as_null: bool = False,
-        create: bool = False,
+        nan_as_null: bool | None = False,
+        create: bool | Mapping[str, str] = False,
         on_conflict: str | None = None,
         conflict_columns: str | Sequence[str] | None = None,
         progress: Progress | None = None,
@@ -85,9 +87,12 @@ class CopyInColumnsMixin:
         A value is cast where none of its type could be lost; every other cast is an EncodeError
         before the first byte is sent. An error in the source or in a value gives the copy up: no
         row of it stays in the table. Masked values, None and pandas' NA are NULL; NaN and NaT are
-        with `nan_as_null`, without which NaN is the number and NaT an error.
+        with `nan_as_null`, without which NaN is the number and NaT an error. None means what the
+        source's library means: NULL in NumPy's types, pandas' use of them included, which have no
+        other; the number elsewhere.
 
-        With `create` the table is made first, from the source's types. `on_conflict` says what
+        With `create` the table is made first, from the source's types; a mapping has types for
+        some of its columns, as SQL has them. `on_conflict` says what
         becomes of rows whose key is in the table: "nothing" keeps the table's row, "update" gives
         it the source's values; `conflict_columns` are the key's. The rows then go through a
         temporary table, and the status is that of the INSERT. Both run in one transaction: the open
@@ -95,7 +100,8 @@ class CopyInColumnsMixin:
 
         `progress` is called with the number of rows sent so far. `docs/copy.md` has it all.
         """
-        conflict = checked_conflict(on_conflict, conflict_columns, create=create)
+        types = types_to_create(create)
+        conflict = checked_conflict(on_conflict, conflict_columns, create=types is not None)
         matching = Matching(table_name, schema_name, columns)
         has_begun = False
         try:
@@ -105,11 +111,11 @@ class CopyInColumnsMixin:
                 if first is None:
                     return "COPY 0"
                 matching.names(first)
-                if (create or conflict is not None) and not self.is_in_transaction():
+                if (types is not None or conflict is not None) and not self.is_in_transaction():
                     has_begun = True
                     await self._script("BEGIN")
-                if create:
-                    await self._create_table(matching, first)
+                if types is not None:
+                    await self._create_table(matching, first, types)
                 encoding = Encoding(self._session, nan_as_null)
                 copy = _Copy(matching, first, found, encoding, conflict, progress)
                 status = await self._copy_pieces(copy)
@@ -121,18 +127,19 @@ class CopyInColumnsMixin:
                 await self._roll_back()
             raise
 
-    async def _create_table(self, matching: Matching, first: Piece) -> None:
-        types = first.sql_types()
-        if any(isinstance(kind, tuple) for kind in types):
-            known = [kind for kind in types if isinstance(kind, tuple)]
+    async def _create_table(
+        self, matching: Matching, first: Piece, types: Mapping[str, str]
+    ) -> None:
+        wanted = types_to_make(matching.names(first), first, types)
+        known = [kind for _, kind in wanted if isinstance(kind, tuple)]
+        if known:
             statement = await self._describe(type_names_sql(known))
             self._session.fetch_rows(statement, (), 0)
             rows = (await self._done()).rows or []
-            types = [row[0] for row in rows]
-        names = matching.names(first)
-        wanted = [
-            (name, str(kind)) for name, kind in zip(names, types, strict=True) if name is not None
-        ]
+            spelled = dict(zip(known, (row[0] for row in rows), strict=True))
+            wanted = [
+                (name, spelled[kind] if isinstance(kind, tuple) else kind) for name, kind in wanted
+            ]
         await self._script(create_sql(matching.table, wanted))
 
     async def _copy_pieces(self, copy: _Copy) -> str:
@@ -145,8 +152,8 @@ class CopyInColumnsMixin:
         part = await anext(parts)
         encoder = _core.CopyEncoder(
             *part,
-            nan_as_null=copy.encoding.nan_as_null,
-            nat_as_null=copy.encoding.nan_as_null,
+            nan_as_null=bool(copy.encoding.nan_as_null),
+            nat_as_null=bool(copy.encoding.nan_as_null),
             more=True,
         )
         if staging is not None:

@@ -19,6 +19,8 @@ from colonnade._frames.numpy import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import pandas as pd
     import pyarrow as pa
@@ -33,8 +35,10 @@ Dtypes = Literal["numpy", "nullable", "arrow"]
 _USER = "Columns.to_pandas()"
 
 
-def pandas_frame(batch: Batch, dtypes: Dtypes) -> pd.DataFrame:
-    """The batch as a frame with columns of the dtypes of one family."""
+def pandas_frame(
+    batch: Batch, dtypes: Dtypes, index: str | Sequence[str] | None = None
+) -> pd.DataFrame:
+    """The batch as a frame with columns of the dtypes of one family, some of them its index."""
     if dtypes not in {"numpy", "nullable", "arrow"}:
         raise ValueError(f'dtypes must be "numpy", "nullable" or "arrow", not {dtypes!r}')
     with needed_by(_USER, "pandas"):
@@ -45,7 +49,19 @@ def pandas_frame(batch: Batch, dtypes: Dtypes) -> pd.DataFrame:
     columns = {index: column(index, dtypes) for index in range(batch.num_columns)}
     frame = pd.DataFrame(columns, index=pd.RangeIndex(batch.num_rows), copy=False)
     frame.columns = pd.Index([field.name for field in batch.fields])
-    return frame
+    return frame if index is None else _indexed(frame, index)
+
+
+def _indexed(frame: pd.DataFrame, index: str | Sequence[str]) -> pd.DataFrame:
+    wanted = [index] if isinstance(index, str) else list(index)
+    for name in wanted:
+        if (count := list(frame.columns).count(name)) != 1:
+            known = ", ".join(f'"{known}"' for known in frame.columns) or "none"
+            many = "no column" if not count else "more than one column"
+            raise KeyError(f'{many} "{name}" for the index: there are {known}')
+    if not wanted:
+        raise ValueError("index names no column: leave it out")
+    return frame.set_index(wanted)
 
 
 class _Source:

@@ -74,8 +74,6 @@ class ArraysPiece(Piece):
             arrays.append(cells.array)
         return ArrowSource.from_columns(names, arrays), targets
 
-    def sql_types(self) -> list[str | tuple[int, int]]:
-        """By the types of the arrays, and of objects by the first one."""
-        return [
-            values.sql_type(name) for name, values in zip(self.names, self._values, strict=True)
-        ]
+    def sql_type(self, index: int) -> str | tuple[int, int]:
+        """By the type of the array, and of objects by all of their classes."""
+        return self._values[index].sql_type(self.names[index])

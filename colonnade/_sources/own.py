@@ -18,6 +18,7 @@ class BatchPiece(ArrowPiece):
         super().__init__(ArrowSource.from_native([batch]))
         self._batch = batch
 
-    def sql_types(self) -> list[str | tuple[int, int]]:
-        """The types of the query's columns."""
-        return [(field.type_oid, field.type_modifier) for field in self._batch.fields]
+    def sql_type(self, index: int) -> str | tuple[int, int]:
+        """The type of the query's column."""
+        field = self._batch.fields[index]
+        return field.type_oid, field.type_modifier

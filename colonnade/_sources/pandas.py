@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 def frame_columns(frame: pd.DataFrame) -> dict[str, Values]:
     """The frame's columns by name. The index is none of them."""
+    if frame.columns.nlevels > 1:
+        msg = "the frame's columns have several levels of names: give each column one name"
+        raise ValueError(msg)
     names = [str(name) for name in frame.columns]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
@@ -54,7 +57,7 @@ def series_values(series: pd.Series[Any] | pd.Index[Any] | Any) -> Values:
     if numpy_dtype is not None and numpy_dtype.kind in "biuf":
         mask = series.isna().to_numpy()
         values = series.to_numpy(dtype=numpy_dtype, na_value=numpy_dtype.type(0))
-        return NumpyValues(values, mask if mask.any() else None)
+        return NumpyValues(values, mask if mask.any() else None, has_null=True)
 
     def objects(start: int, stop: int) -> list[Any]:
         # What such a type has for missing is pandas' own NULL, also where it is written as NaN.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from colonnade._core import ArrowColumn, ArrowSource
+from colonnade.errors import EncodeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +19,7 @@ Target = tuple[int, str, "PgType | int", int]
 # What the encoder takes at once.
 Part = tuple[ArrowSource, list[Target]]
 
+_JSON = {"json", "jsonb"}
 BYTEA = 17
 """Cells that are encoded already go to their column as the bytes they are."""
 
@@ -33,13 +36,27 @@ class Encoding(NamedTuple):
     """How Python's values become cells."""
 
     session: Session
-    nan_as_null: bool
+    # None: as the source's library means it.
+    nan_as_null: bool | None
 
     def objects(self, values: list[object], column: Column, first_row: int) -> ArrowColumn:
-        """The cells of Python objects, encoded as parameters of a query are."""
+        """The cells of Python objects, encoded as parameters of a query are, dicts as json."""
+        if column.pg_type.name in _JSON and not column.pg_type.has_codecs:
+            values = [
+                _json_text(value, column, row) if isinstance(value, dict | list) else value
+                for row, value in enumerate(values, first_row)
+            ]
         return self.session.encode_column(
-            values, column.pg_type, column.name, first_row, self.nan_as_null
+            values, column.pg_type, column.name, first_row, bool(self.nan_as_null)
         )
+
+
+def _json_text(value: object, column: Column, row: int) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        msg = f'column "{column.name}", row {row}, to {column.pg_type.name}: {error}'
+        raise EncodeError(msg) from error
 
 
 class Piece(ABC):
@@ -58,8 +75,8 @@ class Piece(ABC):
         """
 
     @abstractmethod
-    def sql_types(self) -> list[str | tuple[int, int]]:
-        """Of each column the type that a new table has: in SQL, or OID and type modifier."""
+    def sql_type(self, index: int) -> str | tuple[int, int]:
+        """The type that a new table has for a column: in SQL, or OID and type modifier."""
 
 
 class ArrowPiece(Piece):
@@ -76,9 +93,9 @@ class ArrowPiece(Piece):
         del encoding, first_row
         yield self._source, targets(columns)
 
-    def sql_types(self) -> list[str | tuple[int, int]]:
-        """Types in which every value of the Arrow types has a place."""
-        return list(self._source.sql_types)
+    def sql_type(self, index: int) -> str | tuple[int, int]:
+        """A type in which every value of the Arrow type has a place."""
+        return self._source.sql_type(index)
 
 
 def targets(columns: Sequence[Column | None]) -> list[Target]:

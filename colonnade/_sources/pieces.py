@@ -50,6 +50,10 @@ def _piece(source: Any) -> Piece | None:
     if _is_of(source, "polars", "LazyFrame"):
         msg = "a LazyFrame has no rows yet: pass frame.collect()"
         raise TypeError(msg)
+    if _is_of(source, "polars", "DataFrame"):
+        from colonnade._sources.polars import importable
+
+        source = importable(source)
     if hasattr(source, "__arrow_c_stream__"):
         return ArrowPiece(ArrowSource.from_stream(source.__arrow_c_stream__()))
     if hasattr(source, "__arrow_c_array__"):

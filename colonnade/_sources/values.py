@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
-import uuid
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade._core import ArrowColumn, ArrowSource
-from colonnade.errors import EncodeError, SchemaError
+from colonnade._sources.inference import Inference
+from colonnade.errors import EncodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,22 +18,8 @@ if TYPE_CHECKING:
 
     Mask = NDArray[Any] | None
 
-# Type of a Python object -> type of a new table's column.
-_CLASSES: dict[type, str] = {
-    bool: "boolean",
-    int: "bigint",
-    float: "double precision",
-    str: "text",
-    bytes: "bytea",
-    bytearray: "bytea",
-    memoryview: "bytea",
-    decimal.Decimal: "numeric",
-    uuid.UUID: "uuid",
-    dt.timedelta: "interval",
-    dt.date: "date",
-    dt.time: "time",
-    dict: "jsonb",
-}
+# Objects that are looked at together, to find out their type.
+_SEEN_AT_ONCE = 4_096
 
 
 class Cells(NamedTuple):
@@ -81,7 +65,7 @@ class ArrowValues(Values):
         return Cells(self._column.slice(start, stop - start))
 
     def sql_type(self, name: str) -> str:
-        return ArrowSource.from_columns([name], [self._column]).sql_types[0]
+        return ArrowSource.from_columns([name], [self._column]).sql_type(0)
 
 
 class ObjectValues(Values):
@@ -102,34 +86,14 @@ class ObjectValues(Values):
         return Cells(encoding.objects(self._objects(start, stop), column, first_row), True)
 
     def sql_type(self, name: str) -> str:
-        for value in self._objects(0, self._length):
-            if not _is_missing(value):
-                return _class_type(name, value)
-        return "text"
+        seen = Inference(name, lambda array: _type_of_array(name, array))
+        for start in range(0, self._length, _SEEN_AT_ONCE):
+            seen.see(self._objects(start, min(start + _SEEN_AT_ONCE, self._length)), start)
+        return seen.sql_type()
 
 
-def _is_missing(value: Any) -> bool:
-    """None, and what pandas has for it; NaN is one of them in a column of objects."""
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-        return True
-    return isinstance(value, float) and value != value  # noqa: PLR0124 - what NaN does
-
-
-def _class_type(name: str, value: Any) -> str:
-    if isinstance(value, dt.datetime):
-        return "timestamp" if value.tzinfo is None else "timestamptz"
-    if isinstance(value, list | tuple):
-        elements = [element for element in value if not _is_missing(element)]
-        element = _class_type(name, elements[0]) if elements else "text"
-        return element if element.endswith("[]") else f"{element}[]"
-    for kind in type(value).__mro__:
-        if kind in _CLASSES:
-            return _CLASSES[kind]
-    msg = (
-        f'column "{name}" cannot be made: no type stands for {type(value).__name__}; '
-        "make the table before"
-    )
-    raise SchemaError(msg)
+def _type_of_array(name: str, array: NDArray[Any]) -> str:
+    return NumpyValues(array).sql_type(name)
 
 
 class DictionaryValues(Values):
@@ -154,10 +118,21 @@ class DictionaryValues(Values):
 
 
 class NumpyValues(Values):
-    """An array of NumPy's, of any dimensions. True in the mask hides a value."""
+    """An array of NumPy's, of any dimensions. True in the mask hides a value.
 
-    def __init__(self, array: NDArray[Any], mask: Mask = None, *, zone: bool | None = None) -> None:
+    With `has_null` its library has a NULL besides NaN and NaT, and the mask hides all of them.
+    """
+
+    def __init__(
+        self,
+        array: NDArray[Any],
+        mask: Mask = None,
+        *,
+        zone: bool | None = None,
+        has_null: bool = False,
+    ) -> None:
         self._array = array
+        self._has_null = has_null
         self._mask = mask
         # Whether moments are instants; None where the table says it.
         self._zone = zone
@@ -171,6 +146,9 @@ class NumpyValues(Values):
     ) -> Cells:
         array = self._array[start:stop]
         mask = None if self._mask is None else self._mask[start:stop]
+        if encoding.nan_as_null is None and not self._has_null:
+            encoding = encoding._replace(nan_as_null=True)
+            mask = _without_nan(array, mask)
         if array.dtype.kind == "S" and column.pg_type.name != "bytea":
             array = _decoded(array, column, first_row)
         if array.dtype.kind in "mM":
@@ -229,6 +207,18 @@ def _decoded(array: NDArray[Any], column: Column, first_row: int) -> NDArray[Any
             f"{column.pg_type.name}: {error}"
         )
         raise EncodeError(msg) from error
+
+
+def _without_nan(array: NDArray[Any], mask: Mask) -> Mask:
+    """The mask with NaN hidden."""
+    import numpy as np
+
+    if array.dtype.kind != "f" or array.ndim > 1:
+        return mask
+    missing: NDArray[np.bool_] = np.isnan(array)
+    if not missing.any():
+        return mask
+    return missing if mask is None else missing | mask
 
 
 def _without_nat(

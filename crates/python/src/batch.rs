@@ -1,5 +1,6 @@
 //! One Arrow record batch and how it is handed to other libraries.
 
+mod fetched;
 mod replaced;
 mod requested;
 
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
+use arrow_schema::{ArrowError, Schema};
 use colonnade_columnar::{
     CellEncoding, ResultColumn, Shape, StringLayout, Type, export, for_polars,
 };
@@ -75,17 +77,20 @@ impl Batch {
     }
 
     fn with_layout(&self, strings: &str) -> PyResult<RecordBatch> {
-        let layout = match strings {
-            "small" => StringLayout::Small,
-            "view" => StringLayout::View,
-            "large" => StringLayout::Large,
-            _ => {
-                return Err(PyValueError::new_err(format!(
-                    "strings must be \"small\", \"view\" or \"large\", not {strings:?}"
-                )));
-            }
-        };
-        Ok(export::with_string_layout(&self.batch, layout))
+        Ok(export::with_string_layout(&self.batch, string_layout(strings)?))
+    }
+
+    /// The batch as it leaves: text in the layouts of `wanted`, and in `layout` elsewhere.
+    fn exported(
+        &self,
+        layout: StringLayout,
+        wanted: Option<&Schema>,
+    ) -> Result<RecordBatch, ArrowError> {
+        let batch = export::with_string_layout(&self.batch, layout);
+        match wanted {
+            Some(wanted) => requested::with_requested_strings(batch, wanted),
+            None => Ok(batch),
+        }
     }
 }
 
@@ -195,13 +200,30 @@ impl Batch {
         strings: &str,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let mut batch = self.with_layout(strings)?;
-        if let Some(capsule) = requested_schema {
-            let wanted = requested::schema_of(capsule)?;
-            batch = requested::with_requested_strings(batch, &wanted).map_err(export_error)?;
-        }
+        let wanted = requested_schema.map(requested::schema_of).transpose()?;
+        let layout = string_layout(strings)?;
+        let batch = self.exported(layout, wanted.as_ref()).map_err(export_error)?;
         let schema = batch.schema();
         let reader = RecordBatchIterator::new([Ok(batch)], schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// A PyCapsule with an Arrow C stream of batches of the same columns: each one is asked of
+    /// `next_batch` when the consumer wants it, until that gives None. It is called by whichever
+    /// thread the consumer reads in.
+    #[pyo3(signature = (next_batch, strings, requested_schema=None))]
+    fn export_fetched<'py>(
+        &self,
+        py: Python<'py>,
+        next_batch: Py<PyAny>,
+        strings: &str,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let wanted = requested_schema.map(requested::schema_of).transpose()?;
+        let layout = string_layout(strings)?;
+        let schema = self.exported(layout, wanted.as_ref()).map_err(export_error)?.schema();
+        let reader = fetched::Reader::new(next_batch, schema, layout, wanted);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
@@ -238,6 +260,17 @@ impl Batch {
     }
 }
 
-fn export_error(error: arrow_schema::ArrowError) -> PyErr {
+fn string_layout(strings: &str) -> PyResult<StringLayout> {
+    match strings {
+        "small" => Ok(StringLayout::Small),
+        "view" => Ok(StringLayout::View),
+        "large" => Ok(StringLayout::Large),
+        _ => Err(PyValueError::new_err(format!(
+            "strings must be \"small\", \"view\" or \"large\", not {strings:?}"
+        ))),
+    }
+}
+
+fn export_error(error: ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }

@@ -8,7 +8,7 @@ use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use colonnade_columnar::encode::{CastError, CellError, EncodeOptions, RowEncoder, TargetColumn};
 use colonnade_columnar::{Type, Types};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
 
@@ -133,16 +133,14 @@ impl ArrowSource {
         PyList::new(py, fields.map(|field| (field.name(), arrow_type_name(field.data_type()))))
     }
 
-    /// Of each column the type that a table made for it would have, in SQL.
-    #[getter]
-    fn sql_types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let sql_type = |field: &Arc<Field>| {
-            create_types::sql_type(field).map_err(|reason| {
-                let text = format!("column {:?} cannot be made: {reason}", field.name());
-                errors::of_class(py, "SchemaError", &text)
-            })
-        };
-        self.schema.fields().iter().map(sql_type).collect()
+    /// The type that a table made for it would have for a column, in SQL.
+    fn sql_type(&self, py: Python<'_>, index: usize) -> PyResult<String> {
+        let field = self.schema.fields().get(index);
+        let field = field.ok_or_else(|| PyIndexError::new_err("column index out of range"))?;
+        create_types::sql_type(field).map_err(|reason| {
+            let text = format!("column {:?} cannot be made: {reason}", field.name());
+            errors::of_class(py, "SchemaError", &text)
+        })
     }
 }
 

@@ -1,0 +1,143 @@
+"""The type of a new table's column for Python objects, by the classes of all of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import ipaddress
+import uuid
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from colonnade.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# Class of Python objects -> type; a subclass counts as the first of its bases that is here.
+_CLASSES: dict[type, str] = {
+    bool: "boolean",
+    int: "bigint",
+    float: "double precision",
+    str: "text",
+    bytes: "bytea",
+    bytearray: "bytea",
+    memoryview: "bytea",
+    decimal.Decimal: "numeric",
+    uuid.UUID: "uuid",
+    dt.timedelta: "interval",
+    dt.date: "date",
+    dt.time: "time",
+    dict: "jsonb",
+    ipaddress.IPv4Address: "inet",
+    ipaddress.IPv6Address: "inet",
+    ipaddress.IPv4Interface: "inet",
+    ipaddress.IPv6Interface: "inet",
+    ipaddress.IPv4Network: "cidr",
+    ipaddress.IPv6Network: "cidr",
+}
+# Types of one column -> the type that takes all of them.
+_WIDER: dict[frozenset[str], str] = {
+    frozenset({"bigint", "numeric"}): "numeric",
+    frozenset({"bigint", "double precision"}): "double precision",
+    frozenset({"inet", "cidr"}): "inet",
+}
+_BIGINT = range(-(2**63), 2**63)
+
+
+class _Seen(NamedTuple):
+    """Where a type was seen first."""
+
+    row: int
+    class_name: str
+
+
+class Inference:
+    """What has been seen of a column. `of_array` says the type of an array's elements."""
+
+    def __init__(self, name: str, of_array: Callable[[Any], str]) -> None:
+        self._name = name
+        self._of_array = of_array
+        self._types: dict[str, _Seen] = {}
+        self._elements: Inference | None = None
+        self._first_list: _Seen | None = None
+
+    def see(self, values: Iterable[Any], first_row: int) -> None:
+        """Take note of values, the first of which is that of a row."""
+        for row, value in enumerate(values, first_row):
+            if not is_missing(value):
+                self._see_one(value, row)
+
+    def _see_one(self, value: Any, row: int) -> None:
+        if isinstance(value, list | tuple) or hasattr(value, "__array_interface__"):
+            self._see_list(value, row)
+            return
+        kind = self._type_of(value)
+        if kind not in self._types:
+            self._types[kind] = _Seen(row, type(value).__name__)
+
+    def _see_list(self, value: Any, row: int) -> None:
+        if self._elements is None:
+            self._elements = Inference(self._name, self._of_array)
+            self._first_list = _Seen(row, type(value).__name__)
+        if isinstance(value, list | tuple):
+            for element in value:
+                if not is_missing(element):
+                    self._elements._see_one(element, row)  # noqa: SLF001 - one of its own
+            return
+        if not value.ndim:
+            self._elements._see_one(value.item(), row)  # noqa: SLF001
+            return
+        kind = self._of_array(value.ravel())
+        self._elements._types.setdefault(kind, _Seen(row, type(value).__name__))  # noqa: SLF001
+
+    def _type_of(self, value: Any) -> str:
+        if isinstance(value, dt.datetime):
+            return "timestamp" if value.tzinfo is None else "timestamptz"
+        for kind in type(value).__mro__:
+            if kind in _CLASSES:
+                found = _CLASSES[kind]
+                return "numeric" if found == "bigint" and value not in _BIGINT else found
+        raise self._refusal(f"no type stands for {type(value).__name__}")
+
+    def sql_type(self) -> str:
+        """The type; text where nothing was seen.
+
+        Raises SchemaError for classes that no one type takes.
+        """
+        if self._elements is not None:
+            if self._has_dicts() and self._types.keys() <= {"jsonb"}:
+                return "jsonb"
+            element = self._elements.sql_type()
+            if self._types:
+                self._types["an array"] = self._first_list or _Seen(0, "list")
+                raise self._mixed()
+            # A list within a list is a dimension more of the same type.
+            return element if element.endswith("[]") else f"{element}[]"
+        kinds = frozenset(self._types)
+        if len(kinds) <= 1:
+            return next(iter(kinds), "text")
+        if kinds not in _WIDER:
+            raise self._mixed()
+        return _WIDER[kinds]
+
+    def _has_dicts(self) -> bool:
+        """Whether there is one at any depth: then lists are those of JSON."""
+        within = self._elements is not None and self._elements._has_dicts()  # noqa: SLF001
+        return within or "jsonb" in self._types
+
+    def _mixed(self) -> SchemaError:
+        seen = [f"{seen.class_name} (row {seen.row})" for seen in self._types.values()]
+        return self._refusal(f"it holds {', '.join(seen[:-1])} and {seen[-1]}")
+
+    def _refusal(self, reason: str) -> SchemaError:
+        return SchemaError(
+            f'column "{self._name}" cannot be made: {reason}',
+            hint="Make the table before, or say which type the column has.",
+        )
+
+
+def is_missing(value: Any) -> bool:
+    """None, and what pandas has for it; NaN is one of them in a column of objects."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float) and value != value  # noqa: PLR0124 - what NaN does

@@ -1,0 +1,107 @@
+"""What a connection may be given as: anything that leads to a blocking one."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+
+from colonnade import sync
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+
+class HasConnection(Protocol):
+    """An object that stands on a blocking connection of ours and lends it."""
+
+    def __colonnade_connection__(self) -> sync.Connection:
+        """The connection, in the state in which the object's own next statement would find it.
+
+        A DB-API connection that is not in autocommit mode begins its transaction first: what is
+        done becomes part of it, and its `commit` or `rollback` ends it.
+        """
+
+
+Connectable: TypeAlias = "str | sync.Connection | HasConnection | Any"
+"""A DSN; a `colonnade.sync.Connection`; a pool of them; an object that has one; or an Engine,
+Connection or Session of SQLAlchemy whose URL begins with `postgresql+colonnade://`."""
+
+
+@contextlib.contextmanager
+def connection_of(con: Connectable) -> Iterator[sync.Connection]:
+    """The blocking connection that `con` leads to, for the length of the block.
+
+    One that is made for a DSN is closed at the end, one of a pool goes back. An Engine of
+    SQLAlchemy commits at the end, or rolls back. What was given as a connection stays open, and a
+    transaction that was open in it stays open as well.
+
+    Raises TypeError for what does not lead to a blocking connection.
+    """
+    if isinstance(con, str):
+        with sync.connect(con) as connection:
+            yield connection
+    elif _is_connection(con):
+        yield cast("sync.Connection", con)
+    elif hasattr(con, "__colonnade_connection__"):
+        yield con.__colonnade_connection__()
+    elif hasattr(con, "dialect") or hasattr(con, "get_bind"):
+        with _of_sqlalchemy(con) as connection:
+            yield connection
+    elif _is_blocking(con, "fetch_columns") and hasattr(con, "acquire"):
+        with con.acquire() as connection:
+            yield connection
+    else:
+        raise TypeError(_refusal(con))
+
+
+def _is_connection(con: object) -> bool:
+    """A connection, or a pool's proxy of one."""
+    is_like = hasattr(con, "transaction") and hasattr(con, "copy_columns_to_table")
+    return isinstance(con, sync.Connection) or (is_like and _is_blocking(con, "fetch_columns"))
+
+
+def _is_blocking(con: object, method: str) -> bool:
+    found = getattr(type(con), method, None)
+    return found is not None and not inspect.iscoroutinefunction(found)
+
+
+def _of_sqlalchemy(con: Any) -> AbstractContextManager[sync.Connection]:
+    # A Session has the connection of its transaction.
+    engine_or_connection = con.connection() if hasattr(con, "get_bind") else con
+    dialect = engine_or_connection.dialect
+    if dialect.driver != "colonnade" or dialect.is_async:
+        raise TypeError(
+            f"{type(con).__name__} is of the dialect {dialect.name}+{dialect.driver}"
+            f"{' for asyncio' if dialect.is_async else ''}: make it with "
+            'create_engine("postgresql+colonnade://..."), or pass a DSN'
+        )
+    return _lent_by_sqlalchemy(engine_or_connection)
+
+
+@contextlib.contextmanager
+def _lent_by_sqlalchemy(con: Any) -> Iterator[sync.Connection]:
+    is_engine = hasattr(con, "raw_connection")
+    # A connection with an open transaction keeps it; otherwise there is one of the block's own.
+    with contextlib.ExitStack() as block:
+        if is_engine:
+            con = block.enter_context(con.begin())
+        elif not con.in_transaction():
+            block.enter_context(con.begin())
+        driver_connection = con.connection.driver_connection
+        yield cast("sync.Connection", driver_connection.__colonnade_connection__())
+
+
+def _refusal(con: object) -> str:
+    kind = type(con)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if inspect.iscoroutinefunction(getattr(kind, "fetch_columns", None)):
+        return (
+            f"con is a {name}, whose methods are awaited: await its fetch_columns and "
+            "copy_columns_to_table instead, or pass a DSN or a connection of colonnade.sync"
+        )
+    return (
+        f"con is a {name}: pass a DSN, a connection or pool of colonnade.sync, a connection of "
+        "colonnade.dbapi, or an engine of SQLAlchemy that was made with postgresql+colonnade://"
+    )

@@ -1,0 +1,47 @@
+"""The index of a pandas frame as columns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def with_index(frame: Any, index: bool | str | Sequence[str]) -> Any:
+    """The frame's index levels and columns as a mapping; the frame itself where `index` is False.
+
+    Raises TypeError where there is no index, and ValueError for names that do not fit.
+    """
+    if index is False:
+        return frame
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(frame, pandas.DataFrame):
+        raise TypeError(f"index is for frames of pandas: a {type(frame).__name__} has none")
+    levels = _level_names(frame, index)
+    columns: dict[str, Any] = {
+        name: frame.index.get_level_values(level) for level, name in enumerate(levels)
+    }
+    for place, label in enumerate(frame.columns):
+        name = str(label)
+        if name in columns:
+            raise ValueError(f"two columns, the index among them, would be named {name!r}")
+        columns[name] = frame.iloc[:, place]
+    return columns
+
+
+def _level_names(frame: pd.DataFrame, index: bool | str | Sequence[str]) -> list[str]:
+    count = frame.index.nlevels
+    if isinstance(index, bool):
+        fallback = ["index"] if count == 1 else [f"level_{level}" for level in range(count)]
+        given = zip(frame.index.names, fallback, strict=True)
+        names = [default if name is None else str(name) for name, default in given]
+    else:
+        names = [index] if isinstance(index, str) else list(index)
+    if len(names) != count:
+        raise ValueError(f"index has {len(names)} names, and the frame's index {count} levels")
+    if len(set(names)) < count:
+        raise ValueError(f"several levels of the index are named the same: {names}")
+    return names

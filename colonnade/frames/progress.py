@@ -1,0 +1,50 @@
+"""How far a copy is: told to a callback, or shown as a bar."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Progress: TypeAlias = bool | Callable[[int], object]
+Report: TypeAlias = Callable[[int], object] | None
+
+
+@contextlib.contextmanager
+def reporting(progress: Progress, title: str, frame: object) -> Iterator[Report]:
+    """What is called with the rows done so far; a bar is there for the length of the block."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        with _bar(title, _rows(frame)) as report:
+            yield report
+    else:
+        yield None
+
+
+def _rows(frame: Any) -> int | None:
+    """How many rows there are, where that is known beforehand."""
+    rows = getattr(frame, "num_rows", None)
+    if isinstance(rows, int):
+        return rows
+    # Of a mapping and of a list of frames, the length counts something else.
+    return len(frame) if hasattr(frame, "columns") and hasattr(frame, "__len__") else None
+
+
+@contextlib.contextmanager
+def _bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
+    try:
+        from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
+    except ImportError as error:
+        raise ImportError(
+            'progress=True needs rich: pip install "colonnade[cli]", or pass a function that is '
+            "called with the rows sent so far",
+            name="rich",
+        ) from error
+    rows = TextColumn("{task.completed:,} rows")
+    with Bar(TextColumn("{task.description}"), BarColumn(), rows, TimeElapsedColumn()) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda done: bar.update(task, completed=done)

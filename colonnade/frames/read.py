@@ -1,0 +1,239 @@
+"""A query's result as a frame."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+import colonnade
+from colonnade.errors import PostgresSyntaxError
+from colonnade.frames.connectable import Connectable, connection_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from colonnade import Columns
+
+    Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+Into: TypeAlias = Literal["pandas", "polars", "arrow", "numpy"]
+Dtypes: TypeAlias = Literal["numpy", "nullable", "arrow"]
+Params: TypeAlias = "Sequence[object] | Mapping[str, object] | None"
+
+_INTO = ("pandas", "polars", "arrow", "numpy")
+
+
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["pandas"] = "pandas",
+    dtypes: Dtypes = "numpy",
+    index_col: str | Sequence[str] | None = None,
+    schema: Any = None,
+    infinity: str = "raise",
+    timeout: float | None = None,
+) -> pd.DataFrame: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["polars"],
+    schema: Any = None,
+    infinity: str = "raise",
+    timeout: float | None = None,
+) -> pl.DataFrame: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["arrow"],
+    schema: Any = None,
+    infinity: str = "raise",
+    timeout: float | None = None,
+) -> pa.Table: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["numpy"],
+    schema: Any = None,
+    infinity: str = "raise",
+    timeout: float | None = None,
+) -> Arrays: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["pandas"] = "pandas",
+    dtypes: Dtypes = "numpy",
+    index_col: str | Sequence[str] | None = None,
+    schema: Any = None,
+    infinity: str = "raise",
+    batch_rows: int,
+    timeout: float | None = None,
+) -> Generator[pd.DataFrame, None, None]: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["polars"],
+    schema: Any = None,
+    infinity: str = "raise",
+    batch_rows: int,
+    timeout: float | None = None,
+) -> Generator[pl.DataFrame, None, None]: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["arrow"],
+    schema: Any = None,
+    infinity: str = "raise",
+    batch_rows: int,
+    timeout: float | None = None,
+) -> Generator[pa.Table, None, None]: ...
+@overload
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Literal["numpy"],
+    schema: Any = None,
+    infinity: str = "raise",
+    batch_rows: int,
+    timeout: float | None = None,
+) -> Generator[Arrays, None, None]: ...
+def read_sql(
+    query: str,
+    con: Connectable,
+    *,
+    params: Params = None,
+    into: Into = "pandas",
+    dtypes: Dtypes = "numpy",
+    index_col: str | Sequence[str] | None = None,
+    schema: Any = None,
+    infinity: str = "raise",
+    batch_rows: int | None = None,
+    timeout: float | None = None,
+) -> Any:
+    """Run a query, and return its result as a frame.
+
+    `con` is a DSN, for which a connection is made and closed again, a connection or pool of
+    `colonnade.sync`, a connection of `colonnade.dbapi`, or SQLAlchemy's on our dialect.
+
+    `params` is a sequence for `$1`, `$2`, ..., or a mapping for `:name`.
+
+    `into` is "pandas" (a DataFrame), "polars" (a DataFrame), "arrow" (a pyarrow.Table) or "numpy"
+    (a dict of arrays by column name). For pandas, `dtypes` is the family of types as in
+    `Columns.to_pandas`, and `index_col` names the columns that become the index.
+
+    `schema` and `infinity` are as in `fetch_columns`: other types, by column name, and what becomes
+    of infinite dates.
+
+    With `batch_rows` the result comes as a generator of frames of so many rows each, in bounded
+    memory, while the query runs. The connection is taken until the last one, or until the generator
+    is closed, as leaving a loop over it early does. A result without rows gives one empty frame.
+
+    `timeout`, in seconds, limits the call, and with `batch_rows` the wait for each frame.
+
+    Raises InterfaceError for parameters that do not fit the query, DecodeError for a value that
+    does not fit its type, PostgresError for what the server refuses, ImportError without the
+    library that `into` names.
+    """
+    if not isinstance(query, str):
+        raise TypeError(f"query must be a str, not {type(query).__name__}; con comes second")
+    convert = _conversion(into, dtypes, index_col)
+    sql, args = _arguments(query, params)
+    if batch_rows is not None:
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows must be 1 or more, not {batch_rows}")
+        options = {"schema": schema, "infinity": infinity, "timeout": timeout}
+        return _frames(con, sql, args, {**options, "batch_rows": batch_rows}, convert)
+    with connection_of(con) as connection, _placeholders_explained(sql):
+        columns = connection.fetch_columns(
+            sql, *args, schema=schema, infinity=infinity, timeout=timeout
+        )
+    return convert(columns)
+
+
+def _frames(
+    con: Connectable,
+    sql: str,
+    args: Sequence[object],
+    options: Mapping[str, Any],
+    convert: Callable[[Columns], Any],
+) -> Generator[Any, None, None]:
+    with (
+        connection_of(con) as connection,
+        _placeholders_explained(sql),
+        connection.iter_columns(sql, *args, **options) as stream,
+    ):
+        for columns in stream:
+            yield convert(columns)
+
+
+def _conversion(
+    into: str, dtypes: Dtypes, index_col: str | Sequence[str] | None
+) -> Callable[[Columns], Any]:
+    if into == "pandas":
+        return lambda columns: columns.to_pandas(dtypes, index=index_col)
+    if into not in _INTO:
+        raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {into!r}")
+    if index_col is not None:
+        raise ValueError(f"index_col is for pandas: there is no index in {into}")
+    if dtypes != "numpy":
+        raise ValueError(f"dtypes is for pandas; for {into}, schema= asks for other types")
+    if into == "polars":
+        return lambda columns: columns.to_polars()
+    if into == "arrow":
+        return lambda columns: columns.to_arrow()
+    return lambda columns: columns.to_numpy()
+
+
+def _arguments(query: str, params: Params) -> tuple[str, Sequence[object]]:
+    if params is None:
+        return query, ()
+    if isinstance(params, Mapping):
+        sql, *args = colonnade.named(query, params)
+        return sql, args
+    if isinstance(params, str | bytes) or not isinstance(params, Sequence):
+        raise TypeError(
+            f"params must be a sequence for $1, $2, ... or a mapping for :name, "
+            f"not {type(params).__name__}"
+        )
+    return query, params
+
+
+@contextlib.contextmanager
+def _placeholders_explained(sql: str) -> Iterator[None]:
+    """A syntax error in a query with another library's placeholders says which ones there are."""
+    try:
+        yield
+    except PostgresSyntaxError as error:
+        if "%s" in sql or "%(" in sql or "?" in sql:
+            error.add_note(
+                "Placeholders are $1, $2, ... with a sequence, and :name with a mapping as params."
+            )
+        raise

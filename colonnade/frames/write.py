@@ -1,0 +1,145 @@
+"""A frame as a table."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from colonnade.errors import DuplicateTableError, InterfaceError
+from colonnade.frames.connectable import Connectable, connection_of
+from colonnade.frames.index import with_index
+from colonnade.frames.progress import Progress, reporting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from colonnade import sync
+
+IfExists: TypeAlias = Literal["fail", "append", "replace", "truncate"]
+_SAVEPOINT = "colonnade_write_table"
+_IF_EXISTS = ("fail", "append", "replace", "truncate")
+
+
+def write_table(
+    frame: Any,
+    table_name: str,
+    con: Connectable,
+    *,
+    schema_name: str | None = None,
+    if_exists: IfExists = "fail",
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    index: bool | str | Sequence[str] = False,
+    nan_as_null: bool | None = None,
+    progress: Progress = False,
+    timeout: float | None = None,
+) -> int:
+    """Copy a frame into a table, which is made where it is not there, and return the rows written.
+
+    `frame` is a frame of pandas or Polars, a table, batch or reader of pyarrow, a relation of
+    DuckDB, a mapping of names to arrays, a structured array, `Columns`, or an iterable of these,
+    whose frames are copied one after another. `con` is as in `read_sql`.
+
+    `if_exists` says what becomes of a table that is there: "fail" raises DuplicateTableError,
+    "append" adds the rows, "replace" drops the table and makes it anew, "truncate" empties it and
+    keeps its columns, indexes and rights. Everything runs in one transaction, the open one of the
+    connection (within a savepoint) or one of its own: where anything fails, the table is what it
+    was, or is not there.
+
+    `columns` is as in `copy_columns_to_table`: names for the frame's columns in their order, or a
+    mapping of its names to the table's. `types` has types for columns of a table that is made, by
+    the table's names, as SQL has them: `{"price": "numeric(12, 2)", "id": "bigint PRIMARY KEY"}`.
+    The others follow from the frame's Arrow types; `docs/dataframes.md` has the table.
+
+    `index` is for pandas: True writes the index as columns of its names, or of "index" and
+    "level_0", "level_1", ... where it has none; a name or names write it as columns of those.
+
+    NaN and NaT of NumPy, and of pandas' columns of NumPy's types, are NULL; those of other
+    libraries, which have NULL besides, are values. `nan_as_null` True or False says it for all.
+
+    `progress` is called with the rows sent so far; True shows a bar and needs `rich`. `timeout`, in
+    seconds, limits the copying.
+
+    Raises DuplicateTableError; InterfaceError for columns that the table does not have; SchemaError
+    for a type that no column can be made of; EncodeError, with column, type and row, for a value
+    that does not fit; PostgresError for what the server refuses.
+    """
+    if if_exists not in _IF_EXISTS:
+        raise ValueError(f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {if_exists!r}")
+    if not isinstance(table_name, str):
+        raise TypeError(f"table_name must be a str, not {type(table_name).__name__}")
+    source = with_index(frame, index)
+    with connection_of(con) as connection, _one_unit(connection):
+        is_made = _prepared(connection, table_name, schema_name, if_exists, types)
+        with reporting(progress, table_name, frame) as report:
+            status = connection.copy_columns_to_table(
+                table_name,
+                source,
+                columns=columns,
+                schema_name=schema_name,
+                nan_as_null=nan_as_null,
+                create=(types or {}) if is_made else False,
+                progress=report,
+                timeout=timeout,
+            )
+        if is_made and not _exists(connection, table_name, schema_name):
+            raise ValueError(f"no frame came, so that {table_name!r} cannot be made")
+    return int(status.rpartition(" ")[2])
+
+
+def _prepared(
+    connection: sync.Connection,
+    table_name: str,
+    schema_name: str | None,
+    if_exists: IfExists,
+    types: Mapping[str, str] | None,
+) -> bool:
+    """Whether the table is to be made, after the one that is there was treated as asked."""
+    if not _exists(connection, table_name, schema_name):
+        return True
+    target = _target(table_name, schema_name)
+    if if_exists == "fail":
+        error = DuplicateTableError(f"the table {target} exists")
+        error.hint = 'if_exists is one of "append", "replace" and "truncate", too.'
+        raise error
+    if if_exists == "replace":
+        connection.execute(f"DROP TABLE {target}")
+        return True
+    if types:
+        raise InterfaceError(
+            f"types is for a table that is made, and {target} exists: "
+            'leave it out, or say if_exists="replace"'
+        )
+    if if_exists == "truncate":
+        connection.execute(f"TRUNCATE {target}")
+    return False
+
+
+def _exists(connection: sync.Connection, table_name: str, schema_name: str | None) -> bool:
+    target = _target(table_name, schema_name)
+    return connection.fetchval("SELECT to_regclass($1)::oid", target) is not None
+
+
+def _target(table_name: str, schema_name: str | None) -> str:
+    names = [table_name] if schema_name is None else [schema_name, table_name]
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _one_unit(connection: sync.Connection) -> AbstractContextManager[object]:
+    """All of the block takes effect, or nothing of it: in the open transaction or an own one."""
+    return _savepoint(connection) if connection.is_in_transaction() else connection.transaction()
+
+
+@contextlib.contextmanager
+def _savepoint(connection: sync.Connection) -> Iterator[None]:
+    # By hand, for the transaction may have been begun by hand, too.
+    connection.execute(f"SAVEPOINT {_SAVEPOINT}")
+    try:
+        yield
+    except BaseException:
+        if not connection.is_closed():
+            connection.execute(f"ROLLBACK TO {_SAVEPOINT}; RELEASE {_SAVEPOINT}")
+        raise
+    connection.execute(f"RELEASE {_SAVEPOINT}")

@@ -1,0 +1,79 @@
+//! Batches that Python fetches while another library reads them.
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use colonnade_columnar::StringLayout;
+use pyo3::prelude::*;
+
+use super::Batch;
+
+/// Batches of one schema, each asked of Python when it is wanted.
+pub(super) struct Reader {
+    /// `None` after the last batch and after an error.
+    next_batch: Option<Py<PyAny>>,
+    schema: SchemaRef,
+    layout: StringLayout,
+    wanted: Option<Schema>,
+}
+
+impl Reader {
+    pub(super) fn new(
+        next_batch: Py<PyAny>,
+        schema: SchemaRef,
+        layout: StringLayout,
+        wanted: Option<Schema>,
+    ) -> Self {
+        Self { next_batch: Some(next_batch), schema, layout, wanted }
+    }
+
+    fn fetched(
+        &self,
+        py: Python<'_>,
+        next_batch: &Py<PyAny>,
+    ) -> Result<Option<RecordBatch>, ArrowError> {
+        let batch = next_batch.call0(py).map_err(|error| of_python(py, &error))?;
+        if batch.is_none(py) {
+            return Ok(None);
+        }
+        let batch = batch.bind(py).cast::<Batch>().map_err(|error| failure(&error.to_string()))?;
+        let batch = batch.get().exported(self.layout, self.wanted.as_ref())?;
+        if batch.schema() == self.schema {
+            return Ok(Some(batch));
+        }
+        Err(failure("a batch has other columns or types than the first one"))
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next_batch = self.next_batch.take()?;
+        let fetched = Python::try_attach(|py| {
+            let fetched = self.fetched(py, &next_batch);
+            if let Ok(Some(_)) = fetched {
+                self.next_batch = Some(next_batch);
+            }
+            fetched
+        });
+        fetched.unwrap_or_else(|| Err(failure("the interpreter is shutting down"))).transpose()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
+/// The class and the text are all that gets through to the consumer.
+fn of_python(py: Python<'_>, error: &PyErr) -> ArrowError {
+    let name =
+        error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
+    failure(&format!("{name}: {}", error.value(py)))
+}
+
+/// Without zeros: the text ends up as a string of C.
+fn failure(text: &str) -> ArrowError {
+    ArrowError::ExternalError(text.replace('\0', "\\0").into())
+}

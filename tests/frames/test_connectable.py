@@ -1,0 +1,129 @@
+"""What leads to a blocking connection, and what becomes of its transaction."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade
+from colonnade import read_sql, write_table
+from colonnade.frames import connection_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from colonnade.sync import Connection
+
+ONE = {"a": [1]}
+
+
+class Lender:
+    """Stands on a connection, as a DB-API connection does: a transaction begins with its use."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def __colonnade_connection__(self) -> Connection:
+        if not self.connection.is_in_transaction():
+            self.connection.execute("BEGIN")
+        return self.connection
+
+
+class SqlAlchemyConnection:
+    """As much of SQLAlchemy's Connection as is used."""
+
+    class dialect:  # noqa: N801 - an attribute there
+        name, driver, is_async = "postgresql", "colonnade", False
+
+    def __init__(self, lender: Lender) -> None:
+        self.driver_connection = lender
+        self.connection = self
+        self.events: list[str] = []
+
+    def in_transaction(self) -> bool:
+        return "begin" in self.events
+
+    @contextlib.contextmanager
+    def begin(self) -> Iterator[SqlAlchemyConnection]:
+        self.events.append("begin")
+        try:
+            yield self
+        except BaseException:
+            self.driver_connection.connection.execute("ROLLBACK")
+            self.events.append("rollback")
+            raise
+        self.driver_connection.connection.execute("COMMIT")
+        self.events.append("commit")
+
+
+def exists(dsn: str, name: str) -> bool:
+    """Whether somebody else sees the table."""
+    with colonnade.sync.connect(dsn) as other:
+        return other.fetchval("SELECT to_regclass($1) IS NOT NULL", f'"{name}"') is True
+
+
+@pytest.fixture
+def own(dsn: str) -> Iterator[Connection]:
+    with colonnade.sync.connect(dsn) as connection:
+        yield connection
+        if connection.is_in_transaction():
+            connection.execute("ROLLBACK")
+        connection.execute("DROP TABLE IF EXISTS lent")
+
+
+def test_a_lender_ends_its_transaction_itself(own: Connection, dsn: str) -> None:
+    lender = Lender(own)
+    assert write_table(ONE, "lent", lender) == 1
+    assert read_sql("SELECT a FROM lent", lender, into="numpy")["a"].tolist() == [1]
+    assert own.is_in_transaction()
+    assert not exists(dsn, "lent")
+    own.execute("COMMIT")
+    assert exists(dsn, "lent")
+
+
+def test_a_failure_within_an_open_transaction_keeps_what_was_before(own: Connection) -> None:
+    with own.transaction():
+        assert write_table(ONE, "lent", own) == 1
+        with pytest.raises(colonnade.EncodeError):
+            write_table({"a": [1.5]}, "lent", own, if_exists="append")
+        assert own.fetchval("SELECT count(*) FROM lent") == 1
+
+
+def test_sqlalchemy_connection_and_engine(own: Connection, dsn: str) -> None:
+    connection = SqlAlchemyConnection(Lender(own))
+    write_table(ONE, "lent", connection)
+    assert connection.events == ["begin", "commit"]
+    assert exists(dsn, "lent")
+    with connection_of(connection) as lent:
+        assert lent is own
+    # In a transaction of its own it stays open.
+    assert connection.events == ["begin", "commit"]
+
+
+def test_a_dialect_of_another_driver_is_told_apart() -> None:
+    class Other(SqlAlchemyConnection):
+        class dialect:  # noqa: N801 - as above
+            name, driver, is_async = "postgresql", "psycopg", False
+
+    class Async(SqlAlchemyConnection):
+        class dialect:  # noqa: N801 - as above
+            name, driver, is_async = "postgresql", "colonnade", True
+
+    for kind, word in ((Other, r"postgresql\+psycopg: make it"), (Async, "for asyncio")):
+        con: Any = kind.__new__(kind)
+        with pytest.raises(TypeError, match=word), connection_of(con):
+            pass
+
+
+async def test_what_leads_nowhere(dsn: str) -> None:
+    async_connection = await colonnade.connect(dsn)
+    with pytest.raises(TypeError, match=r"whose methods are awaited.*copy_columns_to_table"):
+        read_sql("SELECT 1", async_connection)
+    await async_connection.close()
+    async with colonnade.create_pool(dsn, min_size=1) as pool:
+        with pytest.raises(TypeError, match="Pool, whose methods are awaited"):
+            write_table(ONE, "lent", pool)
+    with pytest.raises(TypeError, match=r"con is a builtins.int: pass a DSN, a connection or pool"):
+        read_sql("SELECT 1", 5)

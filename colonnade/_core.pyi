@@ -1,6 +1,6 @@
 # The Rust core: a session that does no I/O, and columns in Arrow's layout.
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, final
 
 from typing_extensions import disjoint_base
@@ -311,6 +311,8 @@ class Completion:
     def rows(self) -> list[Record] | None: ...
     @property
     def has_more(self) -> bool: ...
+    @property
+    def columns(self) -> list[tuple[str, PgType, int]]: ...
 
 @final
 class CopyIn: ...
@@ -428,8 +430,10 @@ class Session:
     def reset_type(self, oid: int) -> None: ...
     def forget_types(self) -> None: ...
     def forget_parameters(self, statement: Statement) -> bool: ...
-    def cached_statement(self, sql: str) -> Statement | None: ...
-    def prepare(self, sql: str) -> None: ...
+    def cached_statement(
+        self, sql: str, declared: Sequence[int] | None = None
+    ) -> Statement | None: ...
+    def prepare(self, sql: str, declared: Sequence[int] | None = None) -> None: ...
     def prepare_owned(self, sql: str, name: str | None) -> None: ...
     def describe(self, sql: str) -> None: ...
     def bind(
@@ -443,10 +447,13 @@ class Session:
         statement: Statement,
         arguments: tuple[object, ...],
         row_limit: int,
-        record_class: type[Record] | None = None,
+        record_class: type[Record | tuple[Any, ...]] | None = None,
     ) -> Portal: ...
     def more_rows(
-        self, portal: Portal, row_limit: int, record_class: type[Record] | None = None
+        self,
+        portal: Portal,
+        row_limit: int,
+        record_class: type[Record | tuple[Any, ...]] | None = None,
     ) -> None: ...
     def more_batches(
         self,
@@ -460,14 +467,15 @@ class Session:
         statement: Statement,
         arguments: tuple[object, ...],
         row_limit: int,
-        record_class: type[Record] | None = None,
+        record_class: type[Record | tuple[Any, ...]] | None = None,
     ) -> bool: ...
     def fetch_kept(
         self,
         sql: str,
         arguments: tuple[object, ...],
         row_limit: int,
-        record_class: type[Record] | None,
+        record_class: type[Any] | None = None,
+        declared: Sequence[int] | None = None,
     ) -> bool: ...
     def execute_kept(self, sql: str, arguments: tuple[object, ...]) -> bool: ...
     def fetch_batches(
@@ -490,7 +498,7 @@ class Session:
     def execute(self, statement: Statement, arguments: tuple[object, ...]) -> None: ...
     def execute_many(self, statement: Statement) -> ManyArguments: ...
     def fetch_many(
-        self, statement: Statement, record_class: type[Record] | None = None
+        self, statement: Statement, record_class: type[Record | tuple[Any, ...]] | None = None
     ) -> ManyArguments: ...
     def send_many(
         self, arguments: ManyArguments, rows: Iterator[Any], limit_bytes: int

@@ -21,6 +21,7 @@ __all__ = [
     "Polygon",
     "Range",
     "ServerVersion",
+    "TextValue",
     "Type",
 ]
 
@@ -43,6 +44,17 @@ class Attribute(NamedTuple):
 
     name: str
     type: Type
+
+
+class TextValue(str):
+    """A value in PostgreSQL's text form, as a parameter of whatever type.
+
+    The server reads it as it reads a literal: `TextValue("2024-02-30")` for a date is an error of
+    the server's, and a plain `str` there one of the driver's, which asks for a `date`. In an array
+    or a composite it is a `str` like any other.
+    """
+
+    __slots__ = ()
 
 
 class ServerVersion(NamedTuple):

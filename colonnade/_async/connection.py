@@ -26,6 +26,7 @@ from colonnade._async.operation import (
 from colonnade._async.pipeline import PipelineMixin
 from colonnade._async.prepared_statement import PreparingMixin
 from colonnade._async.reset import ResetMixin
+from colonnade._async.result import ResultMixin
 from colonnade._async.row_factories import RowFactoriesMixin
 from colonnade._async.server import ServerMixin
 from colonnade._async.shaped import ShapedMixin
@@ -68,6 +69,7 @@ class Connection(
     ManyMixin,
     PipelineMixin,
     ResetMixin,
+    ResultMixin,
     PreparingMixin,
     ServerMixin,
     ShapedMixin,
@@ -94,7 +96,7 @@ class Connection(
         database: str,
         command_timeout: float | None,
         params: ConnectionParameters,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> None:
         super().__init__()
         self._session = session
@@ -121,15 +123,15 @@ class Connection(
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query, and return its rows as a list of `Record`.
 
         Parameters `$1`, `$2`, ... of the query take their values from `args`. The rows are of
-        `record_class`, a subclass of `Record` without `__new__` and `__init__` of its own (else
-        InterfaceError); None means the connection's. With `row_factory` each row is what that
-        makes of it: see `colonnade.rows`.
+        `record_class`: a subclass of `Record` without `__new__` and `__init__` of its own, or
+        `tuple` for plain tuples (else InterfaceError); None means the connection's. With
+        `row_factory` each row is what that makes of it: see `colonnade.rows`.
         """
         if type(query) is not str and isinstance(query, ShapedQuery):
             return await self._shaped_whole(query, args, timeout)  # type: ignore[no-any-return]
@@ -141,7 +143,7 @@ class Connection(
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none.
@@ -412,7 +414,7 @@ class Connection(
         args: tuple[object, ...],
         limit: int,
         timeout: float | None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
         *,
         return_status: bool = False,
     ) -> Any:
@@ -447,7 +449,7 @@ class Connection(
         query: str,
         args: tuple[object, ...],
         limit: int,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> list[Any]:
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_rows(statement, args, limit, record_class)
@@ -455,15 +457,22 @@ class Connection(
         completion = self._complete(await self._run(query, begin))
         return completion.rows or []
 
-    async def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
+    async def _run(
+        self,
+        query: str,
+        begin: Callable[[_core.Statement], None],
+        declared: tuple[int, ...] = (),
+    ) -> object:
         """Prepare a text unless it is known, begin to run it, and return the first event.
+
+        `declared` are the OIDs of its parameters' types, where they are not the server's to infer.
 
         A statement is prepared anew, once, where no transaction is lost by it, if the server no
         longer takes it (its result changed shape, or it was deallocated), or if an argument does
         not fit a type that may have been altered since.
         """
-        is_kept = self._session.cached_statement(query) is not None
-        statement = await self._prepared(query)
+        is_kept = self._session.cached_statement(query, declared) is not None
+        statement = await self._prepared(query, declared)
         try:
             begin(statement)
             return await self._transport.next_event()
@@ -473,7 +482,7 @@ class Connection(
         except _STALE_PLAN:
             if not is_kept or self.is_in_transaction() or self.is_closed():
                 raise
-        begin(await self._prepared(query))
+        begin(await self._prepared(query, declared))
         return await self._transport.next_event()
 
     async def _completion(self) -> _core.Completion:

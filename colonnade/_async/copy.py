@@ -28,7 +28,7 @@ class CopyMixin:
     def _operation(self, timeout: float | None) -> Operation:
         raise NotImplementedError
 
-    async def _prepared(self, query: str) -> _core.Statement:
+    async def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
         raise NotImplementedError
 
     async def _with_literals(

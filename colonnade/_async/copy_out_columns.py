@@ -110,10 +110,10 @@ class CopyOutColumnsMixin:
         self._session.fetch_rows(statement, (table,), 0)
         return [row[0] for row in (await self._completion()).rows or []]
 
-    async def _prepared(self, query: str) -> _core.Statement:
-        statement = self._session.cached_statement(query)
+    async def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
+        statement = self._session.cached_statement(query, declared)
         if statement is None:
-            self._session.prepare(query)
+            self._session.prepare(query, declared)
             statement = (await self._completion()).statement
         if statement is None:
             msg = "a prepare exchange ended without a statement"

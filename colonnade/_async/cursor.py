@@ -41,7 +41,7 @@ class CursorFactory(ConnectionResource):
         *,
         prefetch: int | None,
         timeout: float | None,
-        record_class: type[_core.Record] | None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None,
     ) -> None:
         super().__init__(connection)
         self._query = query
@@ -106,7 +106,7 @@ class BaseCursor(ConnectionResource):
         query: str,
         statement: _core.Statement | None,
         args: tuple[object, ...],
-        record_class: type[_core.Record] | None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None,
     ) -> None:
         super().__init__(connection)
         self._query = query
@@ -206,7 +206,7 @@ class CursorIterator(BaseCursor):
         query: str,
         statement: _core.Statement | None,
         args: tuple[object, ...],
-        record_class: type[_core.Record] | None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None,
         *,
         prefetch: int,
         timeout: float | None,

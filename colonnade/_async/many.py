@@ -31,17 +31,22 @@ CHUNK_BYTES = 64 * 1024
 GATHERED_ROWS_MAX = 64
 
 
+def declared(types: Sequence[int | None] | None) -> tuple[int, ...]:
+    """The OIDs that are declared: 0 for what is the server's to infer."""
+    return tuple(oid or 0 for oid in types) if types else ()
+
+
 class ManyMixin:
     """The methods of a connection that run one statement many times."""
 
     _session: _core.Session
     _transport: AsyncioTransport
-    _record_class: type[_core.Record] | None
+    _record_class: type[_core.Record | tuple[Any, ...]] | None
 
     def _operation(self, timeout: float | None, query: str | None = None, args: Any = ()) -> Any:
         raise NotImplementedError
 
-    async def _prepared(self, query: str) -> _core.Statement:
+    async def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
         raise NotImplementedError
 
     def is_closed(self) -> bool:
@@ -51,7 +56,12 @@ class ManyMixin:
         raise NotImplementedError
 
     async def executemany(
-        self, command: str, args: Arguments, *, timeout: float | None = None
+        self,
+        command: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
     ) -> None:
         """Run a command once for each set of arguments; rows are thrown away.
 
@@ -61,9 +71,16 @@ class ManyMixin:
         is the transaction's to see to: a caller who catches the error of an argument may commit
         what was sent before it.
 
+        `parameter_types` is as in `fetch_result`.
+
         Raises EncodeError for an argument that does not fit, with its place and the set's, and
         InterfaceError for a set of another length than the command has parameters.
         """
+        if parameter_types:
+            types = declared(parameter_types)
+            async with self._operation(timeout, command, args):
+                await self._run_many(command, args, self._session.execute_many, types)
+            return
         await self._executemany(command, args, timeout)
 
     async def fetchmany(
@@ -71,8 +88,9 @@ class ManyMixin:
         query: str,
         args: Arguments,
         *,
+        parameter_types: Sequence[int | None] | None = None,
         timeout: float | None = None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> list[Any]:
         """Run a query once for each set of arguments, and return all rows, in order.
 
@@ -81,7 +99,8 @@ class ManyMixin:
         """
         async with self._operation(timeout, query, args):
             begin = self._fetching_many(record_class)
-            completion = await self._run_many(query, args, begin)
+            types = declared(parameter_types)
+            completion = await self._run_many(query, args, begin, types)
         return completion.rows or []
 
     # Inside
@@ -99,26 +118,28 @@ class ManyMixin:
         self,
         statement: _core.Statement,
         args: Arguments,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> list[Any]:
         """Within an operation: as `fetchmany`, with a statement that was prepared."""
         completion = await self._many(statement, args, self._fetching_many(record_class))
         return completion.rows or []
 
-    def _fetching_many(self, record_class: type[_core.Record] | None) -> Begin:
+    def _fetching_many(self, record_class: type[_core.Record | tuple[Any, ...]] | None) -> Begin:
         def begin(statement: _core.Statement) -> _core.ManyArguments:
             return self._session.fetch_many(statement, record_class or self._record_class)
 
         return begin
 
-    async def _run_many(self, query: str, args: Arguments, begin: Begin) -> _core.Completion:
+    async def _run_many(
+        self, query: str, args: Arguments, begin: Begin, types: tuple[int, ...] = ()
+    ) -> _core.Completion:
         """Prepare a text unless it is known, and run it.
 
         Where the statement turns out to be stale it is prepared anew, once, as for one set of
         arguments, if the sets can be had a second time.
         """
-        is_kept = self._session.cached_statement(query) is not None
-        statement = await self._prepared(query)
+        is_kept = self._session.cached_statement(query, types) is not None
+        statement = await self._prepared(query, types)
         try:
             return await self._many(statement, args, begin)
         except EncodeError:
@@ -127,7 +148,7 @@ class ManyMixin:
         except (FeatureNotSupportedError, InvalidSQLStatementNameError):
             if not is_kept or not self._can_repeat(args):
                 raise
-        return await self._many(await self._prepared(query), args, begin)
+        return await self._many(await self._prepared(query, types), args, begin)
 
     def _can_repeat(self, args: Arguments) -> bool:
         is_used_up = hasattr(args, "__next__") or hasattr(args, "__anext__")

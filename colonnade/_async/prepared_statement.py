@@ -39,7 +39,7 @@ class PreparedStatement(ConnectionResource):
         self,
         connection: Connection,
         statement: _core.Statement,
-        record_class: type[_core.Record] | None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None,
         shaped: ShapedQuery | None = None,
     ) -> None:
         super().__init__(connection)
@@ -72,13 +72,13 @@ class PreparedStatement(ConnectionResource):
     @guarded
     def get_parameters(self) -> tuple[Type, ...]:
         """The types of its parameters, in order."""
-        return tuple(map(_described, self._statement.parameter_types))
+        return tuple(map(described, self._statement.parameter_types))
 
     @guarded
     def get_attributes(self) -> tuple[Attribute, ...]:
         """Name and type of each column of its result; empty for a command."""
         columns = self._statement.columns
-        return tuple(Attribute(name, _described(pg_type)) for name, pg_type, _ in columns)
+        return tuple(Attribute(name, described(pg_type)) for name, pg_type, _ in columns)
 
     # Rows
 
@@ -267,7 +267,7 @@ class PreparingMixin:
         *,
         name: str | None = None,
         timeout: float | None = None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> PreparedStatement:
         """Have the server parse a text, to be run later, any number of times.
 
@@ -290,7 +290,7 @@ class PreparingMixin:
         *args: object,
         prefetch: int | None = None,
         timeout: float | None = None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> CursorFactory:
         """A cursor over the rows of a query, within a transaction.
 
@@ -338,6 +338,6 @@ def _factory(query: str | None) -> type[CursorFactory]:
     return ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory
 
 
-def _described(pg_type: _core.PgType) -> Type:
+def described(pg_type: _core.PgType) -> Type:
     kind = pg_type.kind if pg_type.kind in _PARTED_KINDS else "scalar"
     return Type(pg_type.oid, pg_type.name, kind, pg_type.schema)

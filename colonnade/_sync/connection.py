@@ -30,6 +30,7 @@ from colonnade._sync.operation import (
 from colonnade._sync.pipeline import PipelineMixin
 from colonnade._sync.prepared_statement import PreparingMixin
 from colonnade._sync.reset import ResetMixin
+from colonnade._sync.result import ResultMixin
 from colonnade._sync.row_factories import RowFactoriesMixin
 from colonnade._sync.server import ServerMixin
 from colonnade._sync.shaped import ShapedMixin
@@ -70,6 +71,7 @@ class Connection(
     ManyMixin,
     PipelineMixin,
     ResetMixin,
+    ResultMixin,
     PreparingMixin,
     ServerMixin,
     ShapedMixin,
@@ -96,7 +98,7 @@ class Connection(
         database: str,
         command_timeout: float | None,
         params: ConnectionParameters,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> None:
         super().__init__()
         self._session = session
@@ -123,15 +125,15 @@ class Connection(
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query, and return its rows as a list of `Record`.
 
         Parameters `$1`, `$2`, ... of the query take their values from `args`. The rows are of
-        `record_class`, a subclass of `Record` without `__new__` and `__init__` of its own (else
-        InterfaceError); None means the connection's. With `row_factory` each row is what that
-        makes of it: see `colonnade.rows`.
+        `record_class`: a subclass of `Record` without `__new__` and `__init__` of its own, or
+        `tuple` for plain tuples (else InterfaceError); None means the connection's. With
+        `row_factory` each row is what that makes of it: see `colonnade.rows`.
         """
         if type(query) is not str and isinstance(query, ShapedQuery):
             return self._shaped_whole(query, args, timeout)  # type: ignore[no-any-return]
@@ -143,7 +145,7 @@ class Connection(
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none.
@@ -414,7 +416,7 @@ class Connection(
         args: tuple[object, ...],
         limit: int,
         timeout: float | None,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
         *,
         return_status: bool = False,
     ) -> Any:
@@ -449,7 +451,7 @@ class Connection(
         query: str,
         args: tuple[object, ...],
         limit: int,
-        record_class: type[_core.Record] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> list[Any]:
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_rows(statement, args, limit, record_class)
@@ -457,15 +459,22 @@ class Connection(
         completion = self._complete(self._run(query, begin))
         return completion.rows or []
 
-    def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
+    def _run(
+        self,
+        query: str,
+        begin: Callable[[_core.Statement], None],
+        declared: tuple[int, ...] = (),
+    ) -> object:
         """Prepare a text unless it is known, begin to run it, and return the first event.
+
+        `declared` are the OIDs of its parameters' types, where they are not the server's to infer.
 
         A statement is prepared anew, once, where no transaction is lost by it, if the server no
         longer takes it (its result changed shape, or it was deallocated), or if an argument does
         not fit a type that may have been altered since.
         """
-        is_kept = self._session.cached_statement(query) is not None
-        statement = self._prepared(query)
+        is_kept = self._session.cached_statement(query, declared) is not None
+        statement = self._prepared(query, declared)
         try:
             begin(statement)
             return self._transport.next_event()
@@ -475,7 +484,7 @@ class Connection(
         except _STALE_PLAN:
             if not is_kept or self.is_in_transaction() or self.is_closed():
                 raise
-        begin(self._prepared(query))
+        begin(self._prepared(query, declared))
         return self._transport.next_event()
 
     def _completion(self) -> _core.Completion:

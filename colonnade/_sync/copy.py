@@ -30,7 +30,7 @@ class CopyMixin:
     def _operation(self, timeout: float | None) -> Operation:
         raise NotImplementedError
 
-    def _prepared(self, query: str) -> _core.Statement:
+    def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
         raise NotImplementedError
 
     def _with_literals(

@@ -137,13 +137,19 @@ class Pipeline(ConnectionResource):
     # Queries
 
     def fetch(
-        self, query: str, *args: object, record_class: type[_core.Record] | None = None
+        self,
+        query: str,
+        *args: object,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> PipelineResult:
         """As `Connection.fetch`."""
         return self._rows(query, args, 0, record_class, lambda rows: rows)
 
     def fetchrow(
-        self, query: str, *args: object, record_class: type[_core.Record] | None = None
+        self,
+        query: str,
+        *args: object,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     ) -> PipelineResult:
         """As `Connection.fetchrow`."""
         return self._rows(query, args, 1, record_class, lambda rows: rows[0] if rows else None)
@@ -230,7 +236,7 @@ class Pipeline(ConnectionResource):
         query: str,
         args: tuple[object, ...],
         limit: int,
-        record_class: type[_core.Record] | None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None,
         choose: Callable[[list[Any]], Any],
     ) -> PipelineResult:
         made_of = record_class or self._connection._record_class  # noqa: SLF001

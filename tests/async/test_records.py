@@ -266,11 +266,11 @@ async def test_a_class_that_makes_its_instances_otherwise(
     assert await connection.fetchval("SELECT 1") == 1
 
 
-@pytest.mark.parametrize("record_class", [tuple, 3, "Record"])
+@pytest.mark.parametrize("record_class", [list, 3, "Record"])
 async def test_a_class_that_is_no_record(
     connection: colonnade.Connection, record_class: Any
 ) -> None:
-    told = "record_class is expected to be a subclass of colonnade.Record, got "
+    told = "record_class is expected to be a subclass of colonnade.Record, or tuple, got "
     with pytest.raises(InterfaceError, match=told):
         await connection.fetchrow(QUERY, record_class=record_class)
     with pytest.raises(InterfaceError, match=told):

@@ -268,11 +268,11 @@ def test_a_class_that_makes_its_instances_otherwise(
     assert connection.fetchval("SELECT 1") == 1
 
 
-@pytest.mark.parametrize("record_class", [tuple, 3, "Record"])
+@pytest.mark.parametrize("record_class", [list, 3, "Record"])
 def test_a_class_that_is_no_record(
     connection: colonnade.sync.Connection, record_class: Any
 ) -> None:
-    told = "record_class is expected to be a subclass of colonnade.Record, got "
+    told = "record_class is expected to be a subclass of colonnade.Record, or tuple, got "
     with pytest.raises(InterfaceError, match=told):
         connection.fetchrow(QUERY, record_class=record_class)
     with pytest.raises(InterfaceError, match=told):

@@ -14,7 +14,7 @@ use pyo3::types::PyList;
 pub(crate) use self::plan::{RowPlan, RowPlans};
 use crate::codecs::Codecs;
 use crate::errors;
-use crate::record::{RecordBlock, RecordClass};
+use crate::record::{RecordBlock, RowClass};
 use crate::values::{Cells, ValueError};
 
 /// Rows made at a time: their spans and their records stay in the processor's cache.
@@ -22,7 +22,7 @@ const BLOCK_ROWS: usize = 64;
 
 /// Gathers rows as a list of records.
 pub(crate) struct RecordSink {
-    class: RecordClass,
+    class: RowClass,
     columns: Arc<[ResultColumn]>,
     plan: Arc<RowPlan>,
     codecs: Arc<Codecs>,
@@ -38,7 +38,7 @@ impl RecordSink {
         columns: Arc<[ResultColumn]>,
         plan: Arc<RowPlan>,
         codecs: Arc<Codecs>,
-        class: RecordClass,
+        class: RowClass,
     ) -> Self {
         let records = PyList::empty(py).unbind();
         Self { class, columns, plan, codecs, spans: Spans::new(), row_count: 0, records }
@@ -56,6 +56,11 @@ impl RecordSink {
             let (columns, codecs) = (Arc::clone(columns), Arc::clone(&self.codecs));
             Ok(Self::new(py, columns, plan, codecs, self.class.clone_ref(py)))
         })
+    }
+
+    /// What its columns are.
+    pub(crate) fn columns(&self) -> &Arc<[ResultColumn]> {
+        &self.columns
     }
 
     /// How many records there are.

@@ -19,6 +19,14 @@ impl Statement {
     }
 }
 
+/// Name, type and type modifier of each column.
+pub(crate) fn described(columns: &[ResultColumn]) -> Vec<(String, PgType, i32)> {
+    let column = |column: &ResultColumn| {
+        (column.name.clone(), PgType(Arc::clone(&column.pg_type)), column.type_modifier)
+    };
+    columns.iter().map(column).collect()
+}
+
 /// A statement that is bound to its arguments; the server closes it when nobody has it any more.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Portal(pub(crate) Arc<colonnade_session::Portal>);
@@ -71,10 +79,7 @@ impl Statement {
     /// Name, type and type modifier of each column.
     #[getter]
     fn columns(&self) -> Vec<(String, PgType, i32)> {
-        let column = |column: &ResultColumn| {
-            (column.name.clone(), PgType(Arc::clone(&column.pg_type)), column.type_modifier)
-        };
-        self.statement.columns.iter().map(column).collect()
+        described(&self.statement.columns)
     }
 
     /// Whether running it can give rows.

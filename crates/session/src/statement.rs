@@ -1,13 +1,15 @@
 //! Prepared statements, portals, and the cache that keeps the most recently used statements.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use colonnade_columnar::{ResultColumn, Type};
-use colonnade_protocol::Format;
+use colonnade_protocol::{Format, Oid};
 
 use crate::lease::Lease;
 
@@ -23,6 +25,8 @@ pub struct Statement {
     pub name: String,
     /// The text that was prepared.
     pub sql: String,
+    /// The parameters' types that were declared; those beyond, and 0, the server has inferred.
+    pub declared: Vec<Oid>,
     /// The type of each parameter.
     pub parameters: Vec<Arc<Type>>,
     /// The columns; none for a command.
@@ -37,8 +41,13 @@ impl Statement {
     pub(crate) fn with_columns(&self, columns: Arc<[ResultColumn]>) -> Arc<Self> {
         let (name, sql) = (self.name.clone(), self.sql.clone());
         let (is_closed, lease) = (Arc::clone(&self.is_closed), self.lease.clone());
-        let parameters = self.parameters.clone();
-        Arc::new(Self { is_closed, name, sql, parameters, columns, lease })
+        let (declared, parameters) = (self.declared.clone(), self.parameters.clone());
+        Arc::new(Self { is_closed, name, sql, declared, parameters, columns, lease })
+    }
+
+    /// What the cache knows it by.
+    fn key(&self) -> Cow<'_, str> {
+        key(&self.sql, &self.declared)
     }
 
     /// The name under which the server knows it; none where a query has to bring the text along.
@@ -74,6 +83,21 @@ impl Portal {
     pub fn name(&self) -> &str {
         self.lease.name()
     }
+}
+
+/// What the cache knows a statement by: its text, and behind it the types that were declared. A
+/// text that can be sent has no NUL.
+fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
+    if declared.is_empty() {
+        return Cow::Borrowed(sql);
+    }
+    let mut key = String::with_capacity(sql.len() + 1 + declared.len() * 6);
+    key.push_str(sql);
+    for oid in declared {
+        // Writing to a String does not fail.
+        let _ = write!(key, "\0{oid}");
+    }
+    Cow::Owned(key)
 }
 
 /// Which statements the cache keeps.
@@ -142,17 +166,23 @@ impl StatementCache {
 
     /// The owner says what time it is, counted from any moment of its choice. Answers the statement
     /// kept for a text where it has become too old: the server should close it.
-    pub(crate) fn pass_time(&mut self, now: Duration, sql: &str) -> Option<Arc<Statement>> {
+    pub(crate) fn pass_time(
+        &mut self,
+        now: Duration,
+        sql: &str,
+        declared: &[Oid],
+    ) -> Option<Arc<Statement>> {
         self.now = now;
         let lifetime = self.limits.lifetime?;
-        let entry = self.entries.get(sql)?;
+        let key = key(sql, declared);
+        let entry = self.entries.get(key.as_ref())?;
         let is_old = now.saturating_sub(entry.kept_since) >= lifetime;
-        if is_old { self.take(sql) } else { None }
+        if is_old { self.take(&key) } else { None }
     }
 
-    pub(crate) fn find(&mut self, sql: &str) -> Option<Arc<Statement>> {
+    pub(crate) fn find(&mut self, sql: &str, declared: &[Oid]) -> Option<Arc<Statement>> {
         self.clock += 1;
-        let entry = self.entries.get_mut(sql)?;
+        let entry = self.entries.get_mut(key(sql, declared).as_ref())?;
         entry.used_at = self.clock;
         Some(Arc::clone(&entry.statement))
     }
@@ -167,7 +197,7 @@ impl StatementCache {
         let entry = Entry { statement: Arc::clone(&statement), used_at, kept_since };
         let mut gone: Vec<_> = self
             .entries
-            .insert(statement.sql.clone(), entry)
+            .insert(statement.key().into_owned(), entry)
             .map(|entry| entry.statement)
             .into_iter()
             .collect();
@@ -175,8 +205,8 @@ impl StatementCache {
         let room = if capacity == 0 { DESCRIPTIONS_MAX } else { capacity };
         while self.entries.len() > room {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used_at);
-            let Some(sql) = oldest.map(|(sql, _)| sql.clone()) else { break };
-            gone.extend(self.entries.remove(&sql).map(|entry| entry.statement));
+            let Some(key) = oldest.map(|(key, _)| key.clone()) else { break };
+            gone.extend(self.entries.remove(&key).map(|entry| entry.statement));
         }
         gone.retain(|statement| statement.server_name().is_some());
         gone.iter().for_each(|statement| statement.close());
@@ -185,7 +215,7 @@ impl StatementCache {
 
     /// Puts a statement in the place of the same one.
     pub(crate) fn renew(&mut self, statement: &Arc<Statement>) {
-        let entry = self.entries.get_mut(&statement.sql);
+        let entry = self.entries.get_mut(statement.key().as_ref());
         if let Some(entry) = entry.filter(|entry| entry.statement.name == statement.name) {
             entry.statement = Arc::clone(statement);
         }
@@ -194,15 +224,16 @@ impl StatementCache {
     /// Takes a statement out, unless its text is kept under another name by now. Answers it where
     /// the server should close it.
     pub(crate) fn remove(&mut self, statement: &Statement) -> Option<Arc<Statement>> {
-        let entry = self.entries.get(&statement.sql)?;
+        let key = statement.key();
+        let entry = self.entries.get(key.as_ref())?;
         if entry.statement.name != statement.name {
             return None;
         }
-        self.take(&statement.sql)
+        self.take(&key)
     }
 
-    fn take(&mut self, sql: &str) -> Option<Arc<Statement>> {
-        let statement = self.entries.remove(sql).map(|entry| entry.statement)?;
+    fn take(&mut self, key: &str) -> Option<Arc<Statement>> {
+        let statement = self.entries.remove(key).map(|entry| entry.statement)?;
         let was_kept = statement.server_name().is_some();
         statement.close();
         was_kept.then_some(statement)
@@ -234,7 +265,23 @@ mod tests {
     fn statement(cache: &mut StatementCache, sql: &str) -> Arc<Statement> {
         let (name, sql) = (cache.name_for(sql), sql.to_owned());
         let (parameters, columns, is_closed) = (Vec::new(), Arc::from([]), Arc::default());
-        Arc::new(Statement { is_closed, name, sql, parameters, columns, lease: None })
+        let declared = Vec::new();
+        Arc::new(Statement { is_closed, name, sql, declared, parameters, columns, lease: None })
+    }
+
+    #[test]
+    fn a_text_is_kept_once_for_each_declaration_of_its_types() {
+        let mut cache = cache_of(9);
+        for declared in [vec![], vec![0], vec![23], vec![2, 3]] {
+            let one = statement(&mut cache, "a");
+            let Some(mut one) = Arc::into_inner(one) else { panic!("nobody else has it") };
+            one.declared = declared;
+            assert!(cache.insert(Arc::new(one)).is_empty());
+        }
+        assert_eq!(cache.len(), 4);
+        let kept = cache.find("a", &[2, 3]).map(|statement| statement.declared.clone());
+        assert_eq!(kept, Some(vec![2, 3]));
+        assert!(cache.find("a", &[20]).is_none());
     }
 
     fn cache_of(capacity: usize) -> StatementCache {
@@ -248,11 +295,11 @@ mod tests {
             let one = statement(&mut cache, sql);
             assert!(cache.insert(one).is_empty());
         }
-        assert!(cache.find("a").is_some());
+        assert!(cache.find("a", &[]).is_some());
         let third = statement(&mut cache, "c");
         let gone = cache.insert(third);
         assert_eq!(gone.iter().map(|s| s.sql.as_str()).collect::<Vec<_>>(), ["b"]);
-        assert!(cache.find("b").is_none());
+        assert!(cache.find("b", &[]).is_none());
         assert_eq!(cache.len(), 2);
     }
 
@@ -263,7 +310,7 @@ mod tests {
         assert_eq!(one.name, "");
         assert!(cache.insert(Arc::clone(&one)).is_empty());
         assert!(one.server_name().is_none());
-        assert!(cache.find("a").is_some(), "what it is made of is remembered");
+        assert!(cache.find("a", &[]).is_some(), "what it is made of is remembered");
         assert_eq!(cache.len(), 0);
         for number in 0..2 * DESCRIPTIONS_MAX {
             let next = statement(&mut cache, &number.to_string());
@@ -308,7 +355,7 @@ mod tests {
             let one = statement(&mut cache, sql);
             assert_eq!(one.name.is_empty(), !is_kept, "{sql}");
             cache.insert(one);
-            assert_eq!(cache.find(sql).is_some(), is_kept, "{sql}");
+            assert_eq!(cache.find(sql, &[]).is_some(), is_kept, "{sql}");
         }
     }
 
@@ -318,20 +365,20 @@ mod tests {
         let mut cache =
             StatementCache::new(CacheLimits { lifetime, ..CacheLimits::of_capacity(2) });
         let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
-        assert!(cache.pass_time(at(0), "a").is_none());
+        assert!(cache.pass_time(at(0), "a", &[]).is_none());
         let one = statement(&mut cache, "a");
         cache.insert(one);
         for seconds in [1, 299] {
-            assert!(cache.pass_time(at(seconds), "a").is_none());
-            assert!(cache.find("a").is_some());
+            assert!(cache.pass_time(at(seconds), "a", &[]).is_none());
+            assert!(cache.find("a", &[]).is_some());
         }
-        assert!(cache.pass_time(at(300), "b").is_none());
-        assert!(cache.pass_time(at(300), "a").is_some());
-        assert!(cache.find("a").is_none());
+        assert!(cache.pass_time(at(300), "b", &[]).is_none());
+        assert!(cache.pass_time(at(300), "a", &[]).is_some());
+        assert!(cache.find("a", &[]).is_none());
         // A clock that goes backwards makes nothing old.
         let two = statement(&mut cache, "a");
         cache.insert(two);
-        assert!(cache.pass_time(at(0), "a").is_none());
+        assert!(cache.pass_time(at(0), "a", &[]).is_none());
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn opened() -> Session<TestSink> {
 
 /// Prepares `SELECT n FROM t` with one int4 column, and begins to run it.
 fn queried(session: &mut Session<TestSink>, sink: TestSink) {
-    session.prepare("SELECT n FROM t").expect("prepare");
+    session.prepare("SELECT n FROM t", &[]).expect("prepare");
     session.receive_bytes(&described(&[field("n", 23)]));
     let Some(colonnade_session::Event::Complete(done)) = session.next_event() else {
         panic!("the statement was not prepared")
@@ -450,7 +450,7 @@ fn a_server_that_forgets_its_statements_empties_the_cache() {
 fn another_client_encoding_is_refused_before_it_makes_wrong_text() {
     let mut session = opened();
     session.receive_bytes(&script::parameter("client_encoding", "LATIN1"));
-    let Err(error) = session.prepare("SELECT 1") else { panic!("accepted") };
+    let Err(error) = session.prepare("SELECT 1", &[]) else { panic!("accepted") };
     assert!(error.to_string().contains("LATIN1"));
     assert!(session.script("SET client_encoding TO 'UTF8'").is_ok());
 }
@@ -463,7 +463,7 @@ fn a_statement_that_leaves_the_cache_is_closed_on_the_server() {
     session.data_to_send();
     let mut parsed = Vec::new();
     for sql in ["SELECT 1", "SELECT 2"] {
-        session.prepare(sql).expect("prepare");
+        session.prepare(sql, &[]).expect("prepare");
         parsed.push(session.data_to_send());
         session.receive_bytes(&described(&[field("n", 23)]));
     }
@@ -484,7 +484,7 @@ fn events_keep_the_order_of_the_exchanges_when_one_has_to_ask_again() {
     const MOOD: u32 = 99_001;
     let begin = || {
         let mut session = opened();
-        session.prepare("SELECT m FROM t").expect("prepare");
+        session.prepare("SELECT m FROM t", &[]).expect("prepare");
         session.script("SELECT 2").expect("script");
         session.data_to_send();
         session
@@ -520,12 +520,12 @@ fn unkept() -> (Session<TestSink>, std::sync::Arc<colonnade_session::Statement>)
     let mut session = script::session_with_cache(0);
     session.receive_bytes(&script::welcome());
     script::outcomes(&mut session);
-    session.prepare("SELECT n FROM t").expect("prepare");
+    session.prepare("SELECT n FROM t", &[]).expect("prepare");
     session.receive_bytes(&described(&[field("n", 23)]));
     script::outcomes(&mut session);
     session.data_to_send();
     let statement =
-        session.cached_statement("SELECT n FROM t", Duration::ZERO).expect("remembered");
+        session.cached_statement("SELECT n FROM t", &[], Duration::ZERO).expect("remembered");
     (session, statement)
 }
 
@@ -553,14 +553,14 @@ fn a_text_that_is_not_kept_travels_with_its_arguments() {
     assert_eq!(play(begin, &[renamed.clone(), rows.clone()].concat()), expected);
     let mut session = begin();
     session.receive_bytes(&[renamed, rows.clone()].concat());
-    let now = session.cached_statement("SELECT n FROM t", Duration::ZERO).expect("remembered");
+    let now = session.cached_statement("SELECT n FROM t", &[], Duration::ZERO).expect("remembered");
     assert_eq!(now.columns[0].name, "other");
     // Of a type that nobody knows: the rows are lost, and the text is described anew next time.
     let mut session = begin();
     session.receive_bytes(&[described(&[field("n", 99_001)]), rows].concat());
     let outcomes = script::outcomes(&mut session);
     assert!(matches!(outcomes.as_slice(), [Outcome::Failed(text)] if text.contains("changed")));
-    assert!(session.cached_statement("SELECT n FROM t", Duration::ZERO).is_none());
+    assert!(session.cached_statement("SELECT n FROM t", &[], Duration::ZERO).is_none());
     assert!(session.is_idle() && !session.is_closed());
 }
 
@@ -572,7 +572,7 @@ fn what_the_server_no_longer_takes_is_described_anew() {
         session.query(statement, &EncodedParams::new(), 0, sink).expect("query");
         session.receive_bytes(&[error("ERROR", code, "no"), ready(b'I')].concat());
         assert_eq!(
-            session.cached_statement("SELECT n FROM t", Duration::ZERO).is_none(),
+            session.cached_statement("SELECT n FROM t", &[], Duration::ZERO).is_none(),
             is_forgotten,
             "{code}"
         );

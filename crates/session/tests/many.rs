@@ -16,7 +16,7 @@ fn begun() -> Session<TestSink> {
     let mut session = script::session();
     session.receive_bytes(&script::welcome());
     script::outcomes(&mut session);
-    session.prepare("SELECT n FROM t").expect("prepare");
+    session.prepare("SELECT n FROM t", &[]).expect("prepare");
     let fields = script::row_description(&[field("n", 23)]);
     session
         .receive_bytes(&[message(b'1', &[]), message(b't', &[0, 0]), fields, ready(b'I')].concat());

@@ -215,7 +215,7 @@ fn an_abandoned_portal_leaves_the_session_usable() {
 #[test]
 fn a_statement_of_the_owners_does_not_cost_the_kept_one() {
     let mut session = opened();
-    session.prepare("SELECT n FROM t").expect("prepare");
+    session.prepare("SELECT n FROM t", &[]).expect("prepare");
     let described = script::row_description(&[field("n", 23)]);
     let answer = [message(b'1', &[]), message(b't', &[0, 0]), described, ready(b'I')].concat();
     session.receive_bytes(&answer);

@@ -74,7 +74,7 @@ fn prepared(session: &mut Session<TestSink>) -> Arc<Statement> {
 fn unknown_types_cost_one_round_trip_for_all_who_share_them() {
     let catalog = Catalog::default();
     let mut first = opened(catalog.clone());
-    first.prepare("SELECT m, n FROM t").expect("prepare");
+    first.prepare("SELECT m, n FROM t", &[]).expect("prepare");
     first.data_to_send();
     first.receive_bytes(&described());
     assert!(first.next_event().is_none(), "the catalogs are asked first");
@@ -86,7 +86,7 @@ fn unknown_types_cost_one_round_trip_for_all_who_share_them() {
     assert_eq!(catalog.len(), 1);
 
     let mut second = opened(catalog);
-    second.prepare("SELECT m, n FROM t").expect("prepare");
+    second.prepare("SELECT m, n FROM t", &[]).expect("prepare");
     second.data_to_send();
     second.receive_bytes(&described());
     assert_eq!(prepared(&mut second).columns[0].pg_type.name, "mood");
@@ -104,12 +104,12 @@ fn a_type_that_the_catalogs_do_not_have_is_not_asked_for_again() {
         ready(b'I'),
     ]
     .concat();
-    session.prepare("SELECT 1").expect("prepare");
+    session.prepare("SELECT 1", &[]).expect("prepare");
     session.receive_bytes(&described());
     session.receive_bytes(&nothing);
     assert_eq!(prepared(&mut session).columns[0].pg_type.name, format!("oid {MOOD}"));
     session.data_to_send();
-    session.prepare("SELECT 2").expect("prepare");
+    session.prepare("SELECT 2", &[]).expect("prepare");
     session.data_to_send();
     session.receive_bytes(&described());
     prepared(&mut session);
@@ -120,7 +120,7 @@ fn a_type_that_the_catalogs_do_not_have_is_not_asked_for_again() {
 fn an_answer_that_describes_no_type_ends_the_session() {
     let begin = || {
         let mut session = opened(Catalog::default());
-        session.prepare("SELECT 1").expect("prepare");
+        session.prepare("SELECT 1", &[]).expect("prepare");
         session
     };
     let short = row(&[Some(&[0; 3][..]); 14]);
@@ -133,7 +133,7 @@ fn an_answer_that_describes_no_type_ends_the_session() {
 fn a_look_up_that_fails_fails_the_preparation() {
     let begin = || {
         let mut session = opened(Catalog::default());
-        session.prepare("SELECT 1").expect("prepare");
+        session.prepare("SELECT 1", &[]).expect("prepare");
         session
     };
     let answer = [described(), error("ERROR", "57014", "statement timeout"), ready(b'I')].concat();
@@ -144,19 +144,20 @@ fn a_look_up_that_fails_fails_the_preparation() {
 fn an_abandoned_look_up_is_learned_whole() {
     let catalog = Catalog::default();
     let mut session = opened(catalog.clone());
-    session.prepare("SELECT m, n FROM t").expect("prepare");
+    session.prepare("SELECT m, n FROM t", &[]).expect("prepare");
     session.receive_bytes(&described());
     session.abandon();
     session.receive_bytes(&looked_up());
     assert!(session.is_idle() && !session.is_closed());
-    let statement = session.cached_statement("SELECT m, n FROM t", Duration::ZERO).expect("kept");
+    let statement =
+        session.cached_statement("SELECT m, n FROM t", &[], Duration::ZERO).expect("kept");
     assert_eq!(statement.columns[0].pg_type.name, "mood");
 }
 
 #[test]
 fn an_interrupted_look_up_leaves_nothing_behind() {
     let mut session = opened(Catalog::default());
-    session.prepare("SELECT m, n FROM t").expect("prepare");
+    session.prepare("SELECT m, n FROM t", &[]).expect("prepare");
     let prepared = session.data_to_send();
     let name = prepared[5..].split(|byte| *byte == 0).next().expect("a name");
     let name = str::from_utf8(name).expect("a text");
@@ -183,7 +184,7 @@ fn copy_data(body: &[u8]) -> Vec<u8> {
 
 fn copying() -> Session<TestSink> {
     let mut session = opened(Catalog::default());
-    session.prepare("SELECT n FROM t").expect("prepare");
+    session.prepare("SELECT n FROM t", &[]).expect("prepare");
     let fields = script::row_description(&[field("n", 23)]);
     let answer = [message(b'1', &[]), message(b't', &[0, 0]), fields, ready(b'I')].concat();
     session.receive_bytes(&answer);

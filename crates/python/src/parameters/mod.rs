@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_parameter};
 use colonnade_protocol::frontend::EncodedParams;
+use colonnade_protocol::{Format, Oid};
+use colonnade_session::Statement;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySequence, PyString, PyTuple};
 
@@ -28,16 +30,38 @@ pub(crate) use self::row_cells::RowCells;
 use crate::codecs::Codecs;
 use crate::errors;
 use crate::record::is_record;
+use crate::values::classes;
+
+/// `unknown`: declared to be of this type, a parameter is inferred by the server all the same.
+const UNKNOWN: Oid = 705;
+
+/// What a statement takes.
+pub(crate) struct Taken<'a> {
+    types: &'a [Arc<Type>],
+    /// The types that the caller has declared.
+    declared: &'a [Oid],
+}
+
+impl<'a> Taken<'a> {
+    pub(crate) fn by(statement: &'a Statement) -> Self {
+        Self { types: &statement.parameters, declared: &statement.declared }
+    }
+
+    /// Whether a string is the text form of whatever the parameter is.
+    fn takes_text(&self, index: usize) -> bool {
+        self.declared.get(index) == Some(&UNKNOWN)
+    }
+}
 
 /// Encodes the arguments of a query; the error names the argument and its type.
 pub(crate) fn encode(
     py: Python<'_>,
-    types: &[Arc<Type>],
+    taken: &Taken<'_>,
     codecs: &Codecs,
     arguments: &Bound<'_, PyTuple>,
 ) -> PyResult<EncodedParams> {
     let mut encoded = EncodedParams::new();
-    encode_into(py, &mut encoded, types, codecs, arguments, None)?;
+    encode_into(py, &mut encoded, taken, codecs, arguments, None)?;
     Ok(encoded)
 }
 
@@ -46,17 +70,21 @@ pub(crate) fn encode(
 pub(crate) fn encode_into(
     py: Python<'_>,
     encoded: &mut EncodedParams,
-    types: &[Arc<Type>],
+    taken: &Taken<'_>,
     codecs: &Codecs,
     arguments: &Bound<'_, PyTuple>,
     row: Option<u64>,
 ) -> PyResult<()> {
-    if arguments.len() != types.len() {
-        return Err(miscounted(py, types.len(), arguments.len()));
+    if arguments.len() != taken.types.len() {
+        return Err(miscounted(py, taken.types.len(), arguments.len()));
     }
-    for (index, (argument, pg_type)) in arguments.iter_borrowed().zip(types).enumerate() {
-        push(encoded, pg_type, codecs, &argument)
-            .map_err(|refusal| refusal.into_error(py, index, row, &pg_type.name, &argument))?;
+    for (index, (argument, pg_type)) in arguments.iter_borrowed().zip(taken.types).enumerate() {
+        let pushed = if taken.takes_text(index) && argument.is_instance_of::<PyString>() {
+            push_text(encoded, &argument)
+        } else {
+            push(encoded, pg_type, codecs, &argument)
+        };
+        pushed.map_err(|refusal| refusal.into_error(py, index, row, &pg_type.name, &argument))?;
     }
     Ok(())
 }
@@ -93,13 +121,30 @@ fn push(
         return push_parameter(encoded, pg_type, &Value::Null)
             .map_err(|error| Refusal::of_encoder(&error, &Value::Null));
     }
-    // Buffers are of no plain class of Python's.
-    if scalars::is_foreign(argument) && arrays::push(encoded, pg_type, argument)? {
-        return Ok(());
+    if scalars::is_foreign(argument) {
+        if argument.is_instance_of::<PyString>() && classes::TEXT_VALUE.is_instance(argument)? {
+            return push_text(encoded, argument);
+        }
+        // Buffers are of no plain class of Python's.
+        if arrays::push(encoded, pg_type, argument)? {
+            return Ok(());
+        }
     }
     let argument = &arrays::objects(pg_type, argument)?;
     let value = to_value(pg_type, codecs, argument)?;
     push_parameter(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
+}
+
+/// A text that the server reads, whatever the type is.
+fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result<(), Refusal> {
+    let text = argument.cast::<PyString>().map_err(PyErr::from)?.to_str()?;
+    if text.contains('\0') {
+        return Err(Refusal::because("PostgreSQL's texts have no NUL characters"));
+    }
+    encoded.push(Format::Text, |out| {
+        out.extend_from_slice(text.as_bytes());
+        Ok(())
+    })
 }
 
 /// None, and what pandas and NumPy have in its place. A float's NaN is a number.

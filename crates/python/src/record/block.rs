@@ -2,18 +2,20 @@
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
-use super::class::RecordClass;
-use super::layout::{allocate, is_tracked, places};
+use super::class::RowClass;
+use super::layout::{allocate, allocate_tuple, is_tracked, values_offset};
 use super::names::RecordNames;
 
 /// Rows that get their values. Nobody sees them before they are finished, not even the garbage
 /// collector.
 pub(crate) struct RecordBlock<'a> {
     py: Python<'a>,
-    class: &'a RecordClass,
+    class: &'a RowClass,
     names: &'a Py<RecordNames>,
+    /// Where the values lie in each record, in bytes from its beginning.
+    values_offset: usize,
     /// Values of each record.
     width: usize,
     /// Columns that were pushed: so many values of each record are there.
@@ -25,10 +27,16 @@ pub(crate) struct RecordBlock<'a> {
 
 impl<'a> RecordBlock<'a> {
     /// A block without rows.
-    pub(crate) fn new(py: Python<'a>, class: &'a RecordClass, names: &'a Py<RecordNames>) -> Self {
+    pub(crate) fn new(py: Python<'a>, class: &'a RowClass, names: &'a Py<RecordNames>) -> Self {
         let shared = names.bind(py).get();
-        let (width, is_tracked) = (shared.len(py), is_tracked(class, shared));
-        Self { py, class, names, width, filled: 0, is_tracked, records: Vec::new() }
+        let width = shared.len(py);
+        let is_tracked = match class {
+            RowClass::Record(class) => is_tracked(class, shared),
+            // The empty tuple is one for all, and never tracked.
+            RowClass::Tuple => width > 0 && !shared.is_atomic,
+        };
+        let (values_offset, records) = (values_offset(class), Vec::new());
+        Self { py, class, names, values_offset, width, filled: 0, is_tracked, records }
     }
 
     /// Begins so many rows; those before were handed over.
@@ -36,8 +44,15 @@ impl<'a> RecordBlock<'a> {
         self.filled = 0;
         self.records.reserve(rows);
         for _ in 0..rows {
-            // SAFETY: the names are a `RecordNames` of `width` names.
-            let record = unsafe { allocate(self.class, self.names.as_ptr(), self.width) };
+            let record = match self.class {
+                // SAFETY: the names are a `RecordNames` of `width` names.
+                RowClass::Record(class) => unsafe {
+                    allocate(class, self.names.as_ptr(), self.width)
+                },
+                RowClass::Tuple if self.width == 0 => PyTuple::empty(self.py).into_ptr(),
+                // SAFETY: a token of the interpreter is here.
+                RowClass::Tuple => unsafe { allocate_tuple(self.width) },
+            };
             if record.is_null() {
                 return Err(PyErr::fetch(self.py));
             }
@@ -67,7 +82,10 @@ impl<'a> RecordBlock<'a> {
             };
             // SAFETY: nobody else has seen the record; the place is one of its `width`, and holds a
             // null pointer, since each column is filled once.
-            unsafe { places(*record).add(column).write(value.into_ptr()) };
+            unsafe {
+                let values = record.byte_add(self.values_offset).cast::<*mut ffi::PyObject>();
+                values.add(column).write(value.into_ptr());
+            }
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 
 use super::{layout, methods, protocols};
 use crate::errors;
@@ -113,7 +113,8 @@ impl RecordClass {
             return Err(errors::interface(
                 py,
                 &format!(
-                    "record_class is expected to be a subclass of colonnade.Record, got {shown}"
+                    "record_class is expected to be a subclass of colonnade.Record, or tuple, got \
+                     {shown}"
                 ),
             ));
         };
@@ -150,5 +151,29 @@ impl RecordClass {
 
     pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
         Self { class: self.class.clone_ref(py), ..*self }
+    }
+}
+
+/// What the rows of a result are made as.
+pub(crate) enum RowClass {
+    Record(RecordClass),
+    /// Python's own tuples, which know no names.
+    Tuple,
+}
+
+impl RowClass {
+    /// The class that a caller asked for: `Record` where it is None, a subclass, or `tuple`.
+    pub(crate) fn of(py: Python<'_>, asked: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        if asked.is_some_and(|asked| asked.is(py.get_type::<PyTuple>())) {
+            return Ok(Self::Tuple);
+        }
+        RecordClass::of(py, asked).map(Self::Record)
+    }
+
+    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Record(class) => Self::Record(class.clone_ref(py)),
+            Self::Tuple => Self::Tuple,
+        }
     }
 }

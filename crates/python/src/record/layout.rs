@@ -1,12 +1,13 @@
 //! How a record lies in memory, how it comes to be, and how it goes.
 
 use std::cell::{Cell, RefCell};
+use std::mem::offset_of;
 use std::ptr;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::class::RecordClass;
+use super::class::{RecordClass, RowClass};
 use super::names::RecordNames;
 
 /// Records within records are destroyed on the stack down to this depth, and then one by one.
@@ -59,6 +60,32 @@ pub(super) fn can_hold_others(object: &Bound<'_, PyAny>) -> bool {
 /// Whether the garbage collector has to know the records of a class with these names.
 pub(super) fn is_tracked(class: &RecordClass, names: &RecordNames) -> bool {
     class.adds_a_dict() || !names.is_atomic
+}
+
+/// How far behind the beginning of a row its values lie.
+pub(super) fn values_offset(class: &RowClass) -> usize {
+    match class {
+        RowClass::Record(_) => offset_of!(RawRecord, values),
+        RowClass::Tuple => offset_of!(ffi::PyTupleObject, ob_item),
+    }
+}
+
+/// A new tuple of so many values, at least one, all of them null pointers; not tracked. Null with
+/// an exception where there is no memory.
+///
+/// # Safety
+/// The interpreter is held.
+#[inline]
+pub(super) unsafe fn allocate_tuple(len: usize) -> *mut ffi::PyObject {
+    // SAFETY: by the function's own condition; a tuple of one value or more is a new one, tracked
+    // from the beginning, that nobody else has.
+    unsafe {
+        let tuple = ffi::PyTuple_New(len as ffi::Py_ssize_t);
+        if !tuple.is_null() {
+            ffi::PyObject_GC_UnTrack(tuple.cast());
+        }
+        tuple
+    }
 }
 
 /// A new record without values, not tracked; null with an exception where there is no memory.

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
 pub(crate) use self::block::RecordBlock;
-pub(crate) use self::class::{RecordClass, is_record, record_type};
+pub(crate) use self::class::{RecordClass, RowClass, is_record, record_type};
 pub(crate) use self::layout::UnfinishedRecord;
 pub(crate) use self::names::RecordNames;
 use crate::errors;
@@ -52,9 +52,10 @@ fn restore_record<'py>(
     Ok(record.finish())
 }
 
-/// Raises InterfaceError where a class cannot be that of rows; None stands for `Record`.
+/// Raises InterfaceError where a class cannot be that of rows, as `Record`, which None stands for,
+/// its subclasses and `tuple` can.
 #[pyfunction]
 #[pyo3(signature = (record_class, /))]
 fn check_record_class(record_class: &Bound<'_, PyAny>) -> PyResult<()> {
-    RecordClass::of(record_class.py(), Some(record_class)).map(drop)
+    RowClass::of(record_class.py(), Some(record_class)).map(drop)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use colonnade_columnar::ResultColumn;
 use colonnade_session::{Announcement, Event};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -9,8 +10,9 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use super::Session;
 use crate::batch::Batch;
 use crate::errors;
+use crate::pg_type::PgType;
 use crate::sink::RowSink;
-use crate::statement::Statement;
+use crate::statement::{Statement, described};
 
 #[pymethods]
 impl Session {
@@ -36,14 +38,17 @@ impl Session {
             Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
             Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
             Event::Complete(completion) => {
-                let rows = match completion.sink {
-                    Some(RowSink::Records(sink)) => Some(sink.into_records()),
-                    _ => None,
+                let (rows, columns) = match completion.sink {
+                    Some(RowSink::Records(sink)) => {
+                        let columns = Arc::clone(sink.columns());
+                        (Some(sink.into_records()), columns)
+                    }
+                    _ => (None, Arc::default()),
                 };
                 let statement = completion.statement.map(Statement::new);
                 let statement = statement.map(|statement| Py::new(py, statement)).transpose()?;
                 let (tag, has_more) = (completion.tag, completion.has_more);
-                Bound::new(py, Completion { tag, statement, rows, has_more })?.into_any()
+                Bound::new(py, Completion { tag, statement, rows, has_more, columns })?.into_any()
             }
             Event::Failed(error) => return Err(errors::of_session(py, error)),
         };
@@ -82,16 +87,30 @@ fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
 }
 
 /// How an exchange ended well.
-#[pyclass(frozen, get_all, module = "colonnade._core")]
+#[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Completion {
     /// The command tag, such as `SELECT 5`, or None.
+    #[pyo3(get)]
     tag: Option<String>,
     /// The statement that was prepared, or of which more is known now, or None.
+    #[pyo3(get)]
     statement: Option<Py<Statement>>,
     /// The records of a query in rows, or None.
+    #[pyo3(get)]
     rows: Option<Py<PyList>>,
     /// Whether a portal was left before its end: it may have more rows.
+    #[pyo3(get)]
     has_more: bool,
+    columns: Arc<[ResultColumn]>,
+}
+
+#[pymethods]
+impl Completion {
+    /// Name, type and type modifier of each column of a query in rows; none of anything else.
+    #[getter]
+    fn columns(&self) -> Vec<(String, PgType, i32)> {
+        described(&self.columns)
+    }
 }
 
 /// The server waits for a token of GSSAPI, and gives its own, which is empty at the beginning.

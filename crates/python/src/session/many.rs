@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use colonnade_columnar::Type;
 use colonnade_protocol::frontend::{BindExecute, EncodedParams};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyTuple};
 
 use super::Session;
 use crate::codecs::Codecs;
+use crate::parameters::Taken;
 use crate::sink::RowSink;
 use crate::statement::Statement;
 use crate::{errors, parameters};
@@ -24,7 +24,7 @@ const ROWS_PER_LOOK: u64 = 16;
 pub(crate) struct ManyArguments(Mutex<Writing>);
 
 struct Writing {
-    types: Vec<Arc<Type>>,
+    statement: Arc<colonnade_session::Statement>,
     codecs: Arc<Codecs>,
     messages: BindExecute,
     /// Rows so far.
@@ -63,9 +63,9 @@ impl Writing {
         let py = row.py();
         let arguments = self.arguments(row)?;
         self.params.clear();
-        let codecs = &self.codecs;
+        let (taken, codecs) = (Taken::by(&self.statement), &self.codecs);
         let place = Some(self.row_count);
-        parameters::encode_into(py, &mut self.params, &self.types, codecs, &arguments, place)?;
+        parameters::encode_into(py, &mut self.params, &taken, codecs, &arguments, place)?;
         let pushed = self.messages.push(&mut self.chunk, &self.params);
         pushed.map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))
     }
@@ -155,13 +155,15 @@ impl Session {
         let messages =
             BindExecute::new(statement.server_name().unwrap_or_default(), &statement.formats(), 0)
                 .map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))?;
-        let types = statement.parameters.clone();
         let mut inner = self.lock(py)?;
-        inner.core.many(statement, sink).map_err(|error| errors::of_session(py, error))?;
+        inner
+            .core
+            .many(Arc::clone(&statement), sink)
+            .map_err(|error| errors::of_session(py, error))?;
         let codecs = Arc::clone(&inner.codecs);
         let (params, chunk) = (EncodedParams::new(), Vec::new());
         Ok(ManyArguments(Mutex::new(Writing {
-            types,
+            statement,
             codecs,
             messages,
             row_count: 0,

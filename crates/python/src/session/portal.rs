@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::Session;
 use super::query::column_sink;
+use crate::parameters::Taken;
 use crate::sink::RowSink;
 use crate::statement::{Portal, Statement};
 use crate::{errors, parameters};
@@ -20,7 +21,7 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<EncodedParams> {
         let codecs = Arc::clone(&self.lock(py)?.codecs);
-        parameters::encode(py, &statement.statement.parameters, &codecs, arguments)
+        parameters::encode(py, &Taken::by(&statement.statement), &codecs, arguments)
     }
 }
 

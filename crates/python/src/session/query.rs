@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::Session;
-use crate::record::RecordClass;
+use crate::parameters::Taken;
+use crate::record::RowClass;
 use crate::rows::RecordSink;
 use crate::sink::RowSink;
 use crate::statement::Statement;
@@ -22,7 +23,7 @@ impl Session {
         statement: &colonnade_session::Statement,
         record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowSink> {
-        let class = RecordClass::of(py, record_class)?;
+        let class = RowClass::of(py, record_class)?;
         let columns = Arc::clone(&statement.columns);
         let mut inner = self.lock(py)?;
         let plan = inner.row_plans.find(py, &columns)?;
@@ -39,8 +40,8 @@ impl Session {
         sink: RowSink,
     ) -> PyResult<()> {
         let codecs = Arc::clone(&self.lock(py)?.codecs);
-        let types = &statement.statement.parameters;
-        let encoded = parameters::encode(py, types, &codecs, arguments)?;
+        let taken = Taken::by(&statement.statement);
+        let encoded = parameters::encode(py, &taken, &codecs, arguments)?;
         let mut inner = self.lock(py)?;
         inner.runs(true);
         inner
@@ -52,11 +53,17 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// The statement kept for a text, or None.
-    fn cached_statement(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Statement>> {
+    /// The statement kept for a text with these types declared, or None.
+    #[pyo3(signature = (sql, declared = None))]
+    fn cached_statement(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        declared: Option<Vec<u32>>,
+    ) -> PyResult<Option<Statement>> {
         let mut inner = self.lock(py)?;
         let now = inner.since.elapsed();
-        Ok(inner.core.cached_statement(sql, now).map(Statement::new))
+        Ok(inner.core.cached_statement(sql, &declared.unwrap_or_default(), now).map(Statement::new))
     }
 
     /// How many prepared statements are kept.
@@ -65,9 +72,11 @@ impl Session {
         Ok(self.lock(py)?.core.cached_statements())
     }
 
-    /// Begins to prepare a text; the Completion holds the Statement.
-    fn prepare(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
-        self.begin(py, |core| core.prepare(sql))?;
+    /// Begins to prepare a text; the Completion holds the Statement. `declared` has OIDs of its
+    /// parameters' types; 0, and those that are missing, the server infers.
+    #[pyo3(signature = (sql, declared = None))]
+    fn prepare(&self, py: Python<'_>, sql: &str, declared: Option<Vec<u32>>) -> PyResult<()> {
+        self.begin(py, |core| core.prepare(sql, &declared.unwrap_or_default()))?;
         self.lock(py)?.stopwatch.prepare();
         Ok(())
     }
@@ -100,7 +109,9 @@ impl Session {
         self.query(py, statement, arguments, row_limit, sink).map(|()| true)
     }
 
-    /// As `fetch_rows`, of the statement that is kept for a text; False where none is.
+    /// As `fetch_rows`, of the statement that is kept for a text with these types declared; False
+    /// where none is.
+    #[pyo3(signature = (sql, arguments, row_limit, record_class = None, declared = None))]
     fn fetch_kept(
         &self,
         py: Python<'_>,
@@ -108,8 +119,9 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
         record_class: Option<&Bound<'_, PyAny>>,
+        declared: Option<Vec<u32>>,
     ) -> PyResult<bool> {
-        let Some(statement) = self.cached_statement(py, sql)? else { return Ok(false) };
+        let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
         self.fetch_rows(py, &statement, arguments, row_limit, record_class)
     }
 
@@ -150,7 +162,7 @@ impl Session {
         sql: &str,
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<bool> {
-        let Some(statement) = self.cached_statement(py, sql)? else { return Ok(false) };
+        let Some(statement) = self.cached_statement(py, sql, None)? else { return Ok(false) };
         self.execute(py, &statement, arguments)?;
         Ok(true)
     }

@@ -46,3 +46,4 @@ pub(crate) static PATH: Class = Class::new("colonnade.types", "Path");
 pub(crate) static POINT: Class = Class::new("colonnade.types", "Point");
 pub(crate) static POLYGON: Class = Class::new("colonnade.types", "Polygon");
 pub(crate) static RANGE: Class = Class::new("colonnade.types", "Range");
+pub(crate) static TEXT_VALUE: Class = Class::new("colonnade.types", "TextValue");

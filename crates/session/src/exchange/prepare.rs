@@ -29,6 +29,7 @@ pub(crate) struct Described {
     keeper: Keeper,
     name: String,
     sql: String,
+    declared: Vec<Oid>,
     parameters: Vec<Oid>,
     fields: Vec<Field>,
 }
@@ -37,14 +38,16 @@ impl Prepare {
     pub(crate) fn start(
         name: String,
         sql: &str,
+        declared: &[Oid],
         keeper: Keeper,
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
-        frontend::parse(out, &name, sql, &[])?;
+        frontend::parse(out, &name, sql, declared)?;
         frontend::describe_statement(out, &name)?;
         frontend::sync(out);
-        let (sql, parameters, fields) = (sql.to_owned(), Vec::new(), Vec::new());
-        Ok(Self { described: Described { keeper, name, sql, parameters, fields } })
+        let (sql, declared) = (sql.to_owned(), declared.to_owned());
+        let (parameters, fields) = (Vec::new(), Vec::new());
+        Ok(Self { described: Described { keeper, name, sql, declared, parameters, fields } })
     }
 }
 
@@ -108,6 +111,7 @@ impl Described {
             lease,
             name: self.name,
             sql: self.sql,
+            declared: self.declared,
             columns: columns.collect(),
             parameters: self.parameters.into_iter().map(pg_type).collect(),
         });

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use colonnade_protocol::Format;
 use colonnade_protocol::frontend::{self, EncodedParams};
+use colonnade_protocol::{Format, Oid};
 
 use super::Session;
 use crate::exchange::{Keeper, PortalRows, Prepare, Query};
@@ -12,26 +12,33 @@ use crate::lease::Target;
 use crate::{Error, Portal, Sink, Statement};
 
 impl<S: Sink> Session<S> {
-    /// The statement kept for this text, if any. `now` is the time, counted from any moment that
-    /// the owner chooses once: what is older than the cache's limit is prepared anew.
-    pub fn cached_statement(&mut self, sql: &str, now: Duration) -> Option<Arc<Statement>> {
+    /// The statement kept for this text, with these types declared, if any. `now` is the time,
+    /// counted from any moment that the owner chooses once: what is older than the cache's limit is
+    /// prepared anew.
+    pub fn cached_statement(
+        &mut self,
+        sql: &str,
+        declared: &[Oid],
+        now: Duration,
+    ) -> Option<Arc<Statement>> {
         let link = &mut self.talk.link;
-        if let Some(old) = link.statements.pass_time(now, sql) {
+        if let Some(old) = link.statements.pass_time(now, sql, declared) {
             // Travels with the next exchange's messages; its answer is expected at any time.
             // A name without NUL cannot fail to encode: it was sent before.
             let _ = frontend::close_statement(&mut self.talk.out, &old.name);
         }
-        link.statements.find(sql)
+        link.statements.find(sql, declared)
     }
 
     /// Begins to prepare a text, which is kept where the cache's limits allow; completes with the
-    /// statement.
+    /// statement. `declared` are the types of its parameters, from the first on; 0, and those that
+    /// are missing, the server infers.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
-    pub fn prepare(&mut self, sql: &str) -> Result<(), Error> {
+    pub fn prepare(&mut self, sql: &str, declared: &[Oid]) -> Result<(), Error> {
         let name = self.talk.link.statements.name_for(sql);
-        self.start_prepare(name, sql, Keeper::Cache)
+        self.start_prepare(name, sql, declared, Keeper::Cache)
     }
 
     /// Begins to prepare a text that is asked about and not run: as [`prepare`](Self::prepare), but
@@ -40,7 +47,7 @@ impl<S: Sink> Session<S> {
     /// # Errors
     /// A closed session, or a text that cannot be sent.
     pub fn describe(&mut self, sql: &str) -> Result<(), Error> {
-        self.start_prepare(String::new(), sql, Keeper::Owner)
+        self.start_prepare(String::new(), sql, &[], Keeper::Owner)
     }
 
     /// Begins to prepare a statement of the owner's own: as [`prepare`](Self::prepare), but besides
@@ -54,13 +61,19 @@ impl<S: Sink> Session<S> {
             Some(name) => name.to_owned(),
             None => self.talk.link.statements.next_name(),
         };
-        self.start_prepare(name, sql, Keeper::Owner)
+        self.start_prepare(name, sql, &[], Keeper::Owner)
     }
 
-    fn start_prepare(&mut self, name: String, sql: &str, keeper: Keeper) -> Result<(), Error> {
+    fn start_prepare(
+        &mut self,
+        name: String,
+        sql: &str,
+        declared: &[Oid],
+        keeper: Keeper,
+    ) -> Result<(), Error> {
         self.talk.check_encoding()?;
         self.talk.close_returned();
-        let exchange = Prepare::start(name, sql, keeper, &mut self.talk.out)?;
+        let exchange = Prepare::start(name, sql, declared, keeper, &mut self.talk.out)?;
         self.talk.begin(exchange)
     }
 

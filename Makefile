@@ -21,7 +21,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test build check fmt-check lint types tidy drift format sync rust-test drain fuzz \
+.PHONY: help demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         bench docs lock clean ci
 
 help: ## List the tasks
@@ -35,7 +35,7 @@ demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS
 test: build ## Run the Python test suite against a real server (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_ARGS)
 
-check: fmt-check lint types tidy drift ## Formatting, lints, types, tidiness, drift
+check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 
 bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)
@@ -88,6 +88,9 @@ lint: $(BUILD_STAMP)
 types: $(BUILD_STAMP)
 	@$(PY) -m mypy --no-error-summary
 	@$(PY) -m mypy.stubtest --allowlist tools/stubtest-allowlist.txt --ignore-unused-allowlist colonnade._core
+
+pyright: $(BUILD_STAMP)
+	@$(PY) -m pyright --pythonpath $(PY)
 
 tidy: $(BUILD_STAMP)
 	@$(PY) -m pytest -q tests/tidy

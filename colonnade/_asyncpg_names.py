@@ -6,6 +6,7 @@ import importlib
 import importlib.machinery
 import sys
 import types
+from collections.abc import MutableSequence
 
 from colonnade._async import connect_address
 from colonnade.errors import InterfaceError
@@ -77,7 +78,7 @@ class _AsyncpgModule(types.ModuleType):
         self.__file__ = colonnade.__file__
         # A package without a place: `import asyncpg.other` is a ModuleNotFoundError, and
         # `importlib.util.find_spec("asyncpg")` finds something.
-        self.__path__: list[str] = []
+        self.__path__: MutableSequence[str] = []
         self.__spec__ = importlib.machinery.ModuleSpec("asyncpg", None, is_package=True)
         for name in SUBMODULES:
             if "." not in name:

@@ -249,4 +249,5 @@ def _warn(text: str) -> None:
 
 def _tls_options(info: _core.ConnInfo) -> TlsOptions:
     words = info.tls_words
-    return TlsOptions(**{**words, "mode": SslMode(words["mode"])})
+    options: dict[str, Any] = {**words, "mode": SslMode(words["mode"])}
+    return TlsOptions(**options)

@@ -1,5 +1,6 @@
 # The Rust core: a session that does no I/O, and columns in Arrow's layout.
 
+from asyncio import Future
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, final
 
@@ -361,7 +362,7 @@ class QueryTiming:
 
 @disjoint_base
 class Receiver:
-    waiter: object
+    waiter: Future[Any] | None
     attends_all: bool
     def __new__(cls, session: Session, *_args: object, **_keywords: object) -> Self: ...
     def get_buffer(self, _sizehint: int) -> memoryview: ...

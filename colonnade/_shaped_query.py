@@ -28,6 +28,7 @@ class Shape(Protocol):
 
     def refusal(self, error: DecodeError) -> Exception:
         """The error to raise where a value does not fit."""
+        raise NotImplementedError
 
     def whole(self) -> Any:
         """What `fetch` gives: all rows that were added."""
@@ -38,6 +39,7 @@ class RowShape(Shape, Protocol):
 
     def rows(self) -> list[Any]:
         """The rows that were added."""
+        raise NotImplementedError
 
     def value(self, column: int | str) -> Any:
         """What `fetchval` gives: a value of the first row, or None."""

@@ -75,7 +75,8 @@ def namedtuple_row(names: tuple[str, ...]) -> RowMaker[Any]:
 
 @functools.lru_cache(_KEPT_CLASSES)
 def _namedtuple(names: tuple[str, ...]) -> Any:
-    return collections.namedtuple("Row", names, rename=True)  # noqa: PYI024 - made at run time
+    make: Any = collections.namedtuple  # noqa: PYI024 - of names that nobody can declare
+    return make("Row", names, rename=True)
 
 
 def scalar_row(names: tuple[str, ...]) -> RowMaker[Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from colonnade._connection_options import ConnectionParameters
 
 
-async def _connect_addr(
+async def _connect_addr(  # pyright: ignore[reportUnusedFunction] - others call it
     *,
     addr: Any,
     params: ConnectionParameters,

@@ -17,7 +17,7 @@ from colonnade._logged_query import LoggedQuery
 from colonnade.errors import InterfaceError, log_message_from_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from colonnade._async.connection import Connection
     from colonnade._connection_options import ConnectionParameters
@@ -169,7 +169,7 @@ class ListenersMixin:
         _remove(self._query_loggers, callback)
 
     @contextlib.contextmanager
-    def query_logger(self, callback: QueryLogger) -> Iterator[None]:
+    def query_logger(self, callback: QueryLogger) -> Generator[None, None, None]:
         """A block during which `callback(record)` is called after each query."""
         self.add_query_logger(callback)
         try:

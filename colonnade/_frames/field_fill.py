@@ -154,7 +154,8 @@ def _float_to_float(target: Target) -> Any:
     values = _as_stored(target)
     with np.errstate(over="ignore"):
         converted = values.astype(target.dtype)
-    target.refuse_first(np.isinf(converted) & ~np.isinf(values), values)
+    became_infinite = np.asarray(np.isinf(converted) & ~np.isinf(values))
+    target.refuse_first(became_infinite, values)
     return converted
 
 
@@ -164,7 +165,8 @@ def _vectors(target: Target) -> Any:
     values = array_of(target.batch.column(target.index))
     with np.errstate(over="ignore"):
         converted = values.astype(target.dtype.base)
-    target.refuse_first((np.isinf(converted) & ~np.isinf(values)).any(axis=1), values)
+    became_infinite = np.isinf(converted) & ~np.isinf(values)
+    target.refuse_first(np.asarray(became_infinite.any(axis=1)), values)
     return converted
 
 

@@ -6,11 +6,11 @@ import contextlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 
 @contextlib.contextmanager
-def needed_by(user: str, library: str) -> Iterator[None]:
+def needed_by(user: str, library: str) -> Generator[None, None, None]:
     """Around an import: a failure says who needs the library and how to get it.
 
     The library's name is the name of the extra that installs it.

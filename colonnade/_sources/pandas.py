@@ -32,7 +32,7 @@ def frame_columns(frame: pd.DataFrame) -> dict[str, Values]:
     return {name: series_values(frame.iloc[:, index]) for index, name in enumerate(names)}
 
 
-def series_values(series: pd.Series[Any] | pd.Index[Any] | Any) -> Values:
+def series_values(series: pd.Series | pd.Index | Any) -> Values:
     """The values of a Series, an Index or an extension array."""
     import numpy as np
     import pandas as pd

@@ -100,4 +100,8 @@ class ArrowPiece(Piece):
 
 def targets(columns: Sequence[Column | None]) -> list[Target]:
     """Each column of the source that is not left out goes where it belongs."""
-    return [(index, *column) for index, column in enumerate(columns) if column is not None]
+    return [
+        (index, column[0], column[1], column[2])
+        for index, column in enumerate(columns)
+        if column is not None
+    ]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from colonnade._sync.connection import Connection
 
 
-def _connect_addr(
+def _connect_addr(  # pyright: ignore[reportUnusedFunction] - others call it
     *,
     addr: Any,
     params: ConnectionParameters,

@@ -56,7 +56,9 @@ deadline = asyncio.timeout
 mutex = asyncio.Lock
 
 
-class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
+class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
+    _core.Receiver, asyncio.BufferedProtocol
+):
     """One socket of a running loop, pumping bytes between the server and a session.
 
     The loop reads through `Receiver`, which hands the event to the `waiter` where a read ends an
@@ -65,7 +67,9 @@ class AsyncioTransport(_core.Receiver, asyncio.BufferedProtocol):
 
     waiter: asyncio.Future[Event] | None
 
-    def __init__(self, session: _core.Session, address: Address, tls: TlsPolicy) -> None:
+    def __init__(  # pyright: ignore[reportInconsistentConstructor]
+        self, session: _core.Session, address: Address, tls: TlsPolicy
+    ) -> None:
         self._session = session
         self.address = address
         self._tls = tls

@@ -32,7 +32,7 @@ if sys.platform != "win32":
     import fcntl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from colonnade.embedded._account import Account
 
@@ -132,7 +132,7 @@ def base_directory(account: Account) -> Path:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Generator[None, None, None]:
     """Hold an exclusive lock on a file, made when missing, against other processes and threads."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

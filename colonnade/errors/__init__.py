@@ -84,8 +84,6 @@ __all__ = [
 __all__ += _sqlstate.__all__
 
 # Tracebacks and pickles name the public path, which stays when the private modules move.
-for _name in __all__:
-    _item = globals()[_name]
+for _item in [globals()[_name] for _name in __all__]:
     if isinstance(_item, type):
         _item.__module__ = __name__
-del _name, _item

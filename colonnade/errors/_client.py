@@ -167,7 +167,8 @@ class OutdatedTypeError(DecodeError, OutdatedSchemaCacheError):
     The next query of its type asks them again.
     """
 
-    safe_to_retry: bool = False  # The statement has run.
+    # The statement has run.
+    safe_to_retry: bool = False  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 class EncodeError(DataError):

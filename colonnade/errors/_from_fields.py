@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from colonnade.errors import _sqlstate
 from colonnade.errors._base import (
@@ -13,12 +14,12 @@ from colonnade.errors._base import (
 )
 from colonnade.errors._client import InvalidCachedStatementError
 
-_CLASSES = [getattr(_sqlstate, name) for name in _sqlstate.__all__]
+_CLASSES: list[Any] = [getattr(_sqlstate, name) for name in _sqlstate.__all__]
 _ERRORS: dict[str, type[PostgresError]] = {
-    cls.sqlstate: cls for cls in _CLASSES if issubclass(cls, PostgresError)
+    str(cls.sqlstate): cls for cls in _CLASSES if issubclass(cls, PostgresError)
 }
 _LOG_MESSAGES: dict[str, type[PostgresLogMessage]] = {
-    cls.sqlstate: cls for cls in _CLASSES if issubclass(cls, PostgresLogMessage)
+    str(cls.sqlstate): cls for cls in _CLASSES if issubclass(cls, PostgresLogMessage)
 }
 
 # The server function that finds a cached plan unusable; the message itself may be translated.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from colonnade import sync
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
 
@@ -22,6 +22,7 @@ class HasConnection(Protocol):
         A DB-API connection that is not in autocommit mode begins its transaction first: what is
         done becomes part of it, and its `commit` or `rollback` ends it.
         """
+        raise NotImplementedError
 
 
 Connectable: TypeAlias = "str | sync.Connection | HasConnection | Any"
@@ -30,7 +31,7 @@ Connection or Session of SQLAlchemy whose URL begins with `postgresql+colonnade:
 
 
 @contextlib.contextmanager
-def connection_of(con: Connectable) -> Iterator[sync.Connection]:
+def connection_of(con: Connectable) -> Generator[sync.Connection, None, None]:
     """The blocking connection that `con` leads to, for the length of the block.
 
     One that is made for a DSN is closed at the end, one of a pool goes back. An Engine of
@@ -45,12 +46,12 @@ def connection_of(con: Connectable) -> Iterator[sync.Connection]:
     elif _is_connection(con):
         yield cast("sync.Connection", con)
     elif hasattr(con, "__colonnade_connection__"):
-        yield con.__colonnade_connection__()
+        yield cast("HasConnection", con).__colonnade_connection__()
     elif hasattr(con, "dialect") or hasattr(con, "get_bind"):
         with _of_sqlalchemy(con) as connection:
             yield connection
     elif _is_blocking(con, "fetch_columns") and hasattr(con, "acquire"):
-        with con.acquire() as connection:
+        with cast("Any", con).acquire() as connection:
             yield connection
     else:
         raise TypeError(_refusal(con))
@@ -81,7 +82,7 @@ def _of_sqlalchemy(con: Any) -> AbstractContextManager[sync.Connection]:
 
 
 @contextlib.contextmanager
-def _lent_by_sqlalchemy(con: Any) -> Iterator[sync.Connection]:
+def _lent_by_sqlalchemy(con: Any) -> Generator[sync.Connection, None, None]:
     is_engine = hasattr(con, "raw_connection")
     # A connection with an open transaction keeps it; otherwise there is one of the block's own.
     with contextlib.ExitStack() as block:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 Progress: TypeAlias = bool | Callable[[int], object]
 Report: TypeAlias = Callable[[int], object] | None
 
 
 @contextlib.contextmanager
-def reporting(progress: Progress, title: str, frame: object) -> Iterator[Report]:
+def reporting(progress: Progress, title: str, frame: object) -> Generator[Report, None, None]:
     """What is called with the rows done so far; a bar is there for the length of the block."""
     if callable(progress):
         yield progress
@@ -35,7 +35,7 @@ def _rows(frame: Any) -> int | None:
 
 
 @contextlib.contextmanager
-def _bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
+def _bar(title: str, total: int | None) -> Generator[Callable[[int], object], None, None]:
     try:
         from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
     except ImportError as error:

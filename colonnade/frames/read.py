@@ -11,7 +11,7 @@ from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
 
     import pandas as pd
     import polars as pl
@@ -227,7 +227,7 @@ def _arguments(query: str, params: Params) -> tuple[str, Sequence[object]]:
 
 
 @contextlib.contextmanager
-def _placeholders_explained(sql: str) -> Iterator[None]:
+def _placeholders_explained(sql: str) -> Generator[None, None, None]:
     """A syntax error in a query with another library's placeholders says which ones there are."""
     try:
         yield

@@ -12,7 +12,7 @@ from colonnade.frames.index import with_index
 from colonnade.frames.progress import Progress, reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
     from colonnade import sync
@@ -133,7 +133,7 @@ def _one_unit(connection: sync.Connection) -> AbstractContextManager[object]:
 
 
 @contextlib.contextmanager
-def _savepoint(connection: sync.Connection) -> Iterator[None]:
+def _savepoint(connection: sync.Connection) -> Generator[None, None, None]:
     # By hand, for the transaction may have been begun by hand, too.
     connection.execute(f"SAVEPOINT {_SAVEPOINT}")
     try:

@@ -23,7 +23,7 @@ from colonnade.cli.measure.table import PLAIN_WIDTH, cost_table
 from colonnade.cli.measure.watch import measure_all, progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from colonnade.cli.demo.server import DemoServer
     from colonnade.cli.measure.peers import Peer
@@ -213,7 +213,7 @@ def _queries(schema: str) -> list[Query]:
 
 
 @contextmanager
-def _schema(server: DemoServer) -> Iterator[str]:
+def _schema(server: DemoServer) -> Generator[str, None, None]:
     """Make a schema and drop it at the end, however the end comes."""
     schema = asyncio.run(data.create_schema(server.dsn))
     try:

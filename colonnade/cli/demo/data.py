@@ -11,7 +11,7 @@ from colonnade.cli.demo import flights
 from colonnade.cli.measure.shapes import SEED
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
 #: What the table of generated rows is called.
@@ -19,7 +19,7 @@ ROWS_TABLE = "observations"
 
 
 @asynccontextmanager
-async def connected(dsn: str) -> AsyncIterator[colonnade.Connection]:
+async def connected(dsn: str) -> AsyncGenerator[colonnade.Connection, None]:
     """Connect for the length of a block."""
     connection = await colonnade.connect(dsn)
     try:

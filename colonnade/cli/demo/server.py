@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from colonnade import embedded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 #: The tables of the demo stay in memory, and nothing runs beside a measurement.
 _SETTINGS = {"shared_buffers": "512MB", "autovacuum": "off", "max_wal_size": "4GB"}
@@ -29,7 +29,7 @@ class DemoServer:
 
 
 @contextmanager
-def demo_server() -> Iterator[DemoServer]:
+def demo_server() -> Generator[DemoServer, None, None]:
     """Give the server; a private one ends with the block."""
     given = embedded.resolve_dsn()
     if given is not None:

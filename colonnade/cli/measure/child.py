@@ -52,6 +52,7 @@ class AsyncPeer(Protocol):
 
     async def fetch(self, connection: Any, sql: str) -> Fetched:
         """Fetch the whole result."""
+        raise NotImplementedError
 
     async def close(self, connection: Any) -> None:
         """Close the connection."""
@@ -65,6 +66,7 @@ class BlockingPeer(Protocol):
 
     def fetch(self, connection: Any, sql: str) -> Fetched:
         """Fetch the whole result."""
+        raise NotImplementedError
 
     def close(self, connection: Any) -> None:
         """Close the connection."""

@@ -18,6 +18,7 @@ _QUOTED = r"""
 _NUMBER = r"(?<![\w$])\$(?P<number>\d+)"
 # The second colon of a cast begins no name, nor does one right behind what a slice begins with.
 _NAME = r"""(?P<cast>::) | (?<![\w\])"]):(?P<named>[^\W\d]\w*)"""
+_QUOTES_ALONE = re.compile(_QUOTED, re.VERBOSE)
 _NUMBERS = re.compile(f"{_QUOTED} | {_NUMBER}", re.VERBOSE)
 _NAMES = re.compile(f"{_QUOTED} | {_NUMBER} | {_NAME}", re.VERBOSE)
 _ENDS = {
@@ -47,6 +48,20 @@ def replace_names(sql: str, replace: Callable[[str], str]) -> str:
         return found[0] if found["cast"] else replace(found["named"] or found[0])
 
     return "".join(_replaced(sql, _NAMES, parameter))
+
+
+def pieces(sql: str) -> Iterator[tuple[str, str]]:
+    """The text cut into code and what is not, each with its kind.
+
+    The kinds are "code", "quote" and "escape" (literals), "name" (an identifier in quotes),
+    "dollar", "line" and "block" (comments). Only code may be empty.
+    """
+    position = 0
+    while (found := _QUOTES_ALONE.search(sql, position)) is not None:
+        yield "code", sql[position : found.start()]
+        position = _end(sql, found)
+        yield found.lastgroup or "", sql[found.start() : position]
+    yield "code", sql[position:]
 
 
 def _replaced(

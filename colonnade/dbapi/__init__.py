@@ -1,0 +1,93 @@
+"""PEP 249, the DB-API 2.0, over `colonnade.sync`; and ADBC's names for results in columns.
+
+    with dbapi.connect("postgresql://localhost/test") as conn, conn.cursor() as cur:
+        cur.execute("SELECT * FROM flights WHERE carrier = %s", ["UA"])
+        for row in cur:
+            ...
+
+Parameters are `%s` or `%(name)s`. A transaction begins with the first statement, unless
+`autocommit` is set. Threads may share a connection: its cursors take turns.
+"""
+
+from __future__ import annotations
+
+from colonnade.dbapi._description import Column
+from colonnade.dbapi._types import (
+    BINARY,
+    DATETIME,
+    NUMBER,
+    ROWID,
+    STRING,
+    Binary,
+    Date,
+    DateFromTicks,
+    Json,
+    Jsonb,
+    Time,
+    TimeFromTicks,
+    Timestamp,
+    TimestampFromTicks,
+)
+from colonnade.dbapi.connection import Connection, connect
+from colonnade.dbapi.cursor import Cursor
+from colonnade.dbapi.errors import (
+    DatabaseError,
+    DataError,
+    Diagnostic,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Warning,  # noqa: A004 - PEP 249's name
+)
+from colonnade.dbapi.transactions import IsolationLevel
+
+apilevel = "2.0"
+threadsafety = 2
+paramstyle = "pyformat"
+
+__all__ = [
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
+    "Binary",
+    "Column",
+    "Connection",
+    "Cursor",
+    "DataError",
+    "DatabaseError",
+    "Date",
+    "DateFromTicks",
+    "Diagnostic",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "IsolationLevel",
+    "Json",
+    "Jsonb",
+    "NotSupportedError",
+    "OperationalError",
+    "ProgrammingError",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
+    "Warning",
+    "apilevel",
+    "connect",
+    "paramstyle",
+    "threadsafety",
+]
+
+for _name in __all__:
+    _item = globals()[_name]
+    if isinstance(_item, type) and _item.__module__.startswith(__name__):
+        # Tracebacks and pickles name the public path.
+        _item.__module__ = __name__
+del _name, _item

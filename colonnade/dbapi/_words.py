@@ -1,0 +1,41 @@
+"""libpq's words among the arguments of `connect`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+from urllib.parse import quote
+
+from colonnade import sync
+
+_ARGUMENTS = frozenset(inspect.signature(sync.connect).parameters) - {"dsn"}
+# What the driver has under another name.
+_RENAMED = {"dbname": "database"}
+
+
+def split_words(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The arguments of the driver's `connect`, and what belongs into the DSN."""
+    arguments: dict[str, Any] = {}
+    words: dict[str, str] = {}
+    for name, value in options.items():
+        renamed = _RENAMED.get(name, name)
+        if renamed in _ARGUMENTS:
+            arguments[renamed] = value
+        elif value is not None:
+            words[name] = str(value)
+    return arguments, words
+
+
+def with_words(dsn: str | None, words: dict[str, str]) -> str | None:
+    """The DSN with words added, in its own notation."""
+    if not words:
+        return dsn
+    if dsn is not None and dsn.startswith(("postgresql://", "postgres://")):
+        query = "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in words.items())
+        return f"{dsn}{'&' if '?' in dsn else '?'}{query}"
+    return " ".join([dsn or "", *(f"{name}={_quoted(value)}" for name, value in words.items())])
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

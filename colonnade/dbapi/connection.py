@@ -1,0 +1,308 @@
+"""PEP 249's Connection."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from colonnade import sync
+from colonnade._copy_options import quote_identifier
+from colonnade.dbapi import errors
+from colonnade.dbapi._guard import Guard
+from colonnade.dbapi._words import split_words, with_words
+from colonnade.dbapi.cursor import Cursor
+from colonnade.dbapi.errors import OperationalError, ProgrammingError
+from colonnade.dbapi.placeholders import Placeholders, Pyformat
+from colonnade.dbapi.transactions import (
+    IsolationLevel,
+    Transaction,
+    TransactionOptions,
+    checked_level,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from colonnade.dbapi.placeholders import Parameters
+    from colonnade.errors import PostgresLogMessage
+    from colonnade.rows import RowFactory
+
+
+NoticeHandler = Callable[[errors.Diagnostic], object]
+
+
+class Connection:
+    """A connection, and the transaction on it; made by `connect`.
+
+    As a context manager it commits at the end of the block, or rolls back where an exception leaves
+    it, and closes the connection.
+    """
+
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
+
+    placeholders: ClassVar[Placeholders] = Pyformat()
+    """How the parameters of queries are written; a subclass may have another style."""
+
+    cursor_factory: type[Cursor] = Cursor
+    """What `cursor()` makes."""
+
+    def __init__(
+        self,
+        driver: sync.Connection,
+        *,
+        autocommit: bool = False,
+        row_factory: RowFactory[Any] | None = None,
+    ) -> None:
+        self._driver = driver
+        self._guard = Guard()
+        self._autocommit = autocommit
+        self._options = TransactionOptions()
+        self._blocks = 0
+        self.row_factory = row_factory
+        """Makes the rows of new cursors: one of `colonnade.rows`; None for tuples."""
+        self._notice_handlers: list[NoticeHandler] = []
+        driver.add_log_listener(_teller(weakref.ref(self)))
+
+    # Queries
+
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor:
+        """A new cursor. Raises an error where the connection is closed."""
+        self._check_open()
+        return self.cursor_factory(self, row_factory=row_factory or self.row_factory)
+
+    def execute(self, query: str, params: Parameters | None = None) -> Cursor:
+        """Run a query with a new cursor, and return that."""
+        return self.cursor().execute(query, params)
+
+    # Transactions
+
+    def commit(self) -> None:
+        """Commit the transaction; nothing is done where there is none."""
+        with self._guard:
+            self._check_open()
+            self._check_no_block("commit")
+            self._end("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo the transaction; nothing is done where there is none."""
+        with self._guard:
+            self._check_open()
+            self._check_no_block("rollback")
+            self._end("ROLLBACK")
+
+    def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> Transaction:
+        """A block that is committed at its end; within a transaction, a savepoint.
+
+        With `force_rollback` it is rolled back at its end, whatever has happened.
+        """
+        return Transaction(self, savepoint_name, force_rollback)
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement is a transaction of its own. Cannot be set within one."""
+        return self._autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        with self._guard:
+            self._check_idle("autocommit")
+            self._autocommit = bool(value)
+
+    @property
+    def isolation_level(self) -> IsolationLevel | None:
+        """That of new transactions; None is the server's default."""
+        return self._options.isolation_level
+
+    @isolation_level.setter
+    def isolation_level(self, value: int | None) -> None:
+        with self._guard:
+            self._check_idle("isolation_level")
+            self._options.isolation_level = checked_level(value)
+
+    @property
+    def read_only(self) -> bool | None:
+        """Whether new transactions refuse to write; None is the server's default."""
+        return self._options.read_only
+
+    @read_only.setter
+    def read_only(self, value: bool | None) -> None:
+        with self._guard:
+            self._check_idle("read_only")
+            self._options.read_only = None if value is None else bool(value)
+
+    @property
+    def deferrable(self) -> bool | None:
+        """Whether new transactions wait until they can be run without failing; as `read_only`."""
+        return self._options.deferrable
+
+    @deferrable.setter
+    def deferrable(self, value: bool | None) -> None:
+        with self._guard:
+            self._check_idle("deferrable")
+            self._options.deferrable = None if value is None else bool(value)
+
+    # Notices
+
+    def add_notice_handler(self, callback: NoticeHandler) -> None:
+        """Call a function with the `Diagnostic` of each notice that the server sends."""
+        self._notice_handlers.append(callback)
+
+    def remove_notice_handler(self, callback: NoticeHandler) -> None:
+        """Call it no more. Raises ValueError for one that was not added."""
+        self._notice_handlers.remove(callback)
+
+    # Its life
+
+    @property
+    def driver_connection(self) -> sync.Connection:
+        """The `colonnade.sync.Connection` beneath."""
+        return self._driver
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed, by either side."""
+        return self._driver.is_closed()
+
+    def close(self) -> None:
+        """Close the connection; a transaction that is open is undone by the server."""
+        with self._guard:
+            self._driver.close()
+
+    def __enter__(self) -> Self:
+        """The connection itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Commit, or roll back where an exception leaves the block; then close."""
+        if self.closed:
+            return
+        try:
+            if error is None:
+                self.commit()
+            else:
+                self._rollback_after(error)
+        finally:
+            self.close()
+
+    def __repr__(self) -> str:
+        """As the driver's connection shows itself."""
+        return repr(self._driver).replace("<Connection", f"<{type(self).__name__}", 1)
+
+    # Inside
+
+    def _rollback_after(self, error: BaseException) -> None:
+        """Roll back for an exception, which is what the caller gets to see."""
+        try:
+            self.rollback()
+        except errors.Error as failure:
+            error.add_note(f"The rollback failed, too: {failure}")
+
+    def _check_open(self) -> None:
+        if self._driver.is_closed():
+            raise OperationalError("the connection is closed")
+
+    def _check_idle(self, what: str) -> None:
+        self._check_open()
+        if self._driver.is_in_transaction():
+            raise ProgrammingError(
+                f"{what} cannot be set within a transaction: commit or roll back first"
+            )
+
+    def _check_no_block(self, action: str) -> None:
+        if self._blocks:
+            raise ProgrammingError(
+                f"{action}() cannot be used within a transaction() block, which does it at its end"
+            )
+
+    def _begin(self) -> None:
+        """Begin a transaction before a statement, where one is wanted and none is open."""
+        if not self._autocommit and not self._driver.is_in_transaction():
+            self._driver.execute(self._options.begin())
+
+    def _end(self, command: str) -> None:
+        if self._driver.is_in_transaction():
+            self._driver.execute(command)
+
+    def _enter_block(self, savepoint: str | None) -> tuple[bool, str | None]:
+        with self._guard:
+            self._check_open()
+            is_outermost = not self._driver.is_in_transaction()
+            if is_outermost:
+                self._driver.execute(self._options.begin())
+            if savepoint is None and not is_outermost:
+                savepoint = f"__colonnade_block_{self._blocks}"
+            if savepoint is not None:
+                self._driver.execute(f"SAVEPOINT {quote_identifier(savepoint)}")
+            self._blocks += 1
+            return is_outermost, savepoint
+
+    def _leave_block(self, is_outermost: bool, savepoint: str | None, is_kept: bool) -> None:
+        with self._guard:
+            self._blocks -= 1
+            if self._driver.is_closed():
+                if is_kept:
+                    raise OperationalError("the connection was closed within the transaction")
+                return
+            if is_outermost:
+                self._end("COMMIT" if is_kept else "ROLLBACK")
+            elif savepoint is not None:
+                name = quote_identifier(savepoint)
+                undo = "" if is_kept else f"ROLLBACK TO {name}; "
+                self._driver.execute(f"{undo}RELEASE {name}")
+
+    def _tell(self, message: PostgresLogMessage) -> None:
+        for handler in tuple(self._notice_handlers):
+            handler(errors.Diagnostic(message))
+
+
+def _teller(
+    reference: weakref.ref[Connection],
+) -> Callable[[sync.Connection, PostgresLogMessage], None]:
+    """Hands notices on, and does not keep the connection alive."""
+
+    def tell(_driver: sync.Connection, message: PostgresLogMessage) -> None:
+        connection = reference()
+        if connection is not None:
+            connection._tell(message)  # noqa: SLF001 - a part of it
+
+    return tell
+
+
+def connect(
+    dsn: str | None = None,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    connection_class: type[Connection] = Connection,
+    **options: Any,
+) -> Connection:
+    """Connect to a server.
+
+    `dsn` is a URL (`postgresql://user@host/db`) or words (`host=localhost dbname=test`). `options`
+    are those of `colonnade.sync.connect`, and any word of libpq's such as `dbname`, `sslmode` or
+    `application_name`; they win over the DSN. `row_factory` is one of `colonnade.rows`.
+
+    Raises OperationalError where no server can be reached or it refuses, ProgrammingError for
+    options that cannot be used.
+    """
+    arguments, words = split_words(options)
+    with Guard():
+        driver = sync.connect(with_words(dsn, words), **arguments)
+    return connection_class(driver, autocommit=autocommit, row_factory=row_factory)

@@ -1,0 +1,187 @@
+"""Python values as parameters: which type each is declared to have.
+
+The server infers the types of strings and of None from where they stand, as it does with literals.
+Every other value says what it is, as in psycopg, so that `SELECT %s` works and functions are found.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import ipaddress
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from colonnade.dbapi._oids import ARRAY_OIDS, OIDS, UNKNOWN
+from colonnade.dbapi._types import Json
+from colonnade.dbapi.errors import DataError
+
+__all__ = ["adapted", "adapted_many"]
+
+_INT2, _INT4, _INT8, _NUMERIC, _FLOAT8 = (
+    OIDS[name] for name in ("int2", "int4", "int8", "numeric", "float8")
+)
+_INTS = ((_INT2, 1 << 15), (_INT4, 1 << 31), (_INT8, 1 << 63))
+
+# What a value of exactly this class is, whatever the value.
+_BY_CLASS: dict[type, int] = {
+    str: UNKNOWN,
+    type(None): UNKNOWN,
+    bool: OIDS["bool"],
+    float: _FLOAT8,
+    decimal.Decimal: _NUMERIC,
+    bytes: OIDS["bytea"],
+    bytearray: OIDS["bytea"],
+    memoryview: OIDS["bytea"],
+    dt.date: OIDS["date"],
+    dt.timedelta: OIDS["interval"],
+    uuid.UUID: OIDS["uuid"],
+    ipaddress.IPv4Address: OIDS["inet"],
+    ipaddress.IPv6Address: OIDS["inet"],
+    ipaddress.IPv4Interface: OIDS["inet"],
+    ipaddress.IPv6Interface: OIDS["inet"],
+    ipaddress.IPv4Network: OIDS["cidr"],
+    ipaddress.IPv6Network: OIDS["cidr"],
+}
+# What only the value can tell.
+_ZONED = {
+    dt.datetime: (OIDS["timestamp"], OIDS["timestamptz"]),
+    dt.time: (OIDS["time"], OIDS["timetz"]),
+}
+
+
+def adapted(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
+    """The values as the driver takes them, and the OIDs of their types."""
+    made: list[Any] = []
+    types: list[int] = []
+    for value in values:
+        oid = _BY_CLASS.get(type(value))
+        if oid is None:
+            taken, oid = _adapted(value)
+            made.append(taken)
+        else:
+            made.append(value)
+        types.append(oid)
+    return made, types
+
+
+def adapted_many(sets: Sequence[Sequence[Any]]) -> tuple[Iterable[Sequence[Any]], list[int]]:
+    """The same of many sets of values for one statement: one type for each place in all of them."""
+    types: list[int] = []
+    columns: list[Sequence[Any]] = []
+    for column in zip(*sets, strict=True):
+        taken, oid = _column(column)
+        columns.append(taken)
+        types.append(oid)
+    return zip(*columns, strict=True), types
+
+
+def _column(values: Sequence[Any]) -> tuple[Sequence[Any], int]:
+    classes = set(map(type, values)) - {type(None)}
+    if classes == {int}:
+        return values, _int_oid(value for value in values if value is not None)
+    if classes <= _BY_CLASS.keys():
+        oids = {_BY_CLASS[kind] for kind in classes}
+        return values, oids.pop() if len(oids) == 1 else UNKNOWN
+    taken, types = adapted(values)
+    known = {oid for value, oid in zip(values, types, strict=True) if value is not None}
+    if known <= {_INT2, _INT4, _INT8, _NUMERIC}:
+        # In the order of their sizes.
+        sizes = (_INT2, _INT4, _INT8, _NUMERIC)
+        return taken, max(known, key=sizes.index)
+    return taken, known.pop() if len(known) == 1 else UNKNOWN
+
+
+def _int_oid(values: Iterable[int]) -> int:
+    """The smallest integer type that has room for all of them; past eight bytes `numeric`."""
+    found = list(values)
+    least, most = min(found), max(found)
+    for oid, limit in _INTS:
+        if -limit <= least and most < limit:
+            return oid
+    return _NUMERIC
+
+
+def _adapted(value: Any) -> tuple[Any, int]:
+    """A value whose class alone does not say what it is, or is none of the usual ones."""
+    kind = type(value)
+    if kind is int:
+        return value, _int_oid((value,))
+    if kind in _ZONED:
+        return value, _ZONED[kind][value.tzinfo is not None]
+    if isinstance(value, list):
+        return _list(value)
+    if isinstance(value, Json):
+        return value.dumps(value.obj), OIDS[value.type_name]
+    if isinstance(value, str):
+        return str(value.value) if isinstance(value, enum.Enum) else str(value), UNKNOWN
+    if isinstance(value, enum.Enum) and not isinstance(value, int):
+        return value.name, UNKNOWN
+    if isinstance(value, int):
+        return int(value), _int_oid((int(value),))
+    if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "shape", ()):
+        # A scalar of NumPy's is what Python has for it.
+        return _scalar(value)
+    for base in kind.__mro__:
+        if base in _ZONED:
+            return value, _ZONED[base][value.tzinfo is not None]
+        if base in _BY_CLASS:
+            return value, _BY_CLASS[base]
+    return value, UNKNOWN
+
+
+def _scalar(value: Any) -> tuple[Any, int]:
+    plain = value.item()
+    if type(plain) is type(value):
+        return value, UNKNOWN
+    (taken,), (oid,) = adapted((plain,))
+    return taken, oid
+
+
+def _list(value: list[Any]) -> tuple[Any, int]:
+    """A list as an array; one of strings as a literal, for the server to read."""
+    leaves = [leaf for leaf in _leaves(value) if leaf is not None]
+    taken, types = adapted(leaves)
+    known = set(types)
+    if not known or known == {UNKNOWN}:
+        return _literal(value), UNKNOWN
+    if known <= {_INT2, _INT4, _INT8, _NUMERIC} and all(isinstance(leaf, int) for leaf in taken):
+        return value, ARRAY_OIDS[_int_oid(taken)]
+    if len(known) > 1:
+        classes = ", ".join(sorted({type(leaf).__name__ for leaf in leaves}))
+        raise DataError(f"a list is an array of one type, and this one has values of {classes}")
+    oid = known.pop()
+    if all(a is b for a, b in zip(taken, leaves, strict=True)):
+        return value, ARRAY_OIDS[oid]
+    return _rebuilt(value, iter(taken)), ARRAY_OIDS[oid]
+
+
+def _leaves(value: list[Any]) -> Iterator[Any]:
+    for item in value:
+        if isinstance(item, list):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
+def _rebuilt(value: list[Any], leaves: Iterator[Any]) -> list[Any]:
+    return [
+        _rebuilt(item, leaves) if isinstance(item, list) else None if item is None else next(leaves)
+        for item in value
+    ]
+
+
+def _literal(value: list[Any]) -> str:
+    """A list of strings as PostgreSQL writes arrays."""
+    return "{" + ",".join(map(_element, value)) + "}"
+
+
+def _element(value: Any) -> str:
+    if isinstance(value, list):
+        return _literal(value)
+    if value is None:
+        return "NULL"
+    text = str(adapted((value,))[0][0]).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

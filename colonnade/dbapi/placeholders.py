@@ -1,0 +1,203 @@
+"""Placeholders in a query's text, and what PostgreSQL has in their place.
+
+`Pyformat` is what `paramstyle` says: `%s` and `%(name)s`. A connection class of another style
+replaces it (`Connection.placeholders`); `Numeric` leaves `$1`, `$2`, ... as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from colonnade._sql_text import pieces
+from colonnade.dbapi.errors import ProgrammingError
+
+__all__ = ["Numeric", "Parameters", "Placeholders", "Pyformat", "is_script"]
+
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+# Texts whose translation is kept: as many as a program has queries.
+_KEPT_TEXTS = 1024
+
+_PLACEHOLDER = re.compile(r"%(?:\((?P<name>[^)]*)\))?(?P<kind>.?)", re.DOTALL)
+_NUMBERED = re.compile(r"(?<![\w$])\$\d+")
+# In quotes a percent sign may stand for itself, and a placeholder would be none.
+_QUOTED_PERCENT = re.compile(r"%%|%s|%\([^)']*\)s")
+_KINDS = "sbt"
+_LITERALS = {"quote", "escape", "name", "dollar"}
+_SHOWN = 60
+
+
+class Placeholders(Protocol):
+    """How the parameters of a query are written."""
+
+    def translated(self, query: str, parameters: Parameters) -> tuple[str, Sequence[Any]]:
+        """The text with `$1`, `$2`, ... and the values in that order."""
+
+    def translated_many(
+        self, query: str, sets: Sequence[Parameters]
+    ) -> tuple[str, list[Sequence[Any]]]:
+        """The same of one text with many sets of values."""
+
+
+class Numeric:
+    """PostgreSQL's own: `$1`, `$2`, ... with a sequence of values."""
+
+    def translated(self, query: str, parameters: Parameters) -> tuple[str, Sequence[Any]]:
+        """Nothing is to be done."""
+        return query, _sequence(parameters)
+
+    def translated_many(
+        self, query: str, sets: Sequence[Parameters]
+    ) -> tuple[str, list[Sequence[Any]]]:
+        """Nothing is to be done."""
+        return query, [_sequence(parameters) for parameters in sets]
+
+
+class Pyformat:
+    """`%s` with a sequence of values, or `%(name)s` with a mapping; `%%` is a percent sign.
+
+    `%b` and `%t` are the same as `%s`. A name may stand in several places, and is one parameter in
+    all of them. In literals, quoted names and dollar quotes `%%` is a percent sign, too, a single
+    one is itself, and what looks like a placeholder is refused, for it would be none. Comments are
+    left as they are.
+    """
+
+    def translated(self, query: str, parameters: Parameters) -> tuple[str, Sequence[Any]]:
+        """The text with `$1`, `$2`, ... and the values in that order.
+
+        Raises ProgrammingError where text and values do not go together.
+        """
+        text = _translated(query)
+        return text.sql, _values(text, parameters)
+
+    def translated_many(
+        self, query: str, sets: Sequence[Parameters]
+    ) -> tuple[str, list[Sequence[Any]]]:
+        """The same of one text with many sets of values."""
+        text = _translated(query)
+        return text.sql, [_values(text, parameters) for parameters in sets]
+
+
+class _Text(NamedTuple):
+    """A text that was translated."""
+
+    sql: str
+    #: How many values it takes by position.
+    values: int
+    #: The names it takes, in the order of their numbers; None where it takes none.
+    names: tuple[str, ...] | None
+
+
+@functools.lru_cache(_KEPT_TEXTS)
+def _translated(query: str) -> _Text:
+    translation = _Translation(query)
+    sql = "".join(
+        translation.code(text) if kind == "code" else _outside_code(kind, text)
+        for kind, text in pieces(query)
+    )
+    names = tuple(translation.names) if translation.names else None
+    return _Text(sql, translation.count, names)
+
+
+class _Translation:
+    """How far the placeholders of a text are counted."""
+
+    def __init__(self, query: str) -> None:
+        self.count = 0
+        self.names: dict[str, int] = {}
+        self._has_percent = "%" in query.replace("%%", "")
+
+    def code(self, text: str) -> str:
+        if self._has_percent and (found := _NUMBERED.search(text)) is not None:
+            raise ProgrammingError(
+                f"the query has {found[0]} besides placeholders with %: use one kind of them"
+            )
+        return _PLACEHOLDER.sub(self._number, text) if "%" in text else text
+
+    def _number(self, found: re.Match[str]) -> str:
+        name, kind = found["name"], found["kind"]
+        if kind == "%" and name is None:
+            return "%"
+        if kind not in _KINDS or not kind:
+            raise _wrong(found[0], kind)
+        if name is None:
+            self.count += 1
+            number = self.count
+        else:
+            number = self.names.setdefault(name, len(self.names) + 1)
+        if self.count and self.names:
+            raise ProgrammingError(
+                "positional and named placeholders cannot be mixed: use %s or %(name)s"
+            )
+        return f"${number}"
+
+
+def _wrong(placeholder: str, kind: str) -> ProgrammingError:
+    if not kind or kind.isspace():
+        return ProgrammingError(
+            f"incomplete placeholder {placeholder.strip()!r}: where parameters are given, the "
+            "operator % is written %%"
+        )
+    return ProgrammingError(
+        f"{placeholder!r} is no placeholder: they are %s, %(name)s and %% for a percent sign"
+    )
+
+
+def _outside_code(kind: str, text: str) -> str:
+    if kind not in _LITERALS or "%" not in text:
+        return text
+
+    def percent(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise ProgrammingError(
+            f"{found[0]} in {shown} is no parameter, for it stands within quotes: leave the quotes "
+            f"away, or write %{found[0]} for the characters themselves"
+        )
+
+    return _QUOTED_PERCENT.sub(percent, text)
+
+
+def _values(text: _Text, parameters: Parameters) -> Sequence[Any]:
+    if text.names is not None:
+        if not isinstance(parameters, Mapping):
+            kind = type(parameters).__name__
+            raise ProgrammingError(f"the query takes its values by name, from a dict, not a {kind}")
+        try:
+            return [parameters[name] for name in text.names]
+        except KeyError as error:
+            raise ProgrammingError(f"there is no value for %({error.args[0]})s") from None
+    if isinstance(parameters, Mapping):
+        if text.values:
+            raise ProgrammingError("the query takes its values in order (%s), not from a dict")
+        return ()
+    values = _sequence(parameters)
+    if len(values) != text.values:
+        raise ProgrammingError(
+            f"the query has {text.values} placeholders but {len(values)} parameters were passed"
+        )
+    return values
+
+
+def _sequence(parameters: Parameters) -> Sequence[Any]:
+    if isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes | bytearray):
+        return parameters
+    kind = type(parameters).__name__
+    raise TypeError(f"parameters are a sequence or a mapping, not {kind}: one value is (value,)")
+
+
+@functools.lru_cache(_KEPT_TEXTS)
+def is_script(query: str) -> bool:
+    """Whether a text may hold more than one statement."""
+    if ";" not in query:
+        return False
+    code = "".join(text if kind == "code" else "q" for kind, text in _without_comments(query))
+    return ";" in code.rstrip("; \t\r\n\f\v")
+
+
+def _without_comments(query: str) -> list[tuple[str, str]]:
+    return [piece for piece in pieces(query) if piece[0] not in {"line", "block"}]

@@ -23,6 +23,7 @@ from colonnade.errors import (
     InterfaceError,
     InvalidAuthorizationSpecificationError,
     InvalidPasswordError,
+    MissingPasswordError,
     PostgresError,
     TargetServerAttributeNotMatched,
 )
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from colonnade._connection_options import Password
     from colonnade._transport.blocking import BlockingTransport
     from colonnade._transport.tls import TlsPolicy
+
+    _Failure = tuple[Endpoint, Exception]
 
 _LIFETIME_SECONDS_MAX = 1e9
 
@@ -188,7 +191,7 @@ class _Attempt:
         """The first host that lets us in and is of the kind looked for."""
         wanted = self._options.target_session_attrs
         second_best: list[Connection] = []
-        failures: list[Exception] = []
+        failures: list[_Failure] = []
         try:
             for endpoint in self._options.endpoints:
                 self.trying = str(endpoint.address)
@@ -203,14 +206,15 @@ class _Attempt:
                         is_wanted = _is_wanted(connection, wanted)
                 except (OSError, CannotConnectNowError) as error:
                     if limit.expired():
-                        failures.append(_late(endpoint, self._options.connect_timeout))
+                        late = _late(endpoint, self._options.connect_timeout)
+                        failures.append((endpoint, late))
                     elif isinstance(error, TimeoutError) and error.errno is None:
                         # Not the host's answer: the time for all hosts is up.
                         raise
                     elif isinstance(error, PostgresError) and self._is_authenticated:
                         raise
                     else:
-                        failures.append(error)
+                        failures.append((endpoint, error))
                     continue
                 if is_wanted:
                     return connection
@@ -224,7 +228,7 @@ class _Attempt:
             for connection in second_best:
                 connection.terminate()
         if failures:
-            raise _told(failures, self._options)
+            raise _told(failures)
         msg = f"none of the hosts is {wanted}: {self._options!r}"
         raise TargetServerAttributeNotMatched(msg)
 
@@ -240,10 +244,11 @@ class _Attempt:
             refusal = error
         try:
             return self._one_way(endpoint, password, others[0])
-        except (OSError, PostgresError) as error:
+        except BaseException as error:
             if isinstance(refusal, InvalidPasswordError) and _is_closed_way(error):
                 # More to the point than that the other way is closed.
                 raise refusal from None
+            # Also of a task that is cancelled, or of a limit in time that ends it.
             raise error from refusal
 
     def _may_try_the_other(self, error: Exception, way: TlsPolicy) -> bool:
@@ -251,7 +256,7 @@ class _Attempt:
         if isinstance(error, ConnectionRefusedError | TimeoutError | CannotConnectNowError):
             # Nobody is there, or nobody is ready, whatever the way.
             return False
-        if isinstance(error, TlsRefusedError) or self._is_authenticated:
+        if isinstance(error, TlsRefusedError | MissingPasswordError) or self._is_authenticated:
             return False
         # A server that has no TLS to offer was asked without it already.
         return self._is_tls == (way.context is not None)
@@ -318,7 +323,7 @@ class _Attempt:
         return password
 
 
-def _is_closed_way(error: Exception) -> bool:
+def _is_closed_way(error: BaseException) -> bool:
     """Whether a server did not even look at the password, on this way."""
     if isinstance(error, OSError | ConnectionDoesNotExistError):
         return True
@@ -346,12 +351,11 @@ def _late(endpoint: Endpoint, seconds: float | None) -> TimeoutError:
     return TimeoutError(f"no connection to {endpoint.address} within {seconds} s (connect_timeout)")
 
 
-def _told(failures: list[Exception], options: ConnectionOptions) -> Exception:
-    """The last failure, with notes on the ones before it and on what was tried."""
-    last = failures[-1]
-    if len(failures) > 1:
-        for error in failures[:-1]:
-            last.add_note(f"before that: {type(error).__name__}: {error}")
-    elif isinstance(last, OSError):
-        last.add_note(f"while connecting to {options.endpoints[-1].address}")
+def _told(failures: list[_Failure]) -> Exception:
+    """The last failure, with notes on where it was and on the ones before it."""
+    *before, (endpoint, last) = failures
+    if before or isinstance(last, OSError):
+        last.add_note(f"while connecting to {endpoint.address}")
+    for where, error in before:
+        last.add_note(f"before that, at {where.address}: {type(error).__name__}: {error}")
     return last

@@ -48,6 +48,7 @@ from colonnade.errors._from_fields import (
     from_fields,
     log_message_from_fields,
 )
+from colonnade.errors._password import MissingPasswordError
 from colonnade.errors._sqlstate import *  # noqa: F403
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "InternalClientError",
     "InvalidCachedStatementError",
     "LocalProtocolError",
+    "MissingPasswordError",
     "OutdatedSchemaCacheError",
     "OutdatedTypeError",
     "PostgresError",

@@ -73,7 +73,8 @@ class AuthenticationError(InterfaceError):
     """The client refused to authenticate.
 
     The server asked for a method that the caller's options forbid or that is not supported, no
-    password was given where one is needed, or the server failed to prove who it is. A server that
+    password was given where one is needed (``MissingPasswordError``), or the server failed to prove
+    who it is. A server that
     refuses the client raises ``InvalidPasswordError`` or
     ``InvalidAuthorizationSpecificationError`` instead.
     """

@@ -306,7 +306,10 @@ async def test_only_dead_hosts(closed_port: int) -> None:
     ports = [closed_port, closed_port]
     with pytest.raises(ConnectionRefusedError) as caught:
         await colonnade.connect(host=["127.0.0.1", "127.0.0.1"], port=ports, user="postgres")
-    assert any("before that: ConnectionRefusedError" in n for n in caught.value.__notes__)
+    assert any(
+        f"before that, at 127.0.0.1:{closed_port}: ConnectionRefusedError" in n
+        for n in caught.value.__notes__
+    )
 
 
 async def test_a_host_that_refuses_is_the_last(dsn: str, closed_port: int) -> None:

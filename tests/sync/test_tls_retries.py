@@ -24,6 +24,7 @@ from tests.support.scripted_server import (
     GREETING,
     READ_STARTUP,
     Close,
+    Hang,
     ReadUntilClosed,
     ScriptedServer,
     Send,
@@ -123,4 +124,18 @@ def test_a_wrong_password_is_more_to_the_point_than_a_closed_way() -> None:
     with ScriptedServer(DISCONNECTING, without_tls(DISCONNECTING)) as server:
         with pytest.raises(ConnectionDoesNotExistError):
             colonnade.sync.connect(server.dsn, ssl="allow")
+        assert len(server.received) == 2
+
+
+def test_a_cut_second_attempt_has_the_refusal_for_its_cause() -> None:
+    hanging: list[Step] = [READ_STARTUP, Hang()]
+    with ScriptedServer(refusing("3D000"), hanging) as server:
+        with pytest.raises(TimeoutError) as caught:
+            colonnade.sync.connect(server.dsn, ssl="allow", timeout=0.3)
+        causes = []
+        error: BaseException | None = caught.value
+        while error is not None:
+            causes.append(type(error))
+            error = error.__cause__
+        assert InvalidCatalogNameError in causes
         assert len(server.received) == 2

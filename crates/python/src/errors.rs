@@ -3,8 +3,8 @@
 use std::error::Error as StdError;
 
 use colonnade_columnar::{DecodeError, SchemaError};
-use colonnade_protocol::Error as ProtocolError;
 use colonnade_protocol::backend::ErrorFields;
+use colonnade_protocol::{AuthError, Error as ProtocolError};
 use colonnade_session::Error;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -71,6 +71,7 @@ fn of_protocol(py: Python<'_>, error: &ProtocolError) -> PyErr {
     let class = match error {
         ProtocolError::Local(_) => "LocalProtocolError",
         ProtocolError::Remote(_) => "RemoteProtocolError",
+        ProtocolError::Auth(AuthError::PasswordMissing { .. }) => "MissingPasswordError",
         ProtocolError::Auth(_) => "AuthenticationError",
     };
     of_class(py, class, &error.to_string())

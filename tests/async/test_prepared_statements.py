@@ -331,3 +331,17 @@ async def test_a_cancelled_task(connection: colonnade.Connection) -> None:
 
 
 # async-only: end
+
+
+async def test_a_name_that_was_given_anew(connection: colonnade.Connection) -> None:
+    first = await connection.prepare("SELECT 1", name="mine")
+    await connection.execute("DEALLOCATE mine")
+    second = await connection.prepare("SELECT 2", name="mine")
+    del first
+    gc.collect()
+    await connection.execute("SELECT 1")
+    assert await second.fetchval() == 2
+    del second
+    gc.collect()
+    third = await connection.prepare("SELECT 3", name="mine")
+    assert await third.fetchval() == 3

@@ -309,3 +309,17 @@ def test_time_is_up(connection: colonnade.sync.Connection) -> None:
     connection.execute("SET statement_timeout = 50")
     with pytest.raises(QueryCanceledError):
         statement.fetchval(10)
+
+
+def test_a_name_that_was_given_anew(connection: colonnade.sync.Connection) -> None:
+    first = connection.prepare("SELECT 1", name="mine")
+    connection.execute("DEALLOCATE mine")
+    second = connection.prepare("SELECT 2", name="mine")
+    del first
+    gc.collect()
+    connection.execute("SELECT 1")
+    assert second.fetchval() == 2
+    del second
+    gc.collect()
+    third = connection.prepare("SELECT 3", name="mine")
+    assert third.fetchval() == 3

@@ -126,8 +126,9 @@ def describe_sql(matching: Matching) -> str:
 
 
 def copy_sql(table: str, columns: Sequence[str]) -> str:
-    """The statement that takes the rows."""
-    return f"COPY {table} ({_identifiers(columns)}) FROM STDIN (FORMAT binary)"
+    """The statement that takes the rows; no columns stand for all."""
+    listed = f" ({_identifiers(columns)})" if columns else ""
+    return f"COPY {table}{listed} FROM STDIN (FORMAT binary)"
 
 
 def types_to_create(create: bool | Mapping[str, str]) -> Mapping[str, str] | None:

@@ -450,6 +450,14 @@ class Session:
         row_limit: int,
         record_class: type[Record | tuple[Any, ...]] | None = None,
     ) -> Portal: ...
+    def open_batches(
+        self,
+        statement: Statement,
+        arguments: tuple[object, ...],
+        row_limit: int,
+        schema: dict[str | int, str] | None,
+        infinity: str,
+    ) -> Portal: ...
     def more_rows(
         self,
         portal: Portal,
@@ -500,6 +508,9 @@ class Session:
     def execute_many(self, statement: Statement) -> ManyArguments: ...
     def fetch_many(
         self, statement: Statement, record_class: type[Record | tuple[Any, ...]] | None = None
+    ) -> ManyArguments: ...
+    def fetch_many_batch(
+        self, statement: Statement, schema: dict[str | int, str] | None, infinity: str
     ) -> ManyArguments: ...
     def send_many(
         self, arguments: ManyArguments, rows: Iterator[Any], limit_bytes: int

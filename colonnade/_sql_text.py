@@ -28,8 +28,21 @@ _ENDS = {
     "name": re.compile(r'(?:[^"]|"")*(?:"|\Z)'),
     "line": re.compile(r"[^\n\r]*"),
 }
+_FIRST_WORD = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*([A-Za-z]+)", re.DOTALL)
+_READS = {"SELECT", "SHOW", "TABLE", "VALUES"}
 _QUOTES = {*_ENDS, "block", "dollar"}
 _BLOCK_MARKS = re.compile(r"/\*|\*/")
+
+
+def operation_name(sql: str) -> str:
+    """The command that a text begins with, in capitals."""
+    found = _FIRST_WORD.match(sql)
+    return found[1].upper() if found else "QUERY"
+
+
+def is_read(sql: str) -> bool:
+    """Whether a text asks for rows, and says nowhere that it changes anything."""
+    return operation_name(sql) in _READS
 
 
 def replace_parameters(sql: str, replace: Callable[[int], str]) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._async.guard import ConnectionResource
-from colonnade._async.operation import StreamHold
+from colonnade._async.observation import Observation
+from colonnade._async.operation import StreamHold, name_query
 from colonnade._transport.asyncio import deadline
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
@@ -30,15 +31,18 @@ class ColumnStream(ConnectionResource):
         self,
         connection: Connection,
         query: str,
+        args: tuple[object, ...],
         begin: Callable[[_core.Statement], None],
         timeout: float | None,
-        row: Any = None,
         *,
+        row: Any = None,
         statement: _core.Statement | None = None,
     ) -> None:
         super().__init__(connection)
         self._hold = StreamHold()
         self._query = query
+        self._args = args
+        self._observation: Observation | None = None
         self._statement = statement
         self._begin = begin
         self._timeout = timeout
@@ -64,6 +68,9 @@ class ColumnStream(ConnectionResource):
             await self._connection._put_away_left_over()  # noqa: SLF001
             self._connection._take(self._hold)  # noqa: SLF001
             self._is_started = True
+            if self._connection._is_observed():  # noqa: SLF001
+                told = (self._connection, self._query, self._args, self._timeout)
+                self._observation = Observation(*told)
         elif not self._has_connection():
             msg = "the stream was closed: its transaction has ended"
             raise InterfaceError(msg)
@@ -71,8 +78,8 @@ class ColumnStream(ConnectionResource):
         try:
             async with deadline(self._timeout):
                 event = await self._next_event()
-        except BaseException:
-            self._finish()
+        except BaseException as error:
+            self._finish(error)
             raise
         finally:
             self._hold.is_waiting = False
@@ -96,12 +103,16 @@ class ColumnStream(ConnectionResource):
         """False after the end of a transaction has taken it away."""
         return self._connection._owner is self._hold  # noqa: SLF001
 
-    def _finish(self) -> None:
+    def _finish(self, error: BaseException | None = None) -> None:
         """Give the connection back; an exchange still under way is given up."""
+        name_query(error, self._query)
+        observation, self._observation = self._observation, None
         if self._is_started and not self._is_finished and self._has_connection():
             self._connection._transport.abandon()  # noqa: SLF001
             self._connection._give_back(self._hold)  # noqa: SLF001
         self._is_finished = True
+        if observation is not None:
+            observation.ended(error)
 
     async def aclose(self) -> None:
         """End the stream; a query still running is cancelled."""

@@ -25,7 +25,9 @@ class CopyMixin:
     _session: _core.Session
     _transport: AsyncioTransport
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
         raise NotImplementedError
 
     async def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
@@ -90,7 +92,7 @@ class CopyMixin:
         }
         target = table_target(table_name, columns, schema_name)
         statement = copy_statement(target, "FROM STDIN", options)
-        async with self._operation(timeout), given as chunks:
+        async with self._operation(timeout, statement), given as chunks:
             await self._begin_copy_in(statement)
             async for chunk in chunks:
                 waiting = self._session.copy_data(chunk)
@@ -142,8 +144,9 @@ class CopyMixin:
         }
         target = Output(self._transport, output)
         table = table_target(table_name, columns, schema_name)
-        async with self._operation(timeout):
-            return await self._copy_out(copy_statement(table, "TO STDOUT", options), target)
+        statement = copy_statement(table, "TO STDOUT", options)
+        async with self._operation(timeout, statement):
+            return await self._copy_out(statement, target)
 
     async def copy_from_query(
         self,
@@ -178,13 +181,13 @@ class CopyMixin:
             "encoding": encoding,
         }
         target = Output(self._transport, output)
-        async with self._operation(timeout):
+        # The query may end in a comment.
+        statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
+        async with self._operation(timeout, statement, args):
             if args:
                 query = await self._with_literals(query, await self._prepared(query), args)
-            # The query may end in a comment.
-            return await self._copy_out(
-                copy_statement(f"({query}\n)", "TO STDOUT", options), target
-            )
+                statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
+            return await self._copy_out(statement, target)
 
     async def _copy_out(self, statement: str, output: Output) -> str:
         async with output as write:

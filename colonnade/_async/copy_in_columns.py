@@ -41,7 +41,7 @@ class CopyInColumnsMixin:
     _session: _core.Session
     _transport: AsyncioTransport
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
     async def _begin_copy_in(self, statement: str) -> None:
@@ -105,7 +105,7 @@ class CopyInColumnsMixin:
         matching = Matching(table_name, schema_name, columns)
         has_begun = False
         try:
-            async with self._operation(timeout):
+            async with self._operation(timeout, copy_sql(matching.table, ())):
                 found = _pieces(source)
                 first = await anext(found, None)
                 if first is None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
 
+_BINARY = {"format": "binary"}
+
 
 class CopyOutColumnsMixin:
     """The methods of a connection that copy out in columns."""
@@ -25,7 +27,9 @@ class CopyOutColumnsMixin:
     _session: _core.Session
     _transport: AsyncioTransport
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
         raise NotImplementedError
 
     async def _completion(self) -> _core.Completion:
@@ -51,12 +55,13 @@ class CopyOutColumnsMixin:
 
         `schema` and `infinity` are as in `fetch_columns`.
         """
-        async with self._operation(timeout):
+        copy = copy_statement(f"({query}\n)", "TO STDOUT", _BINARY)
+        async with self._operation(timeout, copy, args):
             statement = await self._prepared(query)
             if args or statement.parameters:
                 query = await self._with_literals(query, statement, args)
                 # The literals have the parameters' types: the columns are the same.
-            copy = copy_statement(f"({query}\n)", "TO STDOUT", {"format": "binary"})
+                copy = copy_statement(f"({query}\n)", "TO STDOUT", _BINARY)
             return await self._copied(copy, statement, schema, infinity)
 
     async def copy_columns_from_table(
@@ -76,12 +81,13 @@ class CopyOutColumnsMixin:
         `copy_columns_from_query`. `schema` and `infinity` are as in `fetch_columns`.
         """
         table = table_target(table_name, None, schema_name)
-        async with self._operation(timeout):
+        told = copy_statement(table_target(table_name, columns, schema_name), "TO STDOUT", _BINARY)
+        async with self._operation(timeout, told):
             if columns is None:
                 columns = await self._copied_columns(table)
             statement = await self._prepared(f"SELECT {_column_list(columns)} FROM {table}")
             target = table_target(table_name, columns, schema_name) if columns else table
-            copy = copy_statement(target, "TO STDOUT", {"format": "binary"})
+            copy = copy_statement(target, "TO STDOUT", _BINARY)
             return await self._copied(copy, statement, schema, infinity)
 
     async def _copied(

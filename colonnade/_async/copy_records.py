@@ -38,7 +38,7 @@ class CopyRecordsMixin:
     _transport: AsyncioTransport
     _generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]]
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
     async def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
@@ -83,12 +83,13 @@ class CopyRecordsMixin:
         """
         check_where(where, self._session.parameters)
         source = _batches(records)
-        async with self._operation(timeout):
+        options = {"format": "binary", "where": where}
+        told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
+        async with self._operation(timeout, told):
             table = table_target(table_name, None, schema_name)
             kinds = await self._column_types(table, columns)
             encoder = self._session.record_encoder(kinds)
             target = table_target(table_name, [name for name, _ in kinds], schema_name)
-            options = {"format": "binary", "where": where}
             try:
                 await self._begin_copy_in(copy_statement(target, "FROM STDIN", options))
                 async for batch in source:

@@ -124,7 +124,7 @@ class BaseCursor(ConnectionResource):
         def begin(statement: _core.Statement) -> None:
             self._portal = self._bound(statement)
 
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, self._query, self._args):
             self._check_transaction()
             connection._complete(await self._first_event(begin))
 
@@ -140,7 +140,7 @@ class BaseCursor(ConnectionResource):
                 statement, self._args, n, self._record_class
             )
 
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, self._query, self._args):
             self._check_transaction()
             completion = connection._complete(await self._first_event(begin))
         return self._taken(completion)
@@ -148,7 +148,7 @@ class BaseCursor(ConnectionResource):
     async def _exec(self, n: int, timeout: float | None) -> list[Any]:
         """Fetch the next rows."""
         connection = self._connection
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, self._query, self._args):
             connection._session.more_rows(self._usable(), min(n, ROWS_MAX), self._record_class)
             completion = connection._complete(await self._next_event())
         return self._taken(completion)
@@ -284,7 +284,7 @@ class Cursor(BaseCursor):
         """
         check_count(n)
         connection = self._connection
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, self._query, self._args):
             overrides, limit = asked_types(schema), min(n, ROWS_MAX)
             connection._session.more_batches(self._usable(), limit, overrides, infinity)
             try:
@@ -306,7 +306,7 @@ class Cursor(BaseCursor):
             self._check_transaction()
             return 0
         connection = self._connection
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, f"MOVE FORWARD {n:d}"):
             name = quote_identifier(self._usable().name)
             connection._session.script(f"MOVE FORWARD {n:d} IN {name}")
             completion = connection._complete(await self._next_event())

@@ -159,8 +159,9 @@ class ListenersMixin:
     def add_query_logger(self, callback: QueryLogger) -> None:
         """Call `callback(record)` with a `LoggedQuery` after each query, in good order or failed.
 
-        Told are `fetch`, `fetchrow`, `fetchval`, `fetch_columns` and `execute`; streams, COPY and
-        what the driver asks for itself are not.
+        Told are queries of every kind: of connections, prepared statements and pipelines, each
+        fetch of a cursor, each COPY (by its SQL), and each stream of columns when it ends. What the
+        driver asks for itself is not.
         """
         self._add(self._query_loggers, callback)
 

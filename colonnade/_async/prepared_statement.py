@@ -121,7 +121,7 @@ class PreparedStatement(ConnectionResource):
         As `Connection.fetchmany`.
         """
         connection = self._connection
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, self._query, args):
             return await connection._fetch_many(self._statement, args)
 
     # Effects
@@ -130,7 +130,7 @@ class PreparedStatement(ConnectionResource):
     async def executemany(self, args: Arguments, *, timeout: float | None = None) -> None:
         """Run it once for each set of arguments; as `Connection.executemany`."""
         connection = self._connection
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, self._query, args):
             await connection._execute_many(self._statement, args)
 
     # Rows, piece by piece
@@ -162,7 +162,7 @@ class PreparedStatement(ConnectionResource):
     ) -> Columns:
         """Run it, and return its result as `Columns`; as `Connection.fetch_columns`."""
         connection = self._connection
-        async with connection._operation(timeout):
+        async with connection._operation(timeout, self._query, args):
             overrides = asked_types(schema)
 
             def begin(statement: _core.Statement) -> None:
@@ -194,7 +194,13 @@ class PreparedStatement(ConnectionResource):
 
         limit = connection._limit(timeout)
         return ColumnStream(
-            connection, self._query, begin, limit, row_dtype(schema), statement=self._statement
+            connection,
+            self._query,
+            args,
+            begin,
+            limit,
+            row=row_dtype(schema),
+            statement=self._statement,
         )
 
     # The plan
@@ -225,7 +231,7 @@ class PreparedStatement(ConnectionResource):
             def begin(statement: _core.Statement) -> None:
                 connection._session.fetch_rows(statement, args, limit, self._record_class)
 
-            async with connection._operation(timeout):
+            async with connection._operation(timeout, self._query, args):
                 self._begin(begin)
                 completion = await connection._completion()
         self._take_note(completion)
@@ -253,8 +259,9 @@ class PreparedStatement(ConnectionResource):
 
     async def _plan(self, options: str, args: tuple[object, ...]) -> Any:
         connection = self._connection
-        async with connection._operation(None):
-            rows = await connection._rows(f"EXPLAIN ({options}) {self._query}", args, 1)
+        query = f"EXPLAIN ({options}) {self._query}"
+        async with connection._operation(None, query, args):
+            rows = await connection._rows(query, args, 1)
         return json.loads(rows[0][0])
 
 

@@ -106,8 +106,7 @@ class ShapedMixin:
                 statement, args, shape.schema, shape.infinity, shape.batch_rows, row_limit
             )
 
-        told = query if prepared is None else None
-        async with self._operation(timeout, told, args):
+        async with self._operation(timeout, query, args):
             try:
                 if prepared is None:
                     event = await self._run(query, begin)

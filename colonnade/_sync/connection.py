@@ -233,7 +233,7 @@ class Connection(
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
 
-        return ColumnStream(self, query, begin, self._limit(timeout), row_dtype(schema))
+        return ColumnStream(self, query, args, begin, self._limit(timeout), row=row_dtype(schema))
 
     # Commands
 
@@ -332,12 +332,14 @@ class Connection(
         return self._command_timeout if timeout is None else checked_timeout(timeout)
 
     def _operation(
-        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+        self, timeout: float | None, query: str | None = None, args: Any = ()
     ) -> Operation:
-        tracer = tracing.active
-        if query is not None and (self._query_loggers or tracer is not None):
-            return ObservedOperation(self, self._limit(timeout), query, args, tracer)
+        if query is not None and self._is_observed():
+            return ObservedOperation(self, self._limit(timeout), query, args)
         return Operation(self, self._limit(timeout), query)
+
+    def _is_observed(self) -> bool:
+        return bool(self._query_loggers) or tracing.active is not None
 
     def _take(self, owner: CallHold | Operation | StreamHold) -> None:
         if self._session.is_closed:

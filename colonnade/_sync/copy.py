@@ -27,7 +27,9 @@ class CopyMixin:
     _session: _core.Session
     _transport: BlockingTransport
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
         raise NotImplementedError
 
     def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
@@ -92,7 +94,7 @@ class CopyMixin:
         }
         target = table_target(table_name, columns, schema_name)
         statement = copy_statement(target, "FROM STDIN", options)
-        with self._operation(timeout), given as chunks:
+        with self._operation(timeout, statement), given as chunks:
             self._begin_copy_in(statement)
             for chunk in chunks:
                 waiting = self._session.copy_data(chunk)
@@ -144,8 +146,9 @@ class CopyMixin:
         }
         target = Output(self._transport, output)
         table = table_target(table_name, columns, schema_name)
-        with self._operation(timeout):
-            return self._copy_out(copy_statement(table, "TO STDOUT", options), target)
+        statement = copy_statement(table, "TO STDOUT", options)
+        with self._operation(timeout, statement):
+            return self._copy_out(statement, target)
 
     def copy_from_query(
         self,
@@ -180,11 +183,13 @@ class CopyMixin:
             "encoding": encoding,
         }
         target = Output(self._transport, output)
-        with self._operation(timeout):
+        # The query may end in a comment.
+        statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
+        with self._operation(timeout, statement, args):
             if args:
                 query = self._with_literals(query, self._prepared(query), args)
-            # The query may end in a comment.
-            return self._copy_out(copy_statement(f"({query}\n)", "TO STDOUT", options), target)
+                statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
+            return self._copy_out(statement, target)
 
     def _copy_out(self, statement: str, output: Output) -> str:
         with output as write:

@@ -42,7 +42,7 @@ class CopyInColumnsMixin:
     _session: _core.Session
     _transport: BlockingTransport
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
     def _begin_copy_in(self, statement: str) -> None:
@@ -106,7 +106,7 @@ class CopyInColumnsMixin:
         matching = Matching(table_name, schema_name, columns)
         has_begun = False
         try:
-            with self._operation(timeout):
+            with self._operation(timeout, copy_sql(matching.table, ())):
                 found = _pieces(source)
                 first = next(found, None)
                 if first is None:

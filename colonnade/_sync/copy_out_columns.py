@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from colonnade._sync.operation import Operation
     from colonnade._transport.blocking import BlockingTransport
 
+_BINARY = {"format": "binary"}
+
 
 class CopyOutColumnsMixin:
     """The methods of a connection that copy out in columns."""
@@ -27,7 +29,9 @@ class CopyOutColumnsMixin:
     _session: _core.Session
     _transport: BlockingTransport
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
         raise NotImplementedError
 
     def _completion(self) -> _core.Completion:
@@ -53,12 +57,13 @@ class CopyOutColumnsMixin:
 
         `schema` and `infinity` are as in `fetch_columns`.
         """
-        with self._operation(timeout):
+        copy = copy_statement(f"({query}\n)", "TO STDOUT", _BINARY)
+        with self._operation(timeout, copy, args):
             statement = self._prepared(query)
             if args or statement.parameters:
                 query = self._with_literals(query, statement, args)
                 # The literals have the parameters' types: the columns are the same.
-            copy = copy_statement(f"({query}\n)", "TO STDOUT", {"format": "binary"})
+                copy = copy_statement(f"({query}\n)", "TO STDOUT", _BINARY)
             return self._copied(copy, statement, schema, infinity)
 
     def copy_columns_from_table(
@@ -78,12 +83,13 @@ class CopyOutColumnsMixin:
         `copy_columns_from_query`. `schema` and `infinity` are as in `fetch_columns`.
         """
         table = table_target(table_name, None, schema_name)
-        with self._operation(timeout):
+        told = copy_statement(table_target(table_name, columns, schema_name), "TO STDOUT", _BINARY)
+        with self._operation(timeout, told):
             if columns is None:
                 columns = self._copied_columns(table)
             statement = self._prepared(f"SELECT {_column_list(columns)} FROM {table}")
             target = table_target(table_name, columns, schema_name) if columns else table
-            copy = copy_statement(target, "TO STDOUT", {"format": "binary"})
+            copy = copy_statement(target, "TO STDOUT", _BINARY)
             return self._copied(copy, statement, schema, infinity)
 
     def _copied(

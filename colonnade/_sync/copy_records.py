@@ -40,7 +40,7 @@ class CopyRecordsMixin:
     _transport: BlockingTransport
     _generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]]
 
-    def _operation(self, timeout: float | None) -> Operation:
+    def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
     def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
@@ -85,12 +85,13 @@ class CopyRecordsMixin:
         """
         check_where(where, self._session.parameters)
         source = _batches(records)
-        with self._operation(timeout):
+        options = {"format": "binary", "where": where}
+        told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
+        with self._operation(timeout, told):
             table = table_target(table_name, None, schema_name)
             kinds = self._column_types(table, columns)
             encoder = self._session.record_encoder(kinds)
             target = table_target(table_name, [name for name, _ in kinds], schema_name)
-            options = {"format": "binary", "where": where}
             try:
                 self._begin_copy_in(copy_statement(target, "FROM STDIN", options))
                 for batch in source:

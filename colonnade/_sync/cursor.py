@@ -119,7 +119,7 @@ class BaseCursor(ConnectionResource):
         def begin(statement: _core.Statement) -> None:
             self._portal = self._bound(statement)
 
-        with connection._operation(timeout):
+        with connection._operation(timeout, self._query, self._args):
             self._check_transaction()
             connection._complete(self._first_event(begin))
 
@@ -135,7 +135,7 @@ class BaseCursor(ConnectionResource):
                 statement, self._args, n, self._record_class
             )
 
-        with connection._operation(timeout):
+        with connection._operation(timeout, self._query, self._args):
             self._check_transaction()
             completion = connection._complete(self._first_event(begin))
         return self._taken(completion)
@@ -143,7 +143,7 @@ class BaseCursor(ConnectionResource):
     def _exec(self, n: int, timeout: float | None) -> list[Any]:
         """Fetch the next rows."""
         connection = self._connection
-        with connection._operation(timeout):
+        with connection._operation(timeout, self._query, self._args):
             connection._session.more_rows(self._usable(), min(n, ROWS_MAX), self._record_class)
             completion = connection._complete(self._next_event())
         return self._taken(completion)
@@ -279,7 +279,7 @@ class Cursor(BaseCursor):
         """
         check_count(n)
         connection = self._connection
-        with connection._operation(timeout):
+        with connection._operation(timeout, self._query, self._args):
             overrides, limit = asked_types(schema), min(n, ROWS_MAX)
             connection._session.more_batches(self._usable(), limit, overrides, infinity)
             try:
@@ -301,7 +301,7 @@ class Cursor(BaseCursor):
             self._check_transaction()
             return 0
         connection = self._connection
-        with connection._operation(timeout):
+        with connection._operation(timeout, f"MOVE FORWARD {n:d}"):
             name = quote_identifier(self._usable().name)
             connection._session.script(f"MOVE FORWARD {n:d} IN {name}")
             completion = connection._complete(self._next_event())

@@ -26,7 +26,7 @@ def checked_timeout(timeout: float | None) -> float | None:
     return float(timeout)
 
 
-def name_query(error: BaseException, query: str | None) -> None:
+def name_query(error: BaseException | None, query: str | None) -> None:
     """Tell an error of the server which statement was running, unless it knows."""
     if isinstance(error, PostgresError) and error.query is None:
         error.query = query

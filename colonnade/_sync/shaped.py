@@ -108,8 +108,7 @@ class ShapedMixin:
                 statement, args, shape.schema, shape.infinity, shape.batch_rows, row_limit
             )
 
-        told = query if prepared is None else None
-        with self._operation(timeout, told, args):
+        with self._operation(timeout, query, args):
             try:
                 if prepared is None:
                     event = self._run(query, begin)

@@ -228,3 +228,24 @@ async def test_arguments_that_do_not_fit_behind_a_reset(dsn: str) -> None:
             with pytest.raises(errors.DataError):
                 await pool.fetchval("SELECT pg_backend_pid() FROM (SELECT $1::int) AS x", "one")
         assert await pool.fetchval("SELECT pg_backend_pid()") == pid
+
+
+async def test_the_answer_to_a_reset_is_in_no_query_s_timing(dsn: str) -> None:
+    query = "SELECT 'x' AS one"
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        sizes = []
+        for _ in range(4):
+            async with pool.acquire() as connection:
+                await connection.fetch(query)
+                timing = connection.last_timing
+                assert timing is not None
+                sizes.append(timing.bytes)
+                await connection.execute("SET application_name = 'touched'")
+        # The first one describes the statement as well.
+        assert sizes[1] == sizes[2] == sizes[3]
+    async with await colonnade.connect(dsn) as alone:
+        await alone.fetch(query)
+        await alone.fetch(query)
+        timing = alone.last_timing
+        assert timing is not None
+        assert timing.bytes == sizes[3]

@@ -50,14 +50,18 @@ impl Stopwatch {
         }
     }
 
-    /// So many bytes were read, and decoded since `start`.
-    pub(crate) fn received(&mut self, start: Instant, bytes: usize) {
+    /// So many bytes were read, and decoded since `start`. `others` of those that were decoded
+    /// answer what was sent ahead of the call.
+    pub(crate) fn received(&mut self, start: Instant, bytes: usize, others: usize) {
         if self.sent.is_some() {
-            let now = Instant::now();
-            self.first.get_or_insert(start);
-            self.last = Some(now);
-            self.decode += now - start;
-            self.bytes = self.bytes.saturating_add(bytes as u64);
+            let all = self.bytes.saturating_add(bytes as u64);
+            self.bytes = all.saturating_sub(others as u64);
+            if bytes > others {
+                let now = Instant::now();
+                self.first.get_or_insert(start);
+                self.last = Some(now);
+                self.decode += now - start;
+            }
         }
     }
 

@@ -63,6 +63,8 @@ pub(crate) struct Link {
     exchanges: u64,
     /// One of the parameters has changed by what was asked since.
     parameters_changed: bool,
+    /// Bytes of answers to what was sent ahead, since the owner last asked.
+    ahead_bytes: usize,
     closed: bool,
 }
 
@@ -123,6 +125,7 @@ impl<S: Sink> Session<S> {
             touched: false,
             exchanges: 0,
             parameters_changed: false,
+            ahead_bytes: 0,
             closed: false,
         };
         let talk = Talk {
@@ -168,6 +171,7 @@ impl<S: Sink> Session<S> {
 
     fn parse(&mut self) -> Result<(), Error> {
         while let Some((frame, len)) = frame::next_frame(self.buffer.unread())? {
+            self.talk.note_ahead(len);
             self.talk.take_frame(frame)?;
             self.buffer.consume(len);
         }

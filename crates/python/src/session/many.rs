@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use colonnade_protocol::frontend::{BindExecute, EncodedParams};
+use colonnade_session::Sink;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyList, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
 use super::Session;
+use super::query::column_sink;
 use crate::codecs::Codecs;
 use crate::parameters::Taken;
 use crate::sink::RowSink;
@@ -109,6 +111,20 @@ impl Session {
         self.many(py, statement, sink)
     }
 
+    /// As `fetch_many`, into one Batch of the rows of all of them; see `fetch_batches`.
+    #[pyo3(signature = (statement, schema, infinity))]
+    fn fetch_many_batch(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+    ) -> PyResult<ManyArguments> {
+        let columns = &statement.statement.columns;
+        let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
+        self.many(py, statement, RowSink::Columns(Box::new(sink), Arc::clone(columns)))
+    }
+
     /// Sends a chunk of about `limit_bytes` of what an iterator of sequences gives. False where
     /// there are no more rows, or no more are wanted: the exchange fails, and its end says why.
     fn send_many(
@@ -152,10 +168,12 @@ impl Session {
         sink: RowSink,
     ) -> PyResult<ManyArguments> {
         let statement = Arc::clone(&statement.statement);
+        let formats = sink.formats().unwrap_or_else(|| statement.formats());
         let messages =
-            BindExecute::new(statement.server_name().unwrap_or_default(), &statement.formats(), 0)
+            BindExecute::new(statement.server_name().unwrap_or_default(), &formats, 0)
                 .map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))?;
         let mut inner = self.lock(py)?;
+        inner.runs(true);
         inner
             .core
             .many(Arc::clone(&statement), sink)

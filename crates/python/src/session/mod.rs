@@ -49,7 +49,7 @@ impl Inner {
     fn receive(&mut self, length: usize) {
         let start = Instant::now();
         self.core.receive_data(length);
-        self.stopwatch.received(start, length);
+        self.stopwatch.received(start, length, self.core.take_ahead_bytes());
     }
 
     /// An exchange is about to begin: the one whose time is taken, unless others are under way.

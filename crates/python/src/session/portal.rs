@@ -23,6 +23,28 @@ impl Session {
         let codecs = Arc::clone(&self.lock(py)?.codecs);
         parameters::encode(py, &Taken::by(&statement.statement), &codecs, arguments)
     }
+
+    fn open(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        encoded: &EncodedParams,
+        row_limit: i32,
+        sink: RowSink,
+    ) -> PyResult<Portal> {
+        let statement = Arc::clone(&statement.statement);
+        let mut inner = self.lock(py)?;
+        inner.runs(true);
+        let opened = inner.core.open(statement, encoded, row_limit, sink);
+        opened.map(Portal).map_err(|error| errors::of_session(py, error))
+    }
+
+    fn more(&self, py: Python<'_>, portal: &Portal, row_limit: i32, sink: RowSink) -> PyResult<()> {
+        let mut inner = self.lock(py)?;
+        inner.runs(true);
+        let asked = inner.core.more_rows(Arc::clone(&portal.0), row_limit, sink);
+        asked.map_err(|error| errors::of_session(py, error))
+    }
 }
 
 #[pymethods]
@@ -62,11 +84,24 @@ impl Session {
     ) -> PyResult<Portal> {
         let encoded = self.encoded(py, statement, arguments)?;
         let sink = self.record_sink(py, &statement.statement, record_class)?;
-        let statement = Arc::clone(&statement.statement);
-        let mut inner = self.lock(py)?;
-        inner.runs(true);
-        let opened = inner.core.open(statement, &encoded, row_limit, sink);
-        opened.map(Portal).map_err(|error| errors::of_session(py, error))
+        self.open(py, statement, &encoded, row_limit, sink)
+    }
+
+    /// As `open_rows`, with the first rows as one Batch.
+    fn open_batches(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        row_limit: i32,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+    ) -> PyResult<Portal> {
+        let encoded = self.encoded(py, statement, arguments)?;
+        let columns = &statement.statement.columns;
+        let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
+        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        self.open(py, statement, &encoded, row_limit, sink)
     }
 
     /// Begins to ask a portal for its next rows; the Completion holds them.
@@ -79,7 +114,7 @@ impl Session {
         record_class: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let sink = self.record_sink(py, &portal.0.statement, record_class)?;
-        self.begin(py, |core| core.more_rows(Arc::clone(&portal.0), row_limit, sink))
+        self.more(py, portal, row_limit, sink)
     }
 
     /// Begins to ask a portal for its next rows, as one Batch.
@@ -94,6 +129,6 @@ impl Session {
         let columns = &portal.0.statement.columns;
         let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
         let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
-        self.begin(py, |core| core.more_rows(Arc::clone(&portal.0), row_limit, sink))
+        self.more(py, portal, row_limit, sink)
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Many<S: Sink> {
     sink: S,
     held: HeldRows,
     tag: Option<String>,
+    /// Of all executions that the tags have counted.
+    row_count: u64,
 }
 
 impl<S: Sink> Many<S> {
@@ -31,7 +33,7 @@ impl<S: Sink> Many<S> {
     ) -> Result<Self, Error> {
         unkept::bring(&statement, out)?;
         let held = HeldRows::of(&statement.columns);
-        Ok(Self { statement, sink, held, tag: None })
+        Ok(Self { statement, sink, held, tag: None, row_count: 0 })
     }
 }
 
@@ -51,6 +53,8 @@ impl<S: Sink> Exchange<S> for Many<S> {
                 self.held = HeldRows::of(&self.statement.columns);
             }
             Message::CommandComplete(tag) => {
+                let counted = tag.rsplit(' ').next().and_then(|count| count.parse().ok());
+                self.row_count = self.row_count.saturating_add(counted.unwrap_or(0));
                 if self.tag.as_deref() != Some(tag) {
                     self.tag = Some(tag.to_owned());
                 }
@@ -77,7 +81,8 @@ impl<S: Sink> Exchange<S> for Many<S> {
         Ok(outcome?)
     }
 
-    fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+    fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        self.tag = self.tag.map(|tag| in_all(tag, self.row_count));
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);
@@ -87,5 +92,13 @@ impl<S: Sink> Exchange<S> for Many<S> {
 
     fn failed(&mut self, error: &Error, context: &mut Context<'_, S>) {
         forget_stale(&self.statement, error, context);
+    }
+}
+
+/// The tag of the last execution with the rows of all of them, where it counts rows.
+fn in_all(tag: String, row_count: u64) -> String {
+    match tag.rsplit_once(' ') {
+        Some((command, count)) if count.parse::<u64>().is_ok() => format!("{command} {row_count}"),
+        _ => tag,
     }
 }

@@ -52,9 +52,22 @@ impl<S: Sink> Session<S> {
     pub fn runs_ahead(&self) -> bool {
         self.talk.running.front().is_some_and(|running| running.ahead)
     }
+
+    /// How many bytes have come, since this was last asked, that answer what was sent ahead: they
+    /// belong to nobody's query.
+    pub fn take_ahead_bytes(&mut self) -> usize {
+        std::mem::take(&mut self.talk.link.ahead_bytes)
+    }
 }
 
 impl<S: Sink> Talk<S> {
+    /// So many bytes are about to be handled: are they of an answer that nobody waits for?
+    pub(super) fn note_ahead(&mut self, len: usize) {
+        if self.running.front().is_some_and(|running| running.ahead) {
+            self.link.ahead_bytes = self.link.ahead_bytes.saturating_add(len);
+        }
+    }
+
     /// A parameter was reported. At start-up, and while a reset runs, that is no change.
     pub(super) fn note_parameter(&mut self) {
         let is_asked = self.running.front().is_some_and(|running| !running.ahead);

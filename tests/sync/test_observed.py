@@ -1,0 +1,198 @@
+# Generated from tests/async/test_observed.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Of which queries query loggers and the tracer are told."""
+
+from __future__ import annotations
+
+import io
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade
+from colonnade import tracing
+from colonnade.errors import DivisionByZeroError, EncodeError, QueryCanceledError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SERIES = "SELECT generate_series(1, $1::int) AS n"
+
+
+class Told:
+    """A tracer and a query logger that keep what they are told."""
+
+    def __init__(self) -> None:
+        self.logged: list[colonnade.LoggedQuery] = []
+        self.open: dict[int, str] = {}
+        self.spans: list[tuple[str, dict[str, Any], BaseException | None]] = []
+        self._count = 0
+
+    def log(self, record: colonnade.LoggedQuery) -> None:
+        self.logged.append(record)
+
+    def query_started(self, name: str, attributes: Mapping[str, tracing.Attribute]) -> Any:
+        del name
+        self._count += 1
+        self.open[self._count] = str(attributes["db.query.text"])
+        return self._count
+
+    def query_ended(
+        self, span: Any, attributes: Mapping[str, tracing.Attribute], error: BaseException | None
+    ) -> None:
+        self.spans.append((self.open.pop(span), dict(attributes), error))
+
+    def take(self) -> list[tuple[str, int]]:
+        """Text and rows of all spans since the last look, which were as many as the records."""
+        assert not self.open
+        spans, self.spans = self.spans, []
+        logged, self.logged = self.logged, []
+        assert [record.query for record in logged] == [text for text, _, _ in spans]
+        for record in logged:
+            assert record.timing is not None
+            assert record.elapsed > 0
+        return [(text, outcome["db.response.returned_rows"]) for text, outcome, _ in spans]
+
+
+@pytest.fixture
+def told(connection: colonnade.sync.Connection) -> Iterator[Told]:
+    told = Told()
+    connection.add_query_logger(told.log)
+    tracing.set_tracer(told)
+    try:
+        yield told
+    finally:
+        tracing.set_tracer(None)
+
+
+def settle() -> None:
+    """A callback is called in a turn of its own."""
+    time.sleep(0)
+
+
+def test_prepared_statements(connection: colonnade.sync.Connection, told: Told) -> None:
+    statement = connection.prepare(SERIES)
+    statement.fetch(3)
+    statement.fetchrow(3)
+    statement.fetchval(3)
+    statement.fetch_columns(3)
+    assert statement.fetchmany([(1,), (2,)]) == [(1,), (1,), (2,)]
+    settle()
+    assert [record.args for record in told.logged] == [(3,)] * 4 + [[(1,), (2,)]]
+    assert told.take() == [(SERIES, 3), (SERIES, 1), (SERIES, 1), (SERIES, 3), (SERIES, 3)]
+    statement.explain(3)
+    settle()
+    assert told.take() == [(f"EXPLAIN (FORMAT JSON, VERBOSE) {SERIES}", 1)]
+    with pytest.raises(EncodeError):
+        statement.fetch("x")
+    settle()
+    ((_, _, error),) = told.spans
+    assert isinstance(error, EncodeError)
+
+
+def test_executemany_counts_the_rows_of_all(
+    connection: colonnade.sync.Connection, told: Told
+) -> None:
+    connection.execute("CREATE TEMP TABLE told (n int)")
+    insert = "INSERT INTO told VALUES ($1), ($1)"
+    connection.executemany(insert, [(n,) for n in range(10)])
+    (connection.prepare(insert)).executemany([(1,), (2,)])
+    settle()
+    assert told.take()[1:] == [(insert, 20), (insert, 4)]
+
+
+def test_cursors(connection: colonnade.sync.Connection, told: Told) -> None:
+    with connection.transaction():
+        assert [row["n"] for row in connection.cursor(SERIES, 5, prefetch=3)] == [
+            1, 2, 3, 4, 5,
+        ]  # fmt: skip
+        cursor = connection.cursor(SERIES, 5).open()
+        cursor.fetch(2)
+        cursor.fetchrow()
+        cursor.forward(1)
+        cursor.fetch_columns(4)
+    settle()
+    assert told.take() == [
+        ("BEGIN", 0),
+        (SERIES, 3),
+        (SERIES, 2),
+        (SERIES, 0),
+        (SERIES, 2),
+        (SERIES, 1),
+        ("MOVE FORWARD 1", 1),
+        (SERIES, 1),
+        ("COMMIT", 0),
+    ]
+
+
+def test_a_stream_is_told_of_when_it_ends(
+    connection: colonnade.sync.Connection, told: Told
+) -> None:
+    stream = connection.iter_columns(SERIES, 7, batch_rows=3)
+    assert not told.open
+    for batch in stream:
+        assert len(batch) <= 3
+        assert list(told.open.values()) == [SERIES]
+    settle()
+    assert [record.args for record in told.logged] == [(7,)]
+    assert told.take() == [(SERIES, 7)]
+    statement = connection.prepare(SERIES)
+    with statement.iter_columns(100_000, batch_rows=10) as left:
+        left.__next__()
+    settle()
+    ((text, _, error),) = told.spans
+    assert (text, error) == (SERIES, None)
+
+
+def test_a_stream_that_fails(connection: colonnade.sync.Connection, told: Told) -> None:
+    with pytest.raises(DivisionByZeroError) as raised:
+        for _ in connection.iter_columns("SELECT 1 / (n - 3) FROM generate_series(1, 9) n"):
+            pass
+    settle()
+    assert [record.exception for record in told.logged] == [raised.value]
+    ((_, outcome, error),) = told.spans
+    assert error is raised.value
+    assert outcome["db.response.status_code"] == "22012"
+    assert not told.open
+
+
+def test_every_copy(connection: colonnade.sync.Connection, told: Told) -> None:
+    connection.execute("CREATE TEMP TABLE told (n int)")
+    connection.copy_records_to_table("told", records=[(1,), (2,)])
+    connection.copy_to_table("told", source=io.BytesIO(b"3\n"))
+    connection.copy_columns_to_table("told", {"n": [4, 5]})
+    connection.copy_from_table("told", output=io.BytesIO())
+    connection.copy_from_query("SELECT n FROM told WHERE n < $1", 3, output=io.BytesIO())
+    connection.copy_columns_from_table("told")
+    connection.copy_columns_from_query("SELECT n FROM told WHERE n < $1", 3)
+    settle()
+    assert [record.args for record in told.logged][-3:] == [(3,), (), (3,)]
+    assert told.take()[1:] == [
+        ('COPY "told" FROM STDIN (FORMAT "binary")', 2),
+        ('COPY "told" FROM STDIN', 1),
+        ('COPY "told" FROM STDIN (FORMAT binary)', 2),
+        ('COPY "told" TO STDOUT', 5),
+        ("COPY (SELECT n FROM told WHERE n < $1\n) TO STDOUT", 2),
+        ('COPY "told" TO STDOUT (FORMAT "binary")', 5),
+        ('COPY (SELECT n FROM told WHERE n < $1\n) TO STDOUT (FORMAT "binary")', 2),
+    ]
+
+
+def test_a_copy_that_fails_names_its_sql(connection: colonnade.sync.Connection, told: Told) -> None:
+    with pytest.raises(colonnade.UndefinedTableError) as raised:
+        connection.copy_from_table("nowhere", output=io.BytesIO())
+    assert raised.value.query == 'COPY "nowhere" TO STDOUT'
+    settle()
+    assert [record.exception for record in told.logged] == [raised.value]
+
+
+def test_a_query_that_runs_out_of_time(connection: colonnade.sync.Connection, told: Told) -> None:
+    statement = connection.prepare("SELECT pg_sleep(60)")
+    started = time.perf_counter()
+    with pytest.raises((TimeoutError, QueryCanceledError)):
+        statement.fetch(timeout=0.05)
+    passed = time.perf_counter() - started
+    settle()
+    assert 0.05 <= told.logged[0].elapsed <= passed
+    assert [type(record.exception) for record in told.logged] == [TimeoutError]

@@ -29,6 +29,7 @@ _ENDS = {
     "line": re.compile(r"[^\n\r]*"),
 }
 _FIRST_WORD = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*([A-Za-z]+)", re.DOTALL)
+_FROM_STDIN = re.compile(r"\bFROM\s+STDIN\b", re.IGNORECASE)
 _READS = {"SELECT", "SHOW", "TABLE", "VALUES"}
 _QUOTES = {*_ENDS, "block", "dollar"}
 _BLOCK_MARKS = re.compile(r"/\*|\*/")
@@ -43,6 +44,11 @@ def operation_name(sql: str) -> str:
 def is_read(sql: str) -> bool:
     """Whether a text asks for rows, and says nowhere that it changes anything."""
     return operation_name(sql) in _READS
+
+
+def is_copy_in(sql: str) -> bool:
+    """Whether a text is a COPY that takes data from the client."""
+    return operation_name(sql) == "COPY" and _FROM_STDIN.search(sql) is not None
 
 
 def replace_parameters(sql: str, replace: Callable[[int], str]) -> str:

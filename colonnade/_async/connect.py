@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
 from colonnade._async import connect_address
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from colonnade._connection_options import Password
     from colonnade._transport.asyncio import AsyncioTransport
     from colonnade._transport.tls import TlsPolicy
+    from colonnade.rows import RowFactory
 
     _Failure = tuple[Endpoint, Exception]
 
@@ -67,6 +68,7 @@ async def connect(
     direct_tls: bool | None = None,
     connection_class: type[Connection] = Connection,
     record_class: type[_core.Record] = _core.Record,
+    row_factory: RowFactory[Any] | None = None,
     server_settings: Mapping[str, str] | None = None,
     target_session_attrs: str | None = None,
     krbsrvname: str | None = None,
@@ -87,7 +89,8 @@ async def connect(
     on the connection. `statement_cache_size` 0 uses the unnamed statement, as poolers need it; a
     statement is kept for `max_cached_statement_lifetime` seconds at most, and only if its text has
     no more than `max_cacheable_statement_size` bytes (0: no limit).
-    The connection is a `connection_class`, a subclass of `Connection`, its rows `record_class`es.
+    The connection is a `connection_class`, a subclass of `Connection`, its rows `record_class`es,
+    or what `row_factory` makes of them: see `colonnade.rows`.
 
     Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
     options that cannot be used, and the server's own error where it refuses.
@@ -108,7 +111,7 @@ async def connect(
         _checked_command_timeout(command_timeout),
     )
     options = resolve(dsn, words, server_settings, TlsArguments(ssl, direct_tls))
-    classes = _checked_classes(connection_class, record_class)
+    classes = _checked_classes(connection_class, record_class, row_factory)
     return await _Attempt(options, password, limits, classes).within(timeout)
 
 
@@ -125,15 +128,21 @@ class _Classes(NamedTuple):
     """Of which class the connection is, and its rows."""
 
     connection: type[Connection]
+    row_factory: RowFactory[Any] | None
     record: type[_core.Record]
 
 
-def _checked_classes(connection: object, record: type[_core.Record]) -> _Classes:
+def _checked_classes(connection: object, record: type[_core.Record], row_factory: Any) -> _Classes:
     if not isinstance(connection, type) or not issubclass(connection, Connection):
         msg = "connection_class is expected to be a subclass of colonnade.Connection"
         raise InterfaceError(f"{msg}, got {connection!r}")
     _core.check_record_class(record)
-    return _Classes(connection, record)
+    if row_factory is not None and not callable(row_factory):
+        msg = (
+            f"row_factory is expected to be a function of colonnade.rows' kind, got {row_factory!r}"
+        )
+        raise InterfaceError(msg)
+    return _Classes(connection, row_factory, record)
 
 
 def _checked_amount(name: str, amount: object) -> int:
@@ -297,6 +306,7 @@ class _Attempt:
                 database=info.database,
                 command_timeout=self._limits.command_timeout,
                 record_class=self._classes.record,
+                row_factory=self._classes.row_factory,
                 params=self._options.parameters(self._password or endpoint.password, policy),
             )
         except BaseException:

@@ -17,10 +17,12 @@ from colonnade._async.listeners import ListenersMixin
 from colonnade._async.many import ManyMixin
 from colonnade._async.observed_operation import ObservedOperation
 from colonnade._async.operation import (
+    STALE_PLAN,
     CallHold,
     Operation,
     StreamHold,
     checked_timeout,
+    may_run_again,
     name_query,
 )
 from colonnade._async.pipeline import PipelineMixin
@@ -37,10 +39,8 @@ from colonnade._transport.asyncio import deadline
 from colonnade.columns import Columns
 from colonnade.errors import (
     EncodeError,
-    FeatureNotSupportedError,
     InterfaceError,
     InternalClientError,
-    InvalidSQLStatementNameError,
 )
 
 if TYPE_CHECKING:
@@ -51,11 +51,6 @@ if TYPE_CHECKING:
     from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
     from colonnade.rows import RowFactory
-
-
-# How the server refuses a statement that it no longer takes: the shape of its result has changed,
-# or it was deallocated.
-_STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
 
 
 class Connection(
@@ -97,6 +92,7 @@ class Connection(
         command_timeout: float | None,
         params: ConnectionParameters,
         record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__()
         self._session = session
@@ -109,6 +105,7 @@ class Connection(
         self._params = params
         self._command_timeout = command_timeout
         self._record_class = record_class
+        self._row_factory = row_factory
         self._owner: CallHold | Operation | StreamHold | None = None
         self._call = CallHold()
         self._transaction: Transaction | None = None
@@ -131,10 +128,13 @@ class Connection(
         Parameters `$1`, `$2`, ... of the query take their values from `args`. The rows are of
         `record_class`: a subclass of `Record` without `__new__` and `__init__` of its own, or
         `tuple` for plain tuples (else InterfaceError); None means the connection's. With
-        `row_factory` each row is what that makes of it: see `colonnade.rows`.
+        `row_factory` each row is what that makes of it: see `colonnade.rows`; where both are None,
+        the connection's `row_factory` counts.
         """
         if type(query) is not str and isinstance(query, ShapedQuery):
             return await self._shaped_whole(query, args, timeout)  # type: ignore[no-any-return]
+        if row_factory is not None or self._row_factory is not None:
+            record_class, row_factory = self._row_making(record_class, row_factory)
         rows: list[Any] = await self._execute(query, args, 0, timeout, record_class)
         return rows if row_factory is None else await self._shaped(rows, row_factory)
 
@@ -152,6 +152,8 @@ class Connection(
         """
         if type(query) is not str and isinstance(query, ShapedQuery):
             return await self._shaped_row(query, args, timeout)
+        if row_factory is not None or self._row_factory is not None:
+            record_class, row_factory = self._row_making(record_class, row_factory)
         rows = await self._execute(query, args, 1, timeout, record_class)
         if row_factory is not None:
             rows = await self._shaped(rows, row_factory)
@@ -398,8 +400,9 @@ class Connection(
             return self._complete(await transport.answer(limit))
         except EncodeError:
             return None
-        except _STALE_PLAN as error:
-            if self.is_in_transaction() or self._session.is_closed:
+        except STALE_PLAN as error:
+            is_over = self.is_in_transaction() or self._session.is_closed
+            if is_over or not may_run_again(error, arguments[0]):
                 name_query(error, arguments[0])
                 raise
             return None
@@ -481,8 +484,9 @@ class Connection(
         except EncodeError:
             if not self._session.forget_parameters(statement) or self.is_in_transaction():
                 raise
-        except _STALE_PLAN:
-            if not is_kept or self.is_in_transaction() or self.is_closed():
+        except STALE_PLAN as error:
+            is_over = self.is_in_transaction() or self.is_closed()
+            if not is_kept or is_over or not may_run_again(error, query):
                 raise
         begin(await self._prepared(query, declared))
         return await self._transport.next_event()

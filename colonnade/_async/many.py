@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from colonnade import _core
+from colonnade._shaped_query import ShapedQuery
+from colonnade._sql_text import is_copy_in
 from colonnade.errors import (
     EncodeError,
     FeatureNotSupportedError,
+    InterfaceError,
     InternalClientError,
     InvalidSQLStatementNameError,
     PostgresError,
@@ -18,7 +21,10 @@ from colonnade.errors import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
+    from colonnade._async.connection import Connection
+    from colonnade._async.row_factories import Factory, RecordClass
     from colonnade._transport.asyncio import AsyncioTransport
+    from colonnade.rows import RowFactory
 
     Arguments = Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]]
     Begin = Callable[[_core.Statement], _core.ManyArguments]
@@ -47,6 +53,14 @@ class ManyMixin:
         raise NotImplementedError
 
     async def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
+        raise NotImplementedError
+
+    async def _shaped(self, records: list[Any], factory: RowFactory[Any]) -> list[Any]:
+        raise NotImplementedError
+
+    def _row_making(
+        self, record_class: RecordClass, row_factory: Factory
+    ) -> tuple[RecordClass, Factory]:
         raise NotImplementedError
 
     def is_closed(self) -> bool:
@@ -91,17 +105,25 @@ class ManyMixin:
         parameter_types: Sequence[int | None] | None = None,
         timeout: float | None = None,
         record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query once for each set of arguments, and return all rows, in order.
 
-        The rows are a list of `Record`, or of `record_class`, as in `fetch`; otherwise as
-        `executemany`.
+        The rows are a list of `Record`, or of `record_class`, or what `row_factory` makes of them,
+        as in `fetch`; otherwise as `executemany`.
         """
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            connection, types = cast("Connection", self), declared(parameter_types)
+            return await connection._shaped_many(  # type: ignore[no-any-return]  # noqa: SLF001
+                query, args, timeout, types=types
+            )
+        record_class, row_factory = self._row_making(record_class, row_factory)
         async with self._operation(timeout, query, args):
             begin = self._fetching_many(record_class)
             types = declared(parameter_types)
             completion = await self._run_many(query, args, begin, types)
-        return completion.rows or []
+        rows = completion.rows or []
+        return rows if row_factory is None else await self._shaped(rows, row_factory)
 
     # Inside
 
@@ -131,7 +153,12 @@ class ManyMixin:
         return begin
 
     async def _run_many(
-        self, query: str, args: Arguments, begin: Begin, types: tuple[int, ...] = ()
+        self,
+        query: str,
+        args: Arguments,
+        begin: Begin,
+        types: tuple[int, ...] = (),
+        take: Callable[[_core.Batch], None] | None = None,
     ) -> _core.Completion:
         """Prepare a text unless it is known, and run it.
 
@@ -141,22 +168,28 @@ class ManyMixin:
         is_kept = self._session.cached_statement(query, types) is not None
         statement = await self._prepared(query, types)
         try:
-            return await self._many(statement, args, begin)
+            return await self._many(statement, args, begin, take)
         except EncodeError:
             if not self._session.forget_parameters(statement) or not self._can_repeat(args):
                 raise
         except (FeatureNotSupportedError, InvalidSQLStatementNameError):
             if not is_kept or not self._can_repeat(args):
                 raise
-        return await self._many(await self._prepared(query, types), args, begin)
+        return await self._many(await self._prepared(query, types), args, begin, take)
 
     def _can_repeat(self, args: Arguments) -> bool:
         is_used_up = hasattr(args, "__next__") or hasattr(args, "__anext__")
         return not (is_used_up or self.is_in_transaction() or self.is_closed())
 
     async def _many(
-        self, statement: _core.Statement, args: Arguments, begin: Begin
+        self,
+        statement: _core.Statement,
+        args: Arguments,
+        begin: Begin,
+        take: Callable[[_core.Batch], None] | None = None,
     ) -> _core.Completion:
+        """Run a statement for each set; `take` gets the rows where they come in a batch."""
+        check_many(statement)
         rows = _rows(args)
         arguments = begin(statement)
         try:
@@ -165,7 +198,11 @@ class ManyMixin:
             await self._give_up_many()
             raise
         self._session.end_many()
-        return self._ended(await self._transport.next_event())
+        event = await self._transport.next_event()
+        while take is not None and isinstance(event, _core.Batch):
+            take(event)
+            event = await self._transport.next_event()
+        return self._ended(event)
 
     async def _send_rows(self, arguments: _core.ManyArguments, rows: Any) -> None:
         """Send what an iterator gives, until the server wants no more of it."""
@@ -193,6 +230,13 @@ class ManyMixin:
             return event
         msg = f"expected the end of the exchange, got {event!r}"
         raise InternalClientError(msg)
+
+
+def check_many(statement: _core.Statement) -> None:
+    """Refuse a COPY: the server would take its second execution for data, and hang up."""
+    if not statement.columns and is_copy_in(statement.sql):
+        msg = "a COPY from STDIN cannot run as a query: use the copy methods"
+        raise InterfaceError(msg)
 
 
 def _rows(args: Arguments) -> Any:

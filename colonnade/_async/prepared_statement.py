@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from colonnade._async.connection import Connection
     from colonnade._async.many import Arguments
     from colonnade._schema import Schema
+    from colonnade.rows import RowFactory
 
 _PARTED_KINDS = frozenset({"array", "composite", "range", "multirange"})
 
@@ -41,8 +42,10 @@ class PreparedStatement(ConnectionResource):
         statement: _core.Statement,
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         shaped: ShapedQuery | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__(connection)
+        self._row_factory = row_factory
         self._statement = statement
         self._query = statement.sql
         self._shaped = shaped
@@ -83,21 +86,38 @@ class PreparedStatement(ConnectionResource):
     # Rows
 
     @guarded
-    async def fetch(self, *args: object, timeout: float | None = None) -> list[Any]:
-        """Run it with these arguments, and return its rows as a list of `Record`."""
+    async def fetch(
+        self,
+        *args: object,
+        timeout: float | None = None,
+        row_factory: RowFactory[Any] | None = None,
+    ) -> list[Any]:
+        """Run it with these arguments, and return its rows as a list of `Record`.
+
+        With `row_factory` each row is what that makes of it, as in `Connection.fetch`; None means
+        the one that the statement was prepared with.
+        """
         if self._shaped is not None:
             connection = self._connection
             return await connection._shaped_whole(  # type: ignore[no-any-return]
                 self._shaped, args, timeout, self
             )
-        return await self._rows(args, 0, timeout)
+        return await self._made(await self._rows(args, 0, timeout), row_factory)
 
     @guarded
-    async def fetchrow(self, *args: object, timeout: float | None = None) -> Any:
-        """Run it, and return its first row as a `Record`, or None where there is none."""
+    async def fetchrow(
+        self,
+        *args: object,
+        timeout: float | None = None,
+        row_factory: RowFactory[Any] | None = None,
+    ) -> Any:
+        """Run it, and return its first row as a `Record`, or None where there is none.
+
+        `row_factory` is as in `fetch`.
+        """
         if self._shaped is not None:
             return await self._connection._shaped_row(self._shaped, args, timeout, self)
-        rows = await self._rows(args, 1, timeout)
+        rows = await self._made(await self._rows(args, 1, timeout), row_factory)
         return rows[0] if rows else None
 
     @guarded
@@ -115,14 +135,25 @@ class PreparedStatement(ConnectionResource):
         return rows[0][column] if rows else None
 
     @guarded
-    async def fetchmany(self, args: Arguments, *, timeout: float | None = None) -> list[Any]:
+    async def fetchmany(
+        self,
+        args: Arguments,
+        *,
+        timeout: float | None = None,
+        row_factory: RowFactory[Any] | None = None,
+    ) -> list[Any]:
         """Run it once for each set of arguments, and return all rows, in order.
 
-        As `Connection.fetchmany`.
+        As `Connection.fetchmany`; `row_factory` is as in `fetch`.
         """
         connection = self._connection
+        if self._shaped is not None:
+            return await connection._shaped_many(  # type: ignore[no-any-return]
+                self._shaped, args, timeout, self._statement
+            )
         async with connection._operation(timeout, self._query, args):
-            return await connection._fetch_many(self._statement, args)
+            rows = await connection._fetch_many(self._statement, args, self._record_class)
+        return await self._made(rows, row_factory)
 
     # Effects
 
@@ -148,6 +179,7 @@ class PreparedStatement(ConnectionResource):
             prefetch=prefetch,
             timeout=timeout,
             record_class=self._record_class,
+            row_factory=self._row_factory,
         )
 
     # Columns
@@ -222,6 +254,10 @@ class PreparedStatement(ConnectionResource):
 
     # Inside
 
+    async def _made(self, records: list[Any], row_factory: RowFactory[Any] | None) -> list[Any]:
+        factory = row_factory or self._row_factory
+        return records if factory is None else await self._connection._shaped(records, factory)
+
     async def _rows(self, args: tuple[object, ...], limit: int, timeout: float | None) -> list[Any]:
         connection = self._connection
         arguments = (self._query, args, limit)
@@ -275,21 +311,22 @@ class PreparingMixin:
         name: str | None = None,
         timeout: float | None = None,
         record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> PreparedStatement:
         """Have the server parse a text, to be run later, any number of times.
 
         `name` is that of the statement on the server; None makes one up. With the name "" it is the
         unnamed statement, of which the text travels along with each run. Rows are of
-        `record_class`; None means the connection's.
+        `record_class`, or what `row_factory` makes of them, as in `Connection.fetch`.
         """
         connection = cast("Connection", self)
-        made = record_class or connection._record_class
+        made, factory = connection._row_making(record_class, row_factory)
         if made is not None:
             _core.check_record_class(made)
         async with connection._operation(timeout):
             statement = await connection._prepared_owned(query, name)
         shaped = query if isinstance(query, ShapedQuery) else None
-        return PreparedStatement(connection, statement, made, shaped)
+        return PreparedStatement(connection, statement, made, shaped, factory)
 
     def cursor(
         self,
@@ -298,19 +335,20 @@ class PreparingMixin:
         prefetch: int | None = None,
         timeout: float | None = None,
         record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> CursorFactory:
         """A cursor over the rows of a query, within a transaction.
 
         With `async for` it gives row after row, of which `prefetch` (50 where it is None) are
         fetched at a time. Opened, it is a `Cursor`, from which rows are fetched by hand.
-        `timeout` limits each exchange with the server; rows are of `record_class`, None means the
-        connection's.
+        `timeout` limits each exchange with the server; rows are of `record_class`, or what
+        `row_factory` makes of them, as in `fetch`.
         """
         connection = cast("Connection", self)
         if connection.is_closed():
             msg = "connection is closed"
             raise InterfaceError(msg)
-        made = record_class or connection._record_class
+        made, factory = connection._row_making(record_class, row_factory)
         if made is not None:
             _core.check_record_class(made)
         return _factory(query)(
@@ -321,6 +359,7 @@ class PreparingMixin:
             prefetch=prefetch,
             timeout=timeout,
             record_class=made,
+            row_factory=factory,
         )
 
     async def _whole_columns(self, schema: Schema | None) -> tuple[Columns, _core.Completion]:

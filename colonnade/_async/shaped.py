@@ -13,6 +13,7 @@ from colonnade.errors import DecodeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from colonnade._async.many import Arguments, Begin
     from colonnade._async.operation import Operation
     from colonnade._async.prepared_statement import PreparedStatement
     from colonnade._shaped_query import ShapedQuery
@@ -28,11 +29,30 @@ class ShapedMixin:
     _transport: AsyncioTransport
 
     def _operation(
-        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+        self, timeout: float | None, query: str | None = None, args: Any = ()
     ) -> Operation:
         raise NotImplementedError
 
     async def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
+        raise NotImplementedError
+
+    async def _run_many(
+        self,
+        query: str,
+        args: Arguments,
+        begin: Begin,
+        types: tuple[int, ...] = (),
+        take: Callable[[_core.Batch], None] | None = None,
+    ) -> _core.Completion:
+        raise NotImplementedError
+
+    async def _many(
+        self,
+        statement: _core.Statement,
+        args: Arguments,
+        begin: Begin,
+        take: Callable[[_core.Batch], None] | None = None,
+    ) -> _core.Completion:
         raise NotImplementedError
 
     def _complete(self, event: object) -> _core.Completion:
@@ -81,6 +101,40 @@ class ShapedMixin:
             query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
         )
         return shape.value(column)
+
+    async def _shaped_many(
+        self,
+        query: ShapedQuery,
+        args: Arguments,
+        timeout: float | None,
+        statement: _core.Statement | None = None,
+        types: tuple[int, ...] = (),
+    ) -> Any:
+        """The rows of all sets of arguments, in the query's shape.
+
+        `statement` is the one that it runs as; None means the one that is kept for the text.
+        """
+        shapes: list[Shape] = []
+
+        def begin(statement: _core.Statement) -> _core.ManyArguments:
+            shape = query.shape(statement.columns)
+            shapes[:] = [shape]
+            return self._session.fetch_many_batch(statement, shape.schema, shape.infinity)
+
+        def take(batch: _core.Batch) -> None:
+            shapes[0].add(self._decoded(batch))
+
+        async with self._operation(timeout, query, args):
+            try:
+                if statement is None:
+                    await self._run_many(query, args, begin, types, take)
+                else:
+                    await self._many(statement, args, begin, take)
+            except DecodeError as error:
+                if shapes and (refusal := shapes[0].refusal(error)) is not error:
+                    raise refusal from error
+                raise
+        return shapes[0].whole()
 
     async def _filled_shape(
         self,

@@ -20,7 +20,9 @@ from colonnade._shaped_query import Shape
 from colonnade.errors import DecodeError, InternalClientError
 
 if TYPE_CHECKING:
-    from colonnade._shaped_query import ShapedQuery
+    from collections.abc import Sequence
+
+    from colonnade._shaped_query import RowShape, ShapedQuery
 
 S = TypeVar("S", bound=Shape)
 
@@ -58,8 +60,29 @@ class _ShapedRows(BaseCursor):
         return self._connection._session.bind(statement, self._args, schema)
 
     async def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
-        await self._bind(timeout)
-        return await self._exec(n, timeout)
+        connection = self._connection
+        shapes: list[RowShape] = []
+
+        def begin(statement: _core.Statement) -> None:
+            self._columns = statement.columns
+            shapes[:] = [self._query.row_shape(self._columns)]
+            schema, infinity = shapes[0].schema, shapes[0].infinity
+            self._portal = connection._session.open_batches(
+                statement, self._args, n, schema, infinity
+            )
+
+        async with connection._operation(timeout, self._query, self._args):
+            self._check_transaction()
+            try:
+                batch = _checked_batch(await self._first_event(begin))
+                shapes[0].add(connection._decoded(batch))
+                completion = await connection._completion()
+            except BaseException as error:
+                self._is_torn = True
+                _refuse(error, shapes)
+                raise
+        self._taken(completion)
+        return shapes[0].rows()
 
     async def _exec(self, n: int, timeout: float | None) -> list[Any]:
         """Fetch the next rows, each in the query's shape."""
@@ -73,25 +96,15 @@ class _ShapedRows(BaseCursor):
                 self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
             )
             try:
-                shape.add(connection._decoded(await self._next_batch()))
+                batch = _checked_batch(await connection._transport.next_event())
+                shape.add(connection._decoded(batch))
                 completion = await connection._completion()
             except BaseException as error:
                 self._is_torn = True
-                if (
-                    isinstance(error, DecodeError)
-                    and (refusal := shape.refusal(error)) is not error
-                ):
-                    raise refusal from error
+                _refuse(error, [shape])
                 raise
         self._taken(completion)
         return shape
-
-    async def _next_batch(self) -> _core.Batch:
-        event = await self._connection._transport.next_event()
-        if isinstance(event, _core.Batch):
-            return event
-        msg = f"expected a batch, got {event!r}"
-        raise InternalClientError(msg)
 
 
 class ShapedCursorIterator(_ShapedRows, CursorIterator):
@@ -111,3 +124,19 @@ class ShapedCursor(_ShapedRows, Cursor):
         else:
             await self._filled(shape, n, timeout)
         return shape.whole()
+
+
+def _checked_batch(event: object) -> _core.Batch:
+    if isinstance(event, _core.Batch):
+        return event
+    msg = f"expected a batch, got {event!r}"
+    raise InternalClientError(msg)
+
+
+def _refuse(error: BaseException, shapes: Sequence[Shape]) -> None:
+    """Raise the shape's own refusal of a value, where it has one."""
+    if not shapes or not isinstance(error, DecodeError):
+        return
+    refusal = shapes[-1].refusal(error)
+    if refusal is not error:
+        raise refusal from error

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._copy_options import quote_identifier
 from colonnade._schema import asked_types
+from colonnade._sql_text import is_read
 from colonnade._sync.guard import ConnectionResource, guarded
-from colonnade.errors import InterfaceError, NoActiveSQLTransactionError
+from colonnade._sync.row_factories import asked_once
+from colonnade.errors import (
+    InterfaceError,
+    InvalidCachedStatementError,
+    NoActiveSQLTransactionError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
     from colonnade._schema import Schema
     from colonnade._sync.connection import Connection
     from colonnade.columns import Columns
+    from colonnade.rows import RowFactory
 
 _PREFETCH_ROWS = 50
 _SHOWN_CHARACTERS = 30
@@ -44,6 +51,7 @@ class CursorFactory(ConnectionResource):
         prefetch: int | None,
         timeout: float | None,
         record_class: type[_core.Record | tuple[Any, ...]] | None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__(connection)
         self._query = query
@@ -52,6 +60,7 @@ class CursorFactory(ConnectionResource):
         self._prefetch = prefetch
         self._timeout = timeout
         self._record_class = record_class
+        self._row_factory = asked_once(row_factory)
 
     @guarded
     def __iter__(self) -> CursorIterator:
@@ -82,13 +91,19 @@ class CursorFactory(ConnectionResource):
             self._statement,
             self._args,
             self._record_class,
+            row_factory=self._row_factory,
             prefetch=prefetch,
             timeout=self._timeout,
         )
 
     def _cursor(self) -> Cursor:
         return Cursor(
-            self._connection, self._query, self._statement, self._args, self._record_class
+            self._connection,
+            self._query,
+            self._statement,
+            self._args,
+            self._record_class,
+            row_factory=self._row_factory,
         )
 
 
@@ -102,11 +117,14 @@ class BaseCursor(ConnectionResource):
         statement: _core.Statement | None,
         args: tuple[object, ...],
         record_class: type[_core.Record | tuple[Any, ...]] | None,
+        *,
+        row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__(connection)
         self._query = query
         self._args = args
         self._record_class = record_class
+        self._row_factory = asked_once(row_factory)
         self._statement = statement
         self._portal: _core.Portal | None = None
         self._exhausted = False
@@ -138,7 +156,7 @@ class BaseCursor(ConnectionResource):
         with connection._operation(timeout, self._query, self._args):
             self._check_transaction()
             completion = connection._complete(self._first_event(begin))
-        return self._taken(completion)
+        return self._made(self._taken(completion))
 
     def _exec(self, n: int, timeout: float | None) -> list[Any]:
         """Fetch the next rows."""
@@ -146,15 +164,28 @@ class BaseCursor(ConnectionResource):
         with connection._operation(timeout, self._query, self._args):
             connection._session.more_rows(self._usable(), min(n, ROWS_MAX), self._record_class)
             completion = connection._complete(self._next_event())
-        return self._taken(completion)
+        return self._made(self._taken(completion))
 
     def _taken(self, completion: _core.Completion) -> list[Any]:
         self._exhausted = not completion.has_more
         return completion.rows or []
 
+    def _made(self, records: list[Any]) -> list[Any]:
+        if self._row_factory is None:
+            return records
+        return self._connection._shaped(records, self._row_factory)
+
     def _first_event(self, begin: Callable[[_core.Statement], None]) -> object:
         connection = self._connection
         if self._statement is None:
+            try:
+                return connection._run(self._query, begin)
+            except InvalidCachedStatementError:
+                # The text travelled along, and has other columns than it was known to have. What
+                # has begun in vain by that must not have changed anything.
+                is_lost = connection._session.transaction_status == "failed"
+                if is_lost or not is_read(self._query):
+                    raise
             return connection._run(self._query, begin)
         begin(self._statement)
         return connection._transport.next_event()
@@ -203,10 +234,11 @@ class CursorIterator(BaseCursor):
         args: tuple[object, ...],
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         *,
+        row_factory: RowFactory[Any] | None = None,
         prefetch: int,
         timeout: float | None,
     ) -> None:
-        super().__init__(connection, query, statement, args, record_class)
+        super().__init__(connection, query, statement, args, record_class, row_factory=row_factory)
         self._buffer: deque[Any] = deque()
         self._prefetch = min(prefetch, ROWS_MAX)
         self._timeout = timeout

@@ -7,13 +7,33 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from colonnade._sql_text import is_read
 from colonnade._transport.blocking import deadline
-from colonnade.errors import InterfaceError, PostgresError
+from colonnade.errors import (
+    FeatureNotSupportedError,
+    InterfaceError,
+    InvalidSQLStatementNameError,
+    PostgresError,
+)
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._sync.connection import Connection
+
+
+# How the server refuses a statement that it no longer takes: the shape of its result has changed,
+# or it was deallocated.
+STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
+
+
+def may_run_again(error: PostgresError, query: str) -> bool:
+    """Whether a query that is refused as stale may be run again without harm.
+
+    The server refuses before anything runs. Where the client could not read the rows, the query
+    has run: then only one that reads may run again.
+    """
+    return error.severity is not None or is_read(query)
 
 
 def checked_timeout(timeout: float | None) -> float | None:

@@ -4,27 +4,43 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from colonnade import _core
 from colonnade._schema import asked_types, row_dtype
+from colonnade._shaped_query import Shape, ShapedQuery
+from colonnade._sql_text import is_read
 from colonnade._sync.guard import ConnectionResource
-from colonnade._sync.operation import StreamHold, name_query
+from colonnade._sync.many import CHUNK_BYTES, check_many
+from colonnade._sync.observation import Observation
+from colonnade._sync.operation import STALE_PLAN, StreamHold, may_run_again, name_query
 from colonnade._transport.blocking import deadline, mutex
 from colonnade.columns import Columns
-from colonnade.errors import InterfaceError, InternalClientError
+from colonnade.errors import DecodeError, InterfaceError, InternalClientError, PostgresError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from colonnade._schema import Schema
     from colonnade._sync.connection import Connection
+    from colonnade._sync.row_factories import Factory, RecordClass
+    from colonnade.rows import RowFactory
+
+    # A coroutine function.
+    Finish = Callable[[list[object], _core.Completion], Any]
+
+S = TypeVar("S", bound=Shape)
 
 # So many queries are on their way before the answers to half of them are waited for.
 SENT_MAX = 512
+
+_OVERTAKEN = (
+    "The statement was out of date. It was not run again, for what the pipeline sent behind it has "
+    "run meanwhile: ask once more, and it is prepared anew."
+)
 
 
 class PipelineResult:
@@ -87,9 +103,9 @@ class _Query:
         self,
         result: PipelineResult,
         text: str,
-        args: tuple[object, ...],
-        begin: Callable[[_core.Statement], None] | None,
-        finish: Callable[[list[object], _core.Completion], Any],
+        args: Any,
+        begin: Callable[[_core.Statement], object] | None,
+        finish: Finish,
     ) -> None:
         self.result = result
         self.text = text
@@ -97,7 +113,23 @@ class _Query:
         # None where the text is sent as a script, which needs no preparation.
         self.begin = begin
         self.finish = finish
-        self.started = 0.0
+        # Of `executemany`: the sets of arguments that are still to be sent.
+        self.sets: Iterator[Any] | None = None
+        # Why it was given up, where the server has undone it for that.
+        self.failure: Exception | None = None
+        self.is_repeated = False
+        # What the rows go to, where they become no records.
+        self.shapes: Sequence[Shape] = ()
+        self.observation: Observation | None = None
+
+    def only_reads(self) -> bool:
+        return self.begin is not None and is_read(self.text)
+
+    def can_repeat(self) -> bool:
+        """Whether it may be run again, on a statement that is prepared anew."""
+        if self.begin is None or self.is_repeated:
+            return False
+        return self.sets is None or not hasattr(self.args, "__next__")
 
 
 class _PipelineHold(StreamHold):
@@ -131,6 +163,9 @@ class Pipeline(ConnectionResource):
         self._sent: deque[_Query | str] = deque()
         # Those of the oldest one that came before its end.
         self._events: list[object] = []
+        # Queries that the server has refused, for their statements are out of date.
+        self._stale: list[tuple[_Query, Exception]] = []
+        self._is_order_lost = False
         # Of the texts that this pipeline has asked for; the error where there is no statement.
         self._prepared: dict[str, _core.Statement | Exception | None] = {}
 
@@ -141,27 +176,53 @@ class Pipeline(ConnectionResource):
         query: str,
         *args: object,
         record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> PipelineResult:
         """As `Connection.fetch`."""
-        return self._rows(query, args, 0, record_class, lambda rows: rows)
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return self._shaped(query, args, query.shape, 0, lambda shape: shape.whole())
+        making = record_class, row_factory
+        return self._rows(query, args, 0, making, lambda rows: rows)
 
     def fetchrow(
         self,
         query: str,
         *args: object,
         record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        row_factory: RowFactory[Any] | None = None,
     ) -> PipelineResult:
         """As `Connection.fetchrow`."""
-        return self._rows(query, args, 1, record_class, lambda rows: rows[0] if rows else None)
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return self._shaped(query, args, query.row_shape, 1, lambda shape: _first(shape.rows()))
+        return self._rows(query, args, 1, (record_class, row_factory), _first)
 
     def fetchval(self, query: str, *args: object, column: int | str = 0) -> PipelineResult:
         """As `Connection.fetchval`."""
-        return self._rows(query, args, 1, None, lambda rows: rows[0][column] if rows else None)
+        if type(query) is not str and isinstance(query, ShapedQuery):
+            return self._shaped(query, args, query.row_shape, 1, lambda shape: shape.value(column))
+
+        def choose(rows: list[Any]) -> Any:
+            return rows[0][column] if rows else None
+
+        return self._rows(query, args, 1, (_core.Record, None), choose)
 
     def execute(self, query: str, *args: object) -> PipelineResult:
         """As `Connection.execute`."""
         begin = None if not args else lambda statement: self._session.execute(statement, args)
-        return self._add(query, args, begin, lambda _, completion: completion.tag or "")
+        return self._add(query, args, begin, _status)
+
+    def executemany(self, command: str, args: Any) -> PipelineResult:
+        """As `Connection.executemany`, one unit among the others; the result is None.
+
+        `args` is an iterable of sequences, which is read when the pipeline sends. It cannot be
+        asynchronous: that is for `Connection.executemany`.
+        """
+        if not isinstance(args, Iterable):
+            msg = f"executemany in a pipeline takes an iterable of sequences, not {args!r}"
+            raise TypeError(msg)
+        result = self._add(command, args, self._session.execute_many, _nothing)
+        self._waiting[-1].sets = iter(())
+        return result
 
     def fetch_columns(
         self,
@@ -236,22 +297,55 @@ class Pipeline(ConnectionResource):
         query: str,
         args: tuple[object, ...],
         limit: int,
-        record_class: type[_core.Record | tuple[Any, ...]] | None,
+        making: tuple[RecordClass, Factory],
         choose: Callable[[list[Any]], Any],
     ) -> PipelineResult:
-        made_of = record_class or self._connection._record_class  # noqa: SLF001
+        made_of, factory = self._connection._row_making(*making)  # noqa: SLF001
 
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_rows(statement, args, limit, made_of)
 
-        return self._add(query, args, begin, lambda _, end: choose(end.rows or []))
+        def finish(_: list[object], end: _core.Completion) -> Any:
+            rows = end.rows or []
+            if factory is not None:
+                rows = self._connection._shaped(rows, factory)  # noqa: SLF001
+            return choose(rows)
+
+        return self._add(query, args, begin, finish)
+
+    def _shaped(
+        self,
+        query: ShapedQuery,
+        args: tuple[object, ...],
+        shape_of: Callable[[Any], S],
+        limit: int,
+        choose: Callable[[S], Any],
+    ) -> PipelineResult:
+        """A query whose rows go to a shape, all at once."""
+        shapes: list[S] = []
+
+        def begin(statement: _core.Statement) -> None:
+            shape = shape_of(statement.columns)
+            shapes[:] = [shape]
+            schema, infinity = shape.schema, shape.infinity
+            self._session.fetch_batches(statement, args, schema, infinity, None, limit)
+
+        def finish(events: list[object], _: _core.Completion) -> Any:
+            for event in events:
+                if isinstance(event, _core.Batch):
+                    shapes[0].add(self._connection._decoded(event))  # noqa: SLF001
+            return choose(shapes[0])
+
+        result = self._add(query, args, begin, finish)
+        self._waiting[-1].shapes = shapes
+        return result
 
     def _add(
         self,
         query: str,
-        args: tuple[object, ...],
-        begin: Callable[[_core.Statement], None] | None,
-        finish: Callable[[list[object], _core.Completion], Any],
+        args: Any,
+        begin: Callable[[_core.Statement], object] | None,
+        finish: Finish,
     ) -> PipelineResult:
         if not self._is_open:
             msg = "a pipeline takes queries within its block"
@@ -266,6 +360,9 @@ class Pipeline(ConnectionResource):
         self._is_open = False
         if self._waiting or self._sent or not self._session.is_idle:
             self._transport.abandon()
+        for query, error in self._stale:
+            self._end(query, error=error)
+        self._stale.clear()
         lost = InterfaceError("the pipeline was left before the query's answer came")
         for result in self._results:
             if not result.is_done():
@@ -277,8 +374,12 @@ class Pipeline(ConnectionResource):
     def _finish(self, wanted: PipelineResult | None) -> None:
         """Send all that waits, and take in answers until the wanted one is there; None: all."""
         with deadline(self._timeout), self._turn:
-            while (self._waiting or self._sent) and not (wanted and wanted.is_done()):
-                if self._waiting:
+            while (self._waiting or self._sent or self._stale) and not (
+                wanted and wanted.is_done()
+            ):
+                if self._stale and not self._sent:
+                    self._settle_stale()
+                elif self._waiting and not self._stale:
                     self._send_part()
                 else:
                     self._take_in()
@@ -333,16 +434,45 @@ class Pipeline(ConnectionResource):
             self._sent.append(text)
 
     def _begin(self, query: _Query) -> None:
-        query.started = time.perf_counter()
+        connection = self._connection
+        if query.observation is None and connection._is_observed():  # noqa: SLF001
+            query.observation = Observation(connection, query.text, query.args, self._timeout)
         try:
             if query.begin is None:
                 self._session.script(query.text)
+            elif query.sets is not None:
+                self._begin_many(query, self._statement(query.text))
             else:
                 query.begin(self._statement(query.text))
+        except TimeoutError:
+            # Of a deadline, while sets of arguments were sent.
+            self._leave()
+            raise
         except Exception as error:  # noqa: BLE001 - the result raises it
             self._end(query, error=error)
         else:
             self._sent.append(query)
+
+    def _begin_many(self, query: _Query, statement: _core.Statement) -> None:
+        """Send all sets of arguments, or have the server undo those that were sent."""
+        check_many(statement)
+        query.sets = iter(query.args)
+        arguments = self._session.execute_many(statement)
+        try:
+            while self._session.send_many(arguments, query.sets, CHUNK_BYTES):
+                # What is answered meanwhile must be read: the server would not read on.
+                self._take_in_down_to(0)
+                self._transport.flush()
+                self._transport.give_turn()
+        except TimeoutError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the result raises it
+            query.failure = error
+            # Whether a transaction surrounds it is known when all before it was answered.
+            self._take_in_down_to(0)
+            self._session.give_up_many()
+        else:
+            self._session.end_many()
 
     def _statement(self, text: str) -> _core.Statement:
         statement = self._prepared[text]
@@ -377,25 +507,74 @@ class Pipeline(ConnectionResource):
         events, self._events = self._events, []
         if isinstance(ended, str):
             self._prepared[ended] = error or (completion and completion.statement)
-        elif error is not None or completion is None:
+            return
+        if isinstance(error, STALE_PLAN):
+            self._prepared.pop(ended.text, None)
+            is_over = self._session.is_closed or self._connection.is_in_transaction()
+            if ended.can_repeat() and not is_over and may_run_again(error, ended.text):
+                self._stale.append((ended, error))
+                return
+        if self._stale and not all(query.only_reads() for query in self._stale_and(ended)):
+            self._is_order_lost = True
+        if error is not None or completion is None:
             self._end(ended, error=error)
+            return
+        try:
+            value = ended.finish(events, completion)
+        except Exception as failure:  # noqa: BLE001 - the result raises it
+            self._end(ended, error=failure)
         else:
-            try:
-                value = ended.finish(events, completion)
-            except Exception as failure:  # noqa: BLE001 - the result raises it
-                self._end(ended, error=failure)
-            else:
-                self._end(ended, value)
+            self._end(ended, value)
+
+    def _stale_and(self, last: _Query) -> Iterator[_Query]:
+        yield last
+        for query, _ in self._stale:
+            yield query
+
+    def _settle_stale(self) -> None:
+        """Run queries again whose statements were out of date, or say why not.
+
+        They come behind those that were sent after them. That makes no difference where all of
+        these were refused for the same reason, or where all, the repeated ones too, only read.
+        """
+        stale, self._stale = self._stale, []
+        is_order_lost, self._is_order_lost = self._is_order_lost, False
+        if is_order_lost or self._session.is_closed or self._connection.is_in_transaction():
+            for query, error in stale:
+                if isinstance(error, PostgresError):
+                    error.hint = error.hint or _OVERTAKEN
+                self._end(query, error=error)
+            return
+        for query, _ in reversed(stale):
+            query.is_repeated = True
+            self._waiting.appendleft(query)
 
     def _end(self, query: _Query, value: Any = None, error: Exception | None = None) -> None:
+        error = query.failure or error
         if error is not None:
+            if query.shapes and isinstance(error, DecodeError):
+                refusal = query.shapes[0].refusal(error)
+                if refusal is not error:
+                    refusal.__cause__ = error
+                    error = refusal
             name_query(error, query.text)
         query.result._end(value, error)  # noqa: SLF001
-        connection = self._connection
-        if connection._query_loggers:  # noqa: SLF001
-            elapsed = time.perf_counter() - query.started
-            told = (query.text, query.args, self._timeout, elapsed, error)
-            connection._queried(*told)  # noqa: SLF001
+        if query.observation is not None:
+            query.observation.ended(error)
+            query.observation = None
+
+
+def _first(rows: list[Any]) -> Any:
+    return rows[0] if rows else None
+
+
+def _status(events: list[object], completion: _core.Completion) -> str:
+    del events
+    return completion.tag or ""
+
+
+def _nothing(events: list[object], completion: _core.Completion) -> None:
+    del events, completion
 
 
 class PipelineMixin:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade._shaped_query import ShapedQuery
+    from colonnade._sync.many import Arguments, Begin
     from colonnade._sync.operation import Operation
     from colonnade._sync.prepared_statement import PreparedStatement
     from colonnade._transport.blocking import BlockingTransport
@@ -30,11 +31,30 @@ class ShapedMixin:
     _transport: BlockingTransport
 
     def _operation(
-        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+        self, timeout: float | None, query: str | None = None, args: Any = ()
     ) -> Operation:
         raise NotImplementedError
 
     def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
+        raise NotImplementedError
+
+    def _run_many(
+        self,
+        query: str,
+        args: Arguments,
+        begin: Begin,
+        types: tuple[int, ...] = (),
+        take: Callable[[_core.Batch], None] | None = None,
+    ) -> _core.Completion:
+        raise NotImplementedError
+
+    def _many(
+        self,
+        statement: _core.Statement,
+        args: Arguments,
+        begin: Begin,
+        take: Callable[[_core.Batch], None] | None = None,
+    ) -> _core.Completion:
         raise NotImplementedError
 
     def _complete(self, event: object) -> _core.Completion:
@@ -83,6 +103,40 @@ class ShapedMixin:
             query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
         )
         return shape.value(column)
+
+    def _shaped_many(
+        self,
+        query: ShapedQuery,
+        args: Arguments,
+        timeout: float | None,
+        statement: _core.Statement | None = None,
+        types: tuple[int, ...] = (),
+    ) -> Any:
+        """The rows of all sets of arguments, in the query's shape.
+
+        `statement` is the one that it runs as; None means the one that is kept for the text.
+        """
+        shapes: list[Shape] = []
+
+        def begin(statement: _core.Statement) -> _core.ManyArguments:
+            shape = query.shape(statement.columns)
+            shapes[:] = [shape]
+            return self._session.fetch_many_batch(statement, shape.schema, shape.infinity)
+
+        def take(batch: _core.Batch) -> None:
+            shapes[0].add(self._decoded(batch))
+
+        with self._operation(timeout, query, args):
+            try:
+                if statement is None:
+                    self._run_many(query, args, begin, types, take)
+                else:
+                    self._many(statement, args, begin, take)
+            except DecodeError as error:
+                if shapes and (refusal := shapes[0].refusal(error)) is not error:
+                    raise refusal from error
+                raise
+        return shapes[0].whole()
 
     def _filled_shape(
         self,

@@ -335,3 +335,28 @@ async def test_without_a_cache(dsn: str) -> None:
             assert await connection.fetchval("SELECT $1::text", "x") == "x"
             assert left is not None
         assert await portals(connection) == 0
+
+
+async def test_columns_that_change_where_no_statement_is_kept(
+    connection: colonnade.Connection, dsn: str
+) -> None:
+    await connection.execute("CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)")
+    try:
+        async with await colonnade.connect(dsn, statement_cache_size=0) as other:
+            query = "SELECT * FROM changing"
+            assert await other.fetch(query) == [(1,)]
+            for change in (
+                "ALTER a TYPE text",
+                "ADD b int DEFAULT 2",
+                "ALTER a TYPE date USING null",
+            ):
+                await connection.execute(f"ALTER TABLE changing {change}")
+                async with other.transaction():
+                    rows = [row async for row in other.cursor(query)]
+                assert rows == await connection.fetch(query)
+                await connection.execute("ALTER TABLE changing ALTER a TYPE text")
+                async with other.transaction():
+                    cursor = await other.cursor(query).open()
+                    assert await cursor.fetch(2) == await connection.fetch(query)
+    finally:
+        await connection.execute("DROP TABLE changing")

@@ -304,8 +304,12 @@ async def test_the_end_of_the_server_ends_it(dsn: str, proxy: Proxy) -> None:
 async def test_a_copy_is_refused(dsn: str) -> None:
     async with await colonnade.connect(dsn) as connection:
         await connection.execute("CREATE TEMP TABLE many (a int, b text)")
+        for sets in ([()], [(), (), ()]):
+            with pytest.raises(InterfaceError, match="use the copy methods"):
+                await connection.executemany("COPY many FROM STDIN", sets)
+            assert await connection.fetchval("SELECT 1") == 1
         with pytest.raises(InterfaceError, match="use the copy methods"):
-            await connection.executemany("COPY many FROM STDIN", [()])
+            await connection.executemany("COPY many TO STDOUT", [(), ()])
         assert await connection.fetchval("SELECT 1") == 1
 
 

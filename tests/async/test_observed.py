@@ -197,3 +197,18 @@ async def test_a_query_that_runs_out_of_time(connection: colonnade.Connection, t
     await settle()
     assert 0.05 <= told.logged[0].elapsed <= passed
     assert [type(record.exception) for record in told.logged] == [TimeoutError]
+
+
+async def test_the_queries_of_a_pipeline(connection: colonnade.Connection, told: Told) -> None:
+    async with connection.pipeline() as pipeline:
+        pipeline.fetch(SERIES, 2)
+        failing = pipeline.execute("SELECT 1 / $1::int", 0)
+        with pytest.raises(DivisionByZeroError):
+            await failing.wait()
+    await settle()
+    assert not told.open
+    assert [(text, type(error)) for text, _, error in told.spans] == [
+        (SERIES, type(None)),
+        ("SELECT 1 / $1::int", DivisionByZeroError),
+    ]
+    assert [record.args for record in told.logged] == [(2,), (0,)]

@@ -97,3 +97,96 @@ async def test_an_error_of_a_factory_leaves_the_connection(
     with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
         await connection.fetch("SELECT 1 AS other", row_factory=class_row(User))
     assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_wherever_rows_come_from(connection: colonnade.Connection) -> None:
+    many = await connection.fetchmany("SELECT $1::int AS n", [(1,), (2,)], row_factory=dict_row)
+    assert many == [{"n": 1}, {"n": 2}]
+    statement = await connection.prepare(QUERY)
+    assert await statement.fetch(row_factory=scalar_row) == [1, 2, 3]
+    assert await statement.fetchrow(row_factory=dict_row) == {"id": 1, "name": "1"}
+    assert await statement.fetchrow() == (1, "1")
+    assert await statement.fetchmany([()], row_factory=scalar_row) == [1, 2, 3]
+    async with connection.pipeline() as pipeline:
+        rows = pipeline.fetch(QUERY, row_factory=scalar_row)
+        row = pipeline.fetchrow(QUERY, row_factory=tuple_row)
+        records = pipeline.fetch(QUERY)
+        wrong = pipeline.fetch(QUERY, row_factory=class_row(int))
+        with pytest.raises(TypeError):
+            await wrong.wait()
+    assert rows.result() == [1, 2, 3]
+    assert type(row.result()) is tuple
+    assert type(records.result()[0]) is colonnade.Record
+
+
+async def test_a_statement_that_was_prepared_with_one(connection: colonnade.Connection) -> None:
+    statement = await connection.prepare(QUERY, row_factory=dict_row)
+    assert await statement.fetchrow() == {"id": 1, "name": "1"}
+    assert await statement.fetch(row_factory=scalar_row) == [1, 2, 3]
+    assert await statement.fetchval(column="name") == "1"
+    async with connection.transaction():
+        assert [row async for row in statement.cursor()][2] == {"id": 3, "name": "3"}
+
+
+async def test_cursors(connection: colonnade.Connection) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def factory(names: tuple[str, ...]) -> RowMaker[dict[str, Any]]:
+        asked.append(names)
+        return dict_row(names)
+
+    async with connection.transaction():
+        rows = [row async for row in connection.cursor(QUERY, prefetch=2, row_factory=factory)]
+        assert rows == [{"id": i, "name": str(i)} for i in (1, 2, 3)]
+        assert asked == [("id", "name")]
+        cursor = await connection.cursor(QUERY, row_factory=scalar_row).open()
+        assert await cursor.fetchrow() == 1
+        assert await cursor.fetch(5) == [2, 3]
+        assert await cursor.fetch(5) == []
+
+
+async def test_a_connection_with_one(dsn: str) -> None:
+    async with await colonnade.connect(dsn, row_factory=dict_row) as connection:
+        assert connection.row_factory is dict_row
+        one = {"id": 1, "name": "1"}
+        assert (await connection.fetch(QUERY))[0] == one
+        assert await connection.fetchrow(QUERY) == one
+        assert await connection.fetchval(QUERY, column=1) == "1"
+        assert await connection.fetchrow(QUERY, row_factory=scalar_row) == 1
+        # A class that the call names wins over the connection's factory.
+        assert type(await connection.fetchrow(QUERY, record_class=colonnade.Record)) is (
+            colonnade.Record
+        )
+        assert await connection.fetchrow(QUERY, record_class=tuple) == (1, "1")
+        assert await connection.fetchmany("SELECT $1::int AS n", [(1,)]) == [{"n": 1}]
+        assert await (await connection.prepare(QUERY)).fetchrow() == one
+        async with connection.pipeline() as pipeline:
+            piped = pipeline.fetchrow(QUERY)
+            value = pipeline.fetchval(QUERY, column="name")
+        assert piped.result() == one
+        assert value.result() == "1"
+        async with connection.transaction():
+            assert [row async for row in connection.cursor(QUERY, prefetch=2)][:1] == [one]
+
+
+async def test_with_tuples_for_records(dsn: str) -> None:
+    plain: Any = tuple
+    async with await colonnade.connect(dsn, record_class=plain) as connection:
+        assert await connection.fetchrow(QUERY, row_factory=dict_row) == {"id": 1, "name": "1"}
+        assert type(await connection.fetchrow(QUERY)) is tuple
+
+
+async def test_what_is_no_factory(dsn: str) -> None:
+    factory: Any = "dict"
+    with pytest.raises(InterfaceError, match="row_factory is expected to be a function"):
+        await colonnade.connect(dsn, row_factory=factory)
+
+
+# async-only: begin
+async def test_a_pool_with_one(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, row_factory=dict_row) as pool:
+        assert await pool.fetchrow(QUERY) == {"id": 1, "name": "1"}
+        assert await pool.fetch(QUERY, row_factory=scalar_row) == [1, 2, 3]
+
+
+# async-only: end

@@ -327,3 +327,28 @@ def test_without_a_cache(dsn: str) -> None:
             assert connection.fetchval("SELECT $1::text", "x") == "x"
             assert left is not None
         assert portals(connection) == 0
+
+
+def test_columns_that_change_where_no_statement_is_kept(
+    connection: colonnade.sync.Connection, dsn: str
+) -> None:
+    connection.execute("CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)")
+    try:
+        with colonnade.sync.connect(dsn, statement_cache_size=0) as other:
+            query = "SELECT * FROM changing"
+            assert other.fetch(query) == [(1,)]
+            for change in (
+                "ALTER a TYPE text",
+                "ADD b int DEFAULT 2",
+                "ALTER a TYPE date USING null",
+            ):
+                connection.execute(f"ALTER TABLE changing {change}")
+                with other.transaction():
+                    rows = [row for row in other.cursor(query)]
+                assert rows == connection.fetch(query)
+                connection.execute("ALTER TABLE changing ALTER a TYPE text")
+                with other.transaction():
+                    cursor = other.cursor(query).open()
+                    assert cursor.fetch(2) == connection.fetch(query)
+    finally:
+        connection.execute("DROP TABLE changing")

@@ -240,8 +240,12 @@ def test_the_end_of_the_server_ends_it(dsn: str, proxy: Proxy) -> None:
 def test_a_copy_is_refused(dsn: str) -> None:
     with colonnade.sync.connect(dsn) as connection:
         connection.execute("CREATE TEMP TABLE many (a int, b text)")
+        for sets in ([()], [(), (), ()]):
+            with pytest.raises(InterfaceError, match="use the copy methods"):
+                connection.executemany("COPY many FROM STDIN", sets)
+            assert connection.fetchval("SELECT 1") == 1
         with pytest.raises(InterfaceError, match="use the copy methods"):
-            connection.executemany("COPY many FROM STDIN", [()])
+            connection.executemany("COPY many TO STDOUT", [(), ()])
         assert connection.fetchval("SELECT 1") == 1
 
 

@@ -196,3 +196,18 @@ def test_a_query_that_runs_out_of_time(connection: colonnade.sync.Connection, to
     settle()
     assert 0.05 <= told.logged[0].elapsed <= passed
     assert [type(record.exception) for record in told.logged] == [TimeoutError]
+
+
+def test_the_queries_of_a_pipeline(connection: colonnade.sync.Connection, told: Told) -> None:
+    with connection.pipeline() as pipeline:
+        pipeline.fetch(SERIES, 2)
+        failing = pipeline.execute("SELECT 1 / $1::int", 0)
+        with pytest.raises(DivisionByZeroError):
+            failing.wait()
+    settle()
+    assert not told.open
+    assert [(text, type(error)) for text, _, error in told.spans] == [
+        (SERIES, type(None)),
+        ("SELECT 1 / $1::int", DivisionByZeroError),
+    ]
+    assert [record.args for record in told.logged] == [(2,), (0,)]

@@ -16,9 +16,12 @@ from colonnade.errors import (
     InFailedSQLTransactionError,
     InterfaceError,
     UndefinedTableError,
+    UniqueViolationError,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.support.proxy import Proxy
 
 
@@ -244,4 +247,82 @@ def test_query_loggers_are_told_of_each(connection: colonnade.sync.Connection) -
 def test_an_empty_pipeline_asks_nothing(connection: colonnade.sync.Connection) -> None:
     with connection.pipeline() as pipeline:
         assert repr(pipeline) == "<Pipeline open, 0 to be sent, 0 under way>"
+    assert connection.fetchval("SELECT 1") == 1
+
+
+def test_executemany(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMP TABLE piped (a int, b text)")
+    insert = "INSERT INTO piped VALUES ($1, $2)"
+    with connection.pipeline() as pipeline:
+        before = pipeline.fetchval("SELECT count(*) FROM piped")
+        many = pipeline.executemany(insert, [(n, str(n)) for n in range(100)])
+        large = pipeline.executemany(insert, ((n, "x" * 1000) for n in range(2000)))
+        none = pipeline.executemany(insert, [])
+        after = pipeline.fetchval("SELECT count(*) FROM piped")
+    assert (many.result(), large.result(), none.result()) == (None, None, None)
+    assert (before.result(), after.result()) == (0, 2100)
+
+
+def test_executemany_is_one_unit_among_the_others(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMP TABLE piped (a int PRIMARY KEY)")
+    insert = "INSERT INTO piped VALUES ($1)"
+
+    def failing() -> Iterator[tuple[int]]:
+        for number in range(100, 100_000):
+            yield (number,)
+        raise ZeroDivisionError
+
+    with connection.pipeline() as pipeline:
+        pipeline.execute(insert, 1)
+        twice = pipeline.executemany(insert, [(2,), (2,)])
+        wrong = pipeline.executemany(insert, [(3,), ("x",)])
+        broken = pipeline.executemany(insert, failing())
+        pipeline.executemany(insert, [(4,), (5,)])
+        with pytest.raises(UniqueViolationError):
+            twice.wait()
+        with pytest.raises(EncodeError):
+            wrong.wait()
+        with pytest.raises(ZeroDivisionError):
+            broken.wait()
+    assert connection.fetchval("SELECT array_agg(a ORDER BY a) FROM piped") == [1, 4, 5]
+
+
+def test_executemany_that_fails_leaves_the_transaction_around_it(
+    connection: colonnade.sync.Connection,
+) -> None:
+    connection.execute("CREATE TEMP TABLE piped (a int)")
+    insert = "INSERT INTO piped VALUES ($1)"
+    with connection.pipeline() as pipeline:
+        pipeline.execute("BEGIN")
+        pipeline.execute(insert, 1)
+        wrong = pipeline.executemany(insert, [("x",)])
+        pipeline.execute("COMMIT")
+        with pytest.raises(EncodeError):
+            wrong.wait()
+    assert connection.fetchval("SELECT array_agg(a) FROM piped") == [1]
+
+
+def test_executemany_that_takes_too_long(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMP TABLE piped (a int)")
+
+    def endless() -> Iterator[tuple[int]]:
+        while True:
+            yield (1,)
+
+    pipeline = connection.pipeline(timeout=0.3)
+    with pytest.raises(TimeoutError):
+        with pipeline:
+            pipeline.executemany("INSERT INTO piped VALUES ($1)", endless())
+    assert connection.fetchval("SELECT count(*) FROM piped") == 0
+
+
+def test_executemany_takes_what_is_there(connection: colonnade.sync.Connection) -> None:
+    with connection.pipeline() as pipeline:
+        with pytest.raises(TypeError, match="an iterable of sequences"):
+            pipeline.executemany("SELECT $1::int", 5)
+    connection.execute("CREATE TEMP TABLE piped (a int)")
+    with connection.pipeline() as pipeline:
+        copying = pipeline.executemany("COPY piped FROM STDIN", [(), ()])
+        with pytest.raises(InterfaceError, match="use the copy methods"):
+            copying.wait()
     assert connection.fetchval("SELECT 1") == 1

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,9 @@ import pytest
 import colonnade
 from colonnade.errors import DecodeError, InterfaceError, NoActiveSQLTransactionError
 from colonnade.rkt import DTypeError, set_query_dtype
+
+if TYPE_CHECKING:
+    from tests.support.proxy import Proxy
 
 PAIRS = "SELECT g::int8, nullif(g, 2)::int4 FROM generate_series(1, $1::int) g"
 PAIR = np.dtype([("a", "i8"), ("b", "i4")])
@@ -197,3 +200,53 @@ def test_a_count_of_none_is_refused(connection: colonnade.sync.Connection) -> No
             cursor.fetch(0)
     with pytest.raises(NoActiveSQLTransactionError):
         cursor.fetch(1)
+
+
+def test_iterating_costs_as_many_round_trips_as_records(proxy: Proxy) -> None:
+    with colonnade.sync.connect(proxy.dsn) as connection:
+        sent = []
+        for query in (PAIRS, QUERY):
+            connection.fetch(query, 1)
+            with connection.transaction():
+                connection.execute("SELECT 1")
+                before = len(proxy.first.sent)
+                assert len([row for row in connection.cursor(query, 3)]) == 3
+                # A Sync for each round trip.
+                sent.append(bytes(proxy.first.sent[before:]).count(b"S\x00\x00\x00\x04"))
+        assert sent == [1, 1]
+
+
+def test_many_sets_of_arguments(connection: colonnade.sync.Connection) -> None:
+    sets = [(2,), (0,), (1,)]
+    statement = connection.prepare(QUERY)
+    for array, nulls in (
+        connection.fetchmany(QUERY, sets),
+        statement.fetchmany(sets),
+    ):
+        assert array.dtype == PAIR
+        assert array.tolist() == [(1, 1), (2, NULL), (1, 1)]
+        assert nulls == [3]
+    array, nulls = connection.fetchmany(QUERY, [])
+    assert (len(array), nulls) == (0, [])
+
+
+def test_a_pipeline_gives_what_fetch_gives(connection: colonnade.sync.Connection) -> None:
+    long = set_query_dtype("SELECT 'xxx'", [("v", "U2")])
+    with connection.pipeline() as pipeline:
+        whole = pipeline.fetch(QUERY, 3)
+        blocks = pipeline.fetch(set_query_dtype(PAIRS, BLOCKS), 3)
+        row = pipeline.fetchrow(QUERY, 3)
+        nothing = pipeline.fetchrow(QUERY, 0)
+        value = pipeline.fetchval(QUERY, 3, column="b")
+        records = pipeline.fetch(PAIRS, 1)
+        refused = pipeline.fetch(long)
+        with pytest.raises(DTypeError, match="does not match PostgreSQL text of size 3"):
+            refused.wait()
+    array, nulls = whole.result()
+    assert (array.tolist(), nulls) == ([(1, 1), (2, NULL), (3, 3)], [3])
+    columns, nulls = blocks.result()
+    assert (columns["b"].tolist(), nulls) == ([1, NULL, 3], [3])
+    assert row.result()[0].item() == (1, 1)
+    assert nothing.result() is None
+    assert value.result() == (connection.fetchval(QUERY, 3, column="b"))
+    assert records.result() == [(1, 1)]

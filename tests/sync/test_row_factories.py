@@ -99,3 +99,84 @@ def test_an_error_of_a_factory_leaves_the_connection(
     with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
         connection.fetch("SELECT 1 AS other", row_factory=class_row(User))
     assert connection.fetchval("SELECT 1") == 1
+
+
+def test_wherever_rows_come_from(connection: colonnade.sync.Connection) -> None:
+    many = connection.fetchmany("SELECT $1::int AS n", [(1,), (2,)], row_factory=dict_row)
+    assert many == [{"n": 1}, {"n": 2}]
+    statement = connection.prepare(QUERY)
+    assert statement.fetch(row_factory=scalar_row) == [1, 2, 3]
+    assert statement.fetchrow(row_factory=dict_row) == {"id": 1, "name": "1"}
+    assert statement.fetchrow() == (1, "1")
+    assert statement.fetchmany([()], row_factory=scalar_row) == [1, 2, 3]
+    with connection.pipeline() as pipeline:
+        rows = pipeline.fetch(QUERY, row_factory=scalar_row)
+        row = pipeline.fetchrow(QUERY, row_factory=tuple_row)
+        records = pipeline.fetch(QUERY)
+        wrong = pipeline.fetch(QUERY, row_factory=class_row(int))
+        with pytest.raises(TypeError):
+            wrong.wait()
+    assert rows.result() == [1, 2, 3]
+    assert type(row.result()) is tuple
+    assert type(records.result()[0]) is colonnade.Record
+
+
+def test_a_statement_that_was_prepared_with_one(connection: colonnade.sync.Connection) -> None:
+    statement = connection.prepare(QUERY, row_factory=dict_row)
+    assert statement.fetchrow() == {"id": 1, "name": "1"}
+    assert statement.fetch(row_factory=scalar_row) == [1, 2, 3]
+    assert statement.fetchval(column="name") == "1"
+    with connection.transaction():
+        assert [row for row in statement.cursor()][2] == {"id": 3, "name": "3"}
+
+
+def test_cursors(connection: colonnade.sync.Connection) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def factory(names: tuple[str, ...]) -> RowMaker[dict[str, Any]]:
+        asked.append(names)
+        return dict_row(names)
+
+    with connection.transaction():
+        rows = [row for row in connection.cursor(QUERY, prefetch=2, row_factory=factory)]
+        assert rows == [{"id": i, "name": str(i)} for i in (1, 2, 3)]
+        assert asked == [("id", "name")]
+        cursor = connection.cursor(QUERY, row_factory=scalar_row).open()
+        assert cursor.fetchrow() == 1
+        assert cursor.fetch(5) == [2, 3]
+        assert cursor.fetch(5) == []
+
+
+def test_a_connection_with_one(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, row_factory=dict_row) as connection:
+        assert connection.row_factory is dict_row
+        one = {"id": 1, "name": "1"}
+        assert (connection.fetch(QUERY))[0] == one
+        assert connection.fetchrow(QUERY) == one
+        assert connection.fetchval(QUERY, column=1) == "1"
+        assert connection.fetchrow(QUERY, row_factory=scalar_row) == 1
+        # A class that the call names wins over the connection's factory.
+        assert type(connection.fetchrow(QUERY, record_class=colonnade.Record)) is (colonnade.Record)
+        assert connection.fetchrow(QUERY, record_class=tuple) == (1, "1")
+        assert connection.fetchmany("SELECT $1::int AS n", [(1,)]) == [{"n": 1}]
+        assert (connection.prepare(QUERY)).fetchrow() == one
+        with connection.pipeline() as pipeline:
+            piped = pipeline.fetchrow(QUERY)
+            value = pipeline.fetchval(QUERY, column="name")
+        assert piped.result() == one
+        assert value.result() == "1"
+        with connection.transaction():
+            assert [row for row in connection.cursor(QUERY, prefetch=2)][:1] == [one]
+
+
+def test_with_tuples_for_records(dsn: str) -> None:
+    plain: Any = tuple
+    with colonnade.sync.connect(dsn, record_class=plain) as connection:
+        assert connection.fetchrow(QUERY, row_factory=dict_row) == {"id": 1, "name": "1"}
+        assert type(connection.fetchrow(QUERY)) is tuple
+
+
+def test_what_is_no_factory(dsn: str) -> None:
+    factory: Any = "dict"
+    with pytest.raises(InterfaceError, match="row_factory is expected to be a function"):
+        colonnade.sync.connect(dsn, row_factory=factory)

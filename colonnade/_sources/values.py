@@ -213,9 +213,10 @@ def _without_nan(array: NDArray[Any], mask: Mask) -> Mask:
     """The mask with NaN hidden."""
     import numpy as np
 
-    if array.dtype.kind != "f" or array.ndim > 1:
+    if array.dtype.kind != "f":
         return mask
-    missing: NDArray[np.bool_] = np.isnan(array)
+    # A row of several numbers is missing where all of them are.
+    missing: NDArray[np.bool_] = np.isnan(array).all(axis=tuple(range(1, array.ndim)))
     if not missing.any():
         return mask
     return missing if mask is None else missing | mask
@@ -296,6 +297,11 @@ def numpy_values(name: str, array: NDArray[Any], *, zone: bool | None = None) ->
     if array.ndim == 0:
         msg = f'column "{name}" must have a value for each row, not one for all'
         raise TypeError(msg)
+    if array.dtype.names is not None:
+        from colonnade._sources.structured import StructuredValues
+
+        mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+        return StructuredValues(np.ma.getdata(array), mask)
     if not isinstance(array, np.ma.MaskedArray):
         return NumpyValues(array, zone=zone)
     mask = None if array.mask is np.ma.nomask else np.asarray(array.mask)

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array,
-    make_array,
+    StructArray, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer};
-use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Fields, TimeUnit};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -66,6 +66,28 @@ impl ArrowColumn {
         let keys: Int32Array = codes.into_iter().map(|code| (code >= 0).then_some(code)).collect();
         let array = DictionaryArray::try_new(keys, Arc::clone(&values.0));
         array.map(|array| Self(Arc::new(array))).map_err(|error| refused(&error))
+    }
+
+    /// A struct of columns; `mask` is as in `from_numpy`.
+    #[staticmethod]
+    fn from_fields(
+        names: Vec<String>,
+        columns: Vec<PyRef<'_, Self>>,
+        mask: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let field = |(name, column): (String, &PyRef<'_, Self>)| {
+            Field::new(name, column.0.data_type().clone(), true)
+        };
+        let fields: Fields = names.into_iter().zip(&columns).map(field).collect();
+        let arrays = columns.iter().map(|column| Arc::clone(&column.0)).collect();
+        let column: ArrayRef = match StructArray::try_new(fields, arrays, None) {
+            Ok(array) => Arc::new(array),
+            Err(error) => return Err(refused(&error)),
+        };
+        match mask {
+            Some(mask) => masked(&column, mask).map(Self),
+            None => Ok(Self(column)),
+        }
     }
 
     /// Some of the values, where they lie.

@@ -10,7 +10,8 @@ use arrow_schema::DataType;
 
 use super::ColumnEncoder;
 use super::cells::{
-    LENGTH_BYTES, checked_length, is_null, nulls_of, push_null, push_with, put_bytes, put_null,
+    LENGTH_BYTES, MadeCells, PushValue, checked_length, is_null, nulls_of, push_null, push_with,
+    put_bytes, put_null,
 };
 use crate::error::EncodeError;
 
@@ -86,11 +87,36 @@ pub(super) fn binary(array: &dyn Array) -> Option<Box<dyn ColumnEncoder>> {
     }
 }
 
-/// An encoder of sixteen bytes to `uuid`.
+/// An encoder of sixteen bytes to `uuid`, also where only the values say that they are as many:
+/// not every library has bytes of a fixed length.
 pub(super) fn uuid(array: &dyn Array) -> Option<Box<dyn ColumnEncoder>> {
     match array.data_type() {
         DataType::FixedSizeBinary(16) => binary(array),
+        DataType::Binary => Some(SixteenBytes::boxed(array.as_binary::<i32>())),
+        DataType::LargeBinary => Some(SixteenBytes::boxed(array.as_binary::<i64>())),
+        DataType::BinaryView => Some(SixteenBytes::boxed(array.as_binary_view())),
         _ => None,
+    }
+}
+
+/// Bytes of which each value must have sixteen.
+struct SixteenBytes<A>(A);
+
+impl<A: Strings + Array + Clone> SixteenBytes<A> {
+    fn boxed(array: &A) -> Box<dyn ColumnEncoder> {
+        MadeCells::boxed(Self(array.clone()), nulls_of(array))
+    }
+}
+
+impl<A: Strings> PushValue for SixteenBytes<A> {
+    fn push(&self, row: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let bytes = self.0.bytes(row);
+        if bytes.len() != 16 {
+            let given = "fewer or more of them";
+            return Err(EncodeError::WrongKind { expected: "16 bytes", given });
+        }
+        out.extend_from_slice(bytes);
+        Ok(())
     }
 }
 

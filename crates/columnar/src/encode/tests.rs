@@ -120,6 +120,17 @@ fn each_type_as_it_is_decoded() {
 }
 
 #[test]
+fn uuids_of_bytes_without_a_fixed_length() {
+    let values = [Some([7_u8; 16]), None, Some([0; 16])];
+    let fixed = FixedSizeBinaryArray::try_from_sparse_iter_with_size(values.into_iter(), 16);
+    let expected = decoded(2950, fixed.unwrap());
+    let slices = || values.iter().map(|value| value.as_ref().map(|bytes| bytes.as_slice()));
+    assert_eq!(&decoded(2950, BinaryArray::from_iter(slices())), &expected);
+    assert_eq!(&decoded(2950, LargeBinaryArray::from_iter(slices())), &expected);
+    assert_eq!(&decoded(2950, BinaryViewArray::from_iter(slices())), &expected);
+}
+
+#[test]
 fn wider_and_other_layouts() {
     let ints = Int32Array::from(vec![Some(1), None, Some(3)]);
     assert_eq!(

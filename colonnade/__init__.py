@@ -32,11 +32,11 @@ from colonnade._async.listen import listen
 from colonnade._async.notifications import Notification, NotificationGap
 from colonnade._async.pipeline import Pipeline, PipelineResult
 from colonnade._async.pool.pool import Pool, create_pool
-from colonnade._async.pool.stats import PoolStats
 from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import QueryTiming, Record, __version__
 from colonnade._logged_query import LoggedQuery
 from colonnade._named import Named, named
+from colonnade._supply.stats import PoolStats
 from colonnade.columns import ArrowStream, Columns
 from colonnade.errors import *  # noqa: F403
 

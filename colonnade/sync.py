@@ -9,11 +9,14 @@ connection, fetch at the same time.
 
 from __future__ import annotations
 
+from colonnade._supply.stats import PoolStats
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.connect import connect
 from colonnade._sync.connection import Connection
 from colonnade._sync.cursor import Cursor, CursorFactory
 from colonnade._sync.pipeline import Pipeline, PipelineResult
+from colonnade._sync.pool.pool import Pool, create_pool
+from colonnade._sync.pool.proxy import PoolConnectionProxy
 from colonnade._sync.prepared_statement import PreparedStatement
 from colonnade._sync.transaction import Transaction
 from colonnade.columns import Columns
@@ -26,7 +29,11 @@ __all__ = [
     "CursorFactory",
     "Pipeline",
     "PipelineResult",
+    "Pool",
+    "PoolConnectionProxy",
+    "PoolStats",
     "PreparedStatement",
     "Transaction",
     "connect",
+    "create_pool",
 ]

@@ -44,8 +44,16 @@ CODE = {
     "AsyncIterable": "Iterable",
     "AsyncIterator": "Iterator",
     "Awaitable[None]": "None",
+    "Awaitable[Any]": "Any",
+    "Awaitable[object]": "object",
+    "Coroutine[Any, Any, R]": "R",
+    "Coroutine[Any, Any, None]": "None",
     "AsyncioTransport": "BlockingTransport",
     "_transport.asyncio": "_transport.blocking",
+    "_supply.asyncio": "_supply.threads",
+    # Nobody awaits a connection of a pool: `acquire` gives the connection itself.
+    "-> PoolAcquireContext": "-> PoolConnectionProxy",
+    "PoolAcquireContext(self, timeout)": "self._lent(timeout)",
     "_async": "_sync",
     "aclose": "close",
     # What tests use.
@@ -56,6 +64,8 @@ CODE = {
     "colonnade.connect": "colonnade.sync.connect",
     "colonnade.ColumnStream": "colonnade.sync.ColumnStream",
     "colonnade.Connection": "colonnade.sync.Connection",
+    "colonnade.Pool": "colonnade.sync.Pool",
+    "colonnade.create_pool": "colonnade.sync.create_pool",
 }
 
 # Comments and strings follow the table's distinctive words; a keyword is prose unless code follows.

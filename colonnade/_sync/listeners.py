@@ -53,7 +53,7 @@ class ListenersMixin:
         self._termination_listeners: list[TerminationListener] = []
         self._query_loggers: list[QueryLogger] = []
         # What callbacks get in place of the connection: the proxy that a pool has handed out.
-        self._pooled: Any = None
+        self._pooled: weakref.ref[Any] | None = None
         self._lost: Callable[[], None] | None = None
 
     def execute(self, query: str, *args: object, timeout: float | None = None) -> str:
@@ -187,7 +187,7 @@ class ListenersMixin:
         self._transport.closed_listener = closed
 
     def _tell_end(self) -> None:
-        self._tell(self._termination_listeners, self._pooled or self)
+        self._tell(self._termination_listeners, self._facing())
         if self._lost is not None:
             self._lost()
 
@@ -200,12 +200,17 @@ class ListenersMixin:
         if isinstance(announcement, _core.Notice):
             if self._log_listeners:
                 message = log_message_from_fields(announcement.fields)
-                self._tell(self._log_listeners, self._pooled or self, message)
+                self._tell(self._log_listeners, self._facing(), message)
             return
         channel = announcement.channel
         if callbacks := self._listeners.get(channel):
-            who = self._pooled or self
+            who = self._facing()
             self._tell(callbacks, who, announcement.process_id, channel, announcement.payload)
+
+    def _facing(self) -> Any:
+        """What callbacks get: what they were added to."""
+        proxy = None if self._pooled is None else self._pooled()
+        return self if proxy is None else proxy
 
     def _tell(self, callbacks: list[Any], *args: object) -> None:
         outer, self._is_telling = self._is_telling, True

@@ -61,7 +61,7 @@ class _Clock(threading.local):
 _clock = _Clock()
 
 
-def _remaining() -> float | None:
+def remaining() -> float | None:
     """Seconds until the nearest deadline, as `socket.settimeout` takes them."""
     if _clock.deadline is None:
         return None
@@ -71,7 +71,8 @@ def _remaining() -> float | None:
     return remaining
 
 
-def _least(limit_s: float, other_s: float | None) -> float:
+def least(limit_s: float, other_s: float | None) -> float:
+    """The smaller of two limits, of which the second may be none."""
     return limit_s if other_s is None else min(limit_s, other_s)
 
 
@@ -202,7 +203,7 @@ class BlockingTransport:
             return
         outer, _clock.deadline = _clock.deadline, None
         try:
-            with deadline(_least(RECOVERY_TIMEOUT_S, limit_s)):
+            with deadline(least(RECOVERY_TIMEOUT_S, limit_s)):
                 self._recover()
         except OSError:
             self.abort()
@@ -221,7 +222,7 @@ class BlockingTransport:
                 with deadline(pause_s):
                     self._receive()
             except TimeoutError:
-                _remaining()  # raises where the whole time is up
+                remaining()  # raises where the whole time is up
                 pause_s *= 2
                 self._cancel_on_server()
 
@@ -253,7 +254,7 @@ class BlockingTransport:
 
     def close(self) -> None:
         """Say good-bye to the server, and close the socket."""
-        _remaining()  # raises where the caller's time is up already
+        remaining()  # raises where the caller's time is up already
         self._session.terminate()
         with contextlib.suppress(OSError), deadline(RECOVERY_TIMEOUT_S):
             self._send()
@@ -359,9 +360,9 @@ class BlockingTransport:
             raise TimeoutError
 
     def _is_ready(self, event: int, limit_s: float | None) -> bool:
-        remaining = _remaining()
-        if limit_s is None or (remaining is not None and remaining < limit_s):
-            limit_s = remaining
+        left_s = remaining()
+        if limit_s is None or (left_s is not None and left_s < limit_s):
+            limit_s = left_s
         if self._socket.fileno() < 0:
             # Closed meanwhile: the next read or write says so.
             return True
@@ -390,7 +391,7 @@ class BlockingTransport:
         if request is None:
             return
         with contextlib.closing(_open(self.address, self._tls)) as link:
-            link.settimeout(_remaining())
+            link.settimeout(remaining())
             link.sendall(request)
             # The server closes the connection when it has sent the signal.
             with contextlib.suppress(ConnectionError):
@@ -415,7 +416,7 @@ def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> Blockin
 def _open(address: Address, tls: TlsPolicy) -> socket.socket:
     if isinstance(address, UnixAddress):
         return _open_unix(address)
-    link = socket.create_connection(address.target, timeout=_remaining())
+    link = socket.create_connection(address.target, timeout=remaining())
     try:
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -423,12 +424,12 @@ def _open(address: Address, tls: TlsPolicy) -> socket.socket:
             return link
         if not tls.is_direct:
             link.sendall(_core.ssl_request())
-            link.settimeout(_remaining())
+            link.settimeout(remaining())
             # Exactly one byte may come before the handshake; what stands behind it was not sent by
             # the server, and is refused as it is by the other transport.
             if not tls.accepts(link.recv(_ANSWER_BYTES_MAX)):
                 return link
-        link.settimeout(_remaining())
+        link.settimeout(remaining())
         # Takes the socket over; what fails from here on closes it.
         context: Any = tls.context
         secured: ssl.SSLSocket = context.wrap_socket(
@@ -445,7 +446,7 @@ def _open(address: Address, tls: TlsPolicy) -> socket.socket:
 def _open_unix(address: UnixAddress) -> socket.socket:
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        link.settimeout(_remaining())
+        link.settimeout(remaining())
         link.connect(address.path)
     except BaseException:
         link.close()

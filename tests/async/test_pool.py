@@ -1,9 +1,11 @@
-# async-only: file
 """The pool: its sizes, its life, and what its connections are to those who have them."""
 
 from __future__ import annotations
 
+# async-only: begin
 import asyncio
+
+# async-only: end
 import io
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,11 @@ import pytest
 import colonnade
 from colonnade import InterfaceError, errors
 from colonnade._async.pool.proxy import PoolConnectionProxy
+
+# async-only: begin
 from tests.support.until import until
+
+# async-only: end
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
@@ -54,7 +60,9 @@ async def test_a_pool_opens_and_closes_its_connections(dsn: str) -> None:
     pool = colonnade.create_pool(dsn, min_size=2, max_size=4, init_size=3)
     sizes = (pool.get_init_size(), pool.get_min_size(), pool.get_max_size())
     assert sizes == (3, 2, 4)
+    # async-only: begin
     assert (pool.get_size(), pool.get_idle_size(), repr(pool)) == (0, 0, "<Pool not initialized>")
+    # async-only: end
     async with pool as entered:
         assert entered is pool
         assert (pool.get_size(), pool.get_idle_size(), pool.is_closing()) == (3, 3, False)
@@ -62,7 +70,9 @@ async def test_a_pool_opens_and_closes_its_connections(dsn: str) -> None:
             assert (pool.get_size(), pool.get_idle_size()) == (3, 2)
             assert await connection.fetchval("SELECT 1") == 1
         assert repr(pool) == "<Pool size=3 idle=3 waiting=0 min_size=2 max_size=4>"
+        # async-only: begin
         assert await pool is pool
+        # async-only: end
     assert (pool.get_size(), pool.get_idle_size(), pool.is_closing()) == (0, 0, True)
     assert repr(pool) == "<Pool closed>"
     await pool.close()
@@ -85,6 +95,7 @@ async def test_a_pool_grows_when_it_is_asked_to(dsn: str) -> None:
         assert (stats.opened, stats.given_up, stats.acquired) == (2, 1, 3)
 
 
+# async-only: begin
 async def test_a_pool_that_is_not_ready_refuses(dsn: str) -> None:
     pool = colonnade.create_pool(dsn, min_size=1, max_size=1)
     for use in (pool.acquire, lambda: pool.fetch("SELECT 1"), pool.close):
@@ -112,13 +123,13 @@ async def test_a_pool_that_is_not_ready_refuses(dsn: str) -> None:
         await pool.fetchval("SELECT 1")
 
 
+# async-only: end
 async def test_a_server_that_is_not_there_shows_at_once() -> None:
-    pool = colonnade.create_pool("postgresql://x@127.0.0.1:1/x", min_size=3, max_size=3)
     with pytest.raises(ConnectionRefusedError):
-        await pool
-    assert repr(pool) == "<Pool not initialized>"
+        await colonnade.create_pool("postgresql://x@127.0.0.1:1/x", min_size=3, max_size=3)
 
 
+# async-only: begin
 async def test_an_interrupted_start_leaves_nothing(dsn: str) -> None:
     for steps in range(40):
         pool = colonnade.create_pool(dsn, min_size=3, max_size=3)
@@ -136,6 +147,7 @@ async def test_an_interrupted_start_leaves_nothing(dsn: str) -> None:
         assert await again.fetchval("SELECT 1") == 1
 
 
+# async-only: end
 async def test_a_proxy_is_a_connection(dsn: str) -> None:
     async with colonnade.create_pool(
         dsn, min_size=1, max_size=1, connection_class=_MyConnection
@@ -186,6 +198,7 @@ async def test_release_takes_what_is_its_own(dsn: str, connection: colonnade.Con
         assert await acquired.fetchval("SELECT 1") == 1
 
 
+# async-only: begin
 async def test_an_acquire_context_is_entered_once(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=2, max_size=2) as pool:
         context = pool.acquire()
@@ -196,6 +209,7 @@ async def test_an_acquire_context_is_entered_once(dsn: str) -> None:
             assert await again.fetchval("SELECT 1") == 1
 
 
+# async-only: end
 async def test_a_user_may_close_a_connection(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=0, max_size=1) as pool:
         async with pool.acquire() as connection:
@@ -285,6 +299,7 @@ async def test_old_connections_are_replaced(dsn: str) -> None:
         assert pool.get_stats().closed["max_lifetime"] == 3
 
 
+# async-only: begin
 async def test_idle_connections_above_the_floor_are_closed(dsn: str) -> None:
     async with colonnade.create_pool(
         dsn, min_size=1, max_size=4, max_inactive_connection_lifetime=0.05
@@ -298,6 +313,7 @@ async def test_idle_connections_above_the_floor_are_closed(dsn: str) -> None:
         assert pool.get_stats().closed == {"inactive": 3}
 
 
+# async-only: end
 async def test_expired_connections_are_replaced(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=2, max_size=2) as pool:
         busy = await pool.acquire()

@@ -1,9 +1,12 @@
-# async-only: file
 """What is undone when a connection is given back, and what that costs."""
 
 from __future__ import annotations
 
+# async-only: begin
 import asyncio
+
+# async-only: end
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +14,11 @@ import pytest
 
 import colonnade
 from colonnade import InterfaceError, InterfaceWarning, errors
+
+# async-only: begin
 from tests.support.until import until
+
+# async-only: end
 
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
@@ -49,9 +56,9 @@ async def test_a_lock_is_free_although_nobody_comes(
 ) -> None:
     async with _one(dsn) as pool:
         await pool.execute("SELECT pg_advisory_lock(4711)")
-        async with asyncio.timeout(10):
-            while await connection.fetchval(_LOCKS):
-                pass
+        give_up = time.monotonic() + 10
+        while await connection.fetchval(_LOCKS):
+            assert time.monotonic() < give_up
 
 
 async def test_a_release_is_not_a_round_trip(proxy: Proxy) -> None:
@@ -60,13 +67,13 @@ async def test_a_release_is_not_a_round_trip(proxy: Proxy) -> None:
         connection = await pool.acquire()
         await connection.fetchval("SELECT 1")
         proxy.hold_after(0)
-        async with asyncio.timeout(5):
-            await pool.release(connection)
+        await pool.release(connection, timeout=5)
         assert pool.get_idle_size() == 1
         proxy.release()
         assert await pool.fetchval("SELECT 2") == 2
 
 
+# async-only: begin
 async def test_a_session_that_nobody_used_is_not_reset(proxy: Proxy) -> None:
     async with _one(_plain(proxy)) as pool:
         for _ in range(5):
@@ -83,6 +90,8 @@ async def test_a_session_that_nobody_used_is_not_reset(proxy: Proxy) -> None:
         assert proxy.first.tags.count("Q") == 3
 
 
+# async-only: end
+# async-only: begin
 async def test_an_open_transaction_is_reported_and_rolled_back(dsn: str) -> None:
     reported: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
@@ -100,6 +109,7 @@ async def test_an_open_transaction_is_reported_and_rolled_back(dsn: str) -> None
     assert all("Resetting connection with an active transaction" in text for text in messages)
 
 
+# async-only: end
 async def test_leftover_listeners_are_told_of(dsn: str) -> None:
     async with _one(dsn) as pool:
         connection = await pool.acquire()
@@ -112,6 +122,7 @@ async def test_leftover_listeners_are_told_of(dsn: str) -> None:
         assert len(texts) == 2
         assert "is being released to the pool but has 1 active notification listener" in texts[0]
         assert "is being released to the pool but has 1 active log listener" in texts[1]
+        # async-only: begin
         heard: asyncio.Queue[object] = asyncio.Queue()
 
         def hear(who: object, _: int, channel: str, payload: str) -> None:
@@ -124,8 +135,10 @@ async def test_leftover_listeners_are_told_of(dsn: str) -> None:
             async with asyncio.timeout(10):
                 assert await heard.get() == (connection, "channel", "hello")
             await connection.remove_listener("channel", hear)
+        # async-only: end
 
 
+# async-only: begin
 async def test_a_termination_listener_sees_the_proxy(dsn: str) -> None:
     seen: list[object] = []
     async with _one(dsn) as pool:
@@ -136,6 +149,7 @@ async def test_a_termination_listener_sees_the_proxy(dsn: str) -> None:
         assert seen == [connection]
 
 
+# async-only: end
 async def test_an_open_stream_is_ended(dsn: str) -> None:
     async with _one(dsn) as pool:
         async with pool.acquire() as connection:
@@ -206,6 +220,7 @@ async def test_a_connection_resets_itself(connection: colonnade.Connection) -> N
     assert await connection.fetchval("SHOW search_path") != "nowhere"
 
 
+# async-only: begin
 async def test_a_query_behind_a_reset_is_cancelled_and_the_reset_is_not(proxy: Proxy) -> None:
     async with _one(_plain(proxy)) as pool:
         pid = await pool.fetchval("SELECT pg_backend_pid()")
@@ -221,6 +236,7 @@ async def test_a_query_behind_a_reset_is_cancelled_and_the_reset_is_not(proxy: P
         assert pool.get_stats().closed == {}
 
 
+# async-only: end
 async def test_arguments_that_do_not_fit_behind_a_reset(dsn: str) -> None:
     async with _one(dsn) as pool:
         pid = await pool.fetchval("SELECT pg_backend_pid() FROM (SELECT $1::int) AS x", 1)

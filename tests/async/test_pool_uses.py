@@ -1,9 +1,11 @@
-# async-only: file
 """What the rest of the library does on a connection that comes from a pool."""
 
 from __future__ import annotations
 
+# async-only: begin
 import asyncio
+
+# async-only: end
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +54,7 @@ async def test_a_pipeline_holds_a_connection_for_its_block(pool: colonnade.Pool)
         first = pipeline.fetchval("SELECT pg_backend_pid()")
         second = pipeline.fetch("SELECT generate_series(1, $1::int) AS n", 2)
         third = pipeline.fetchval("SELECT pg_backend_pid()")
-        assert await second == [(1,), (2,)]
+        assert await second.wait() == [(1,), (2,)]
     assert pool.get_idle_size() == 1
     assert first.result() == third.result()
     with pytest.raises(InterfaceError, match="within its block"):
@@ -66,6 +68,7 @@ async def test_a_pipeline_that_fails_gives_its_connection_back(pool: colonnade.P
             after = pipeline.fetchval("SELECT 5")
     assert after.result() == 5
     assert pool.get_idle_size() == 1
+    # async-only: begin
     with pytest.raises(LookupError):  # noqa: PT012 - a block that is left
         async with pool.pipeline() as pipeline:
             pipeline.execute("SELECT pg_sleep(60)")
@@ -76,8 +79,10 @@ async def test_a_pipeline_that_fails_gives_its_connection_back(pool: colonnade.P
     await asyncio.wait([asking])
     async with asyncio.timeout(10):
         assert await pool.fetchval("SELECT 6") == 6
+    # async-only: end
 
 
+# async-only: begin
 async def test_a_pipeline_waits_for_answers_no_longer_than_told(pool: colonnade.Pool) -> None:
     with pytest.raises(TimeoutError):
         async with pool.pipeline(timeout=0.05) as pipeline:
@@ -90,6 +95,7 @@ async def test_a_pipeline_waits_for_answers_no_longer_than_told(pool: colonnade.
     assert pool.get_idle_size() == 1
 
 
+# async-only: end
 async def test_a_pipeline_of_the_pool_is_entered_once_at_a_time(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=2, max_size=2) as pool:
         context = pool.pipeline()
@@ -105,6 +111,7 @@ async def test_a_pipeline_of_the_pool_is_entered_once_at_a_time(dsn: str) -> Non
 # What was made through a proxy
 
 
+# async-only: begin
 async def _used(use: Callable[[], Any]) -> None:
     result = use()
     if inspect.isawaitable(result):
@@ -151,6 +158,7 @@ async def test_what_was_made_through_a_proxy_ends_with_its_release(pool: colonna
         assert await connection.fetchval("SELECT 1") == 1
 
 
+# async-only: end
 # Arrays by dtype
 
 
@@ -173,6 +181,7 @@ async def test_a_dtype_travels_through_the_pool(pool: colonnade.Pool) -> None:
 # Timing
 
 
+# async-only: begin
 async def test_the_wait_for_a_connection_is_part_of_the_timing(pool: colonnade.Pool) -> None:
     async def ask() -> colonnade.QueryTiming:
         async with pool.acquire() as connection:
@@ -191,3 +200,6 @@ async def test_the_wait_for_a_connection_is_part_of_the_timing(pool: colonnade.P
     assert timing.pool_wait == pytest.approx(pool.get_stats().wait_seconds_max)
     assert timing.total >= timing.pool_wait
     assert (await ask()).pool_wait == 0
+
+
+# async-only: end

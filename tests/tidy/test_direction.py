@@ -25,6 +25,7 @@ _PUBLIC_CLASSES = {
     "_server_facts",
     "_sql_text",
     "_sources",
+    "_supply",
     "_transport",
     "codecs",
     "columns",
@@ -44,6 +45,8 @@ ROOMS: dict[str, set[str]] = {
     "_frames": {"_core", "errors"},
     "columns": {"_core", "_frames", "codecs", "errors"},
     "_transport": {"_core", "errors"},
+    # Who has which connection of a pool; the connections themselves come from above.
+    "_supply": {"_core", "_transport", "errors"},
     # The same in both colours: the text of a COPY statement, what says how to connect, and what
     # columns are asked for.
     "_copy_options": {"errors"},

@@ -1,2 +1,1 @@
-# async-only: file
 """The pool of connections."""

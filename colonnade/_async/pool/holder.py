@@ -1,10 +1,9 @@
-# async-only: file
 """One connection of a pool: how it is lent, and how it comes back."""
 
 from __future__ import annotations
 
-import asyncio
 import warnings
+import weakref
 from typing import TYPE_CHECKING
 
 from colonnade._async.connection import Connection
@@ -14,7 +13,7 @@ from colonnade._transport.asyncio import deadline
 from colonnade.errors import InterfaceError, InterfaceWarning
 
 if TYPE_CHECKING:
-    from colonnade._async.pool.supply import Supply
+    from colonnade._supply.asyncio import Supply
 
 
 class PoolConnectionHolder:
@@ -27,6 +26,7 @@ class PoolConnectionHolder:
     """
 
     __slots__ = (
+        "__weakref__",
         "_resets_itself",
         "connection",
         "ending",
@@ -38,10 +38,13 @@ class PoolConnectionHolder:
         "timeout",
     )
 
-    def __init__(self, supply: Supply, connection: Connection, epoch: int) -> None:
+    def __init__(
+        self, supply: Supply[PoolConnectionHolder], connection: Connection, epoch: int
+    ) -> None:
         self.supply = supply
         self.connection = connection
-        self.proxy: PoolConnectionProxy | None = None
+        # Weak: where nobody has the proxy any more, nobody has the connection.
+        self.proxy: weakref.ref[PoolConnectionProxy] | None = None
         self.epoch = epoch
         self.expires_at: float | None = None
         self.idle_since = 0.0
@@ -58,18 +61,19 @@ class PoolConnectionHolder:
     def lend(self, timeout: float | None) -> PoolConnectionProxy:
         """A proxy for whoever has acquired the connection."""
         self.timeout = timeout
-        self.proxy = PoolConnectionProxy(self, self.connection)
-        self.connection._pooled = self.proxy
-        return self.proxy
+        proxy = PoolConnectionProxy(self, self.connection)
+        self.proxy = self.connection._pooled = weakref.ref(proxy)
+        return proxy
 
     def detach(self) -> None:
         """Make the proxy stale, and all that was made through it."""
         connection = self.connection
         connection._generation += 1
         if self.proxy is not None:
-            self.proxy._detach()
-            self.proxy = None
-            connection._pooled = None
+            proxy = self.proxy()
+            if proxy is not None:
+                proxy._detach()
+            self.proxy = connection._pooled = None
 
     def give_back(self) -> bool:
         """Give the connection back; False where something has to be waited for first."""
@@ -104,18 +108,16 @@ class PoolConnectionHolder:
         # Other statements than ours may fail, which is to be raised from the release.
         if query != connection._own_reset_query() or not session.script_ahead(query):
             return False
-        self.supply.put_back(self)
-        self.supply.send_soon(connection._transport)
+        self.supply.put_back_unsent(self)
         return True
 
     async def finish_giving_back(self, timeout: float | None) -> None:
         """What `give_back` could not do at once. It goes on where the caller is cancelled."""
-        await asyncio.shield(self.supply.spawn(self._reset(timeout)))
+        await self.supply.finish(self._reset, timeout)
 
     def finish_in_background(self) -> None:
         """The same when nobody waits; what fails costs the connection."""
-        task = self.supply.spawn(self._reset(None))
-        task.add_done_callback(_seen)
+        self.supply.finish_unattended(self._reset, None)
 
     def closed_by_user(self) -> None:
         """Whoever has acquired the connection has closed it."""
@@ -177,9 +179,3 @@ class PoolConnectionHolder:
                     InterfaceWarning,
                     stacklevel=2,
                 )
-
-
-def _seen(task: asyncio.Task[None]) -> None:
-    """An error that ended a connection, which nobody is there to be told of."""
-    if not task.cancelled():
-        task.exception()

@@ -1,14 +1,14 @@
-# async-only: file
 """What a pool is told when it is made, checked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from colonnade._async.connect import connect as open_connection
 from colonnade._async.connection import Connection
 from colonnade._core import Record
+from colonnade._supply.asyncio import check_callback
+from colonnade._supply.options import PoolOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,24 +16,6 @@ if TYPE_CHECKING:
     Connect = Callable[..., Awaitable[Any]]
     # Gets the connection, or in `setup` its proxy.
     Callback = Callable[[Any], Awaitable[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class PoolOptions:
-    """The sizes, lifetimes and callbacks of a pool."""
-
-    init_size: int
-    min_size: int
-    max_size: int
-    max_queries: int
-    max_inactive_connection_lifetime: float
-    max_lifetime: float | None
-    connect: Connect
-    setup: Callback | None
-    init: Callback | None
-    reset: Callback | None
-    connection_class: type[Connection]
-    record_class: type[Record]
 
 
 def checked_options(
@@ -67,6 +49,13 @@ def checked_options(
         )
     if max_lifetime is not None and max_lifetime <= 0:
         raise ValueError("max_lifetime is expected to be greater than zero, or None")
+    for name, callback in (
+        ("connect", connect),
+        ("setup", setup),
+        ("init", init),
+        ("reset", reset),
+    ):
+        check_callback(name, callback)
     _check_class("connection_class", connection_class, Connection)
     _check_class("record_class", record_class, Record)
     return PoolOptions(

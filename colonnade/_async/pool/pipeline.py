@@ -1,4 +1,3 @@
-# async-only: file
 """A pipeline that holds a connection of a pool for its block."""
 
 from __future__ import annotations

@@ -1,19 +1,22 @@
-# async-only: file
 """The pool: its life, and connections taken from it and given back."""
 
 from __future__ import annotations
 
+# async-only: begin
 import asyncio
+
+# async-only: end
 import enum
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from colonnade._async.connection import Connection
+from colonnade._async.pool.holder import PoolConnectionHolder
 from colonnade._async.pool.options import checked_options
 from colonnade._async.pool.proxy import PoolConnectionProxy
 from colonnade._async.pool.queries import PoolQueriesMixin
-from colonnade._async.pool.supply import Supply
 from colonnade._core import Record
+from colonnade._supply.asyncio import Supply, made
 from colonnade._transport.asyncio import deadline
 from colonnade.errors import InterfaceError
 
@@ -21,9 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import TracebackType
 
-    from colonnade._async.pool.holder import PoolConnectionHolder
     from colonnade._async.pool.options import Callback, Connect
-    from colonnade._async.pool.stats import PoolStats
+    from colonnade._supply.stats import PoolStats
 
 logger = logging.getLogger("colonnade.pool")
 
@@ -52,9 +54,8 @@ _REFUSALS = {
 class Pool(PoolQueriesMixin):
     """Connections that are kept and shared; made by `create_pool`.
 
-    Await it, or use it as an async context manager, before anything else. The query methods take a
-    connection for one call; `acquire` hands one out for as long as needed. Who waits for a
-    connection is served in the order of coming.
+    The query methods take a connection for one call; `acquire` hands one out for as long as needed.
+    Who waits for a connection is served in the order of coming.
     """
 
     def __init__(
@@ -70,12 +71,16 @@ class Pool(PoolQueriesMixin):
         setup: Callback | None = None,
         init: Callback | None = None,
         reset: Callback | None = None,
+        # async-only: begin
         loop: asyncio.AbstractEventLoop | None = None,
+        # async-only: end
         connection_class: type[Connection] = Connection,
         record_class: type[Record] = Record,
         **connect_kwargs: Any,
     ) -> None:
+        # async-only: begin
         del loop  # The running one.
+        # async-only: end
         self._options = checked_options(
             init_size=init_size,
             min_size=min_size,
@@ -93,14 +98,16 @@ class Pool(PoolQueriesMixin):
         self._connect_args: tuple[Any, ...] = connect_args
         self._connect_kwargs: dict[str, Any] = connect_kwargs
         self._state = _State.NEW
-        self._supply: Supply | None = None
+        self._supply: Supply[PoolConnectionHolder] | None = None
 
     # Life
 
+    # async-only: begin
     def __await__(self) -> Generator[Any, None, Self]:
         """Open the first connections."""
         return self._start().__await__()
 
+    # async-only: end
     async def __aenter__(self) -> Self:
         """Open the first connections."""
         return await self._start()
@@ -126,15 +133,12 @@ class Pool(PoolQueriesMixin):
             self._refuse()
         supply = self._opened_supply()
         self._state = _State.CLOSING
-        warning = asyncio.get_running_loop().call_later(WARN_AFTER_SECONDS, self._warn_of_close)
         try:
-            await supply.drain()
+            await supply.drain(WARN_AFTER_SECONDS, self._warn_of_close)
             await supply.close()
         except BaseException:
             self.terminate()
             raise
-        finally:
-            warning.cancel()
         self._state = _State.CLOSED
 
     def terminate(self) -> None:
@@ -166,7 +170,7 @@ class Pool(PoolQueriesMixin):
     # Connections
 
     def acquire(self, *, timeout: float | None = None) -> PoolAcquireContext:
-        """A connection: await it and `release` it, or use it in `async with`.
+        """A connection, until it is given back: by `release`, or by the end of an `async with`.
 
         `timeout` limits the wait, in seconds. The one who has waited longest gets the next free
         connection.
@@ -183,18 +187,13 @@ class Pool(PoolQueriesMixin):
         user's own. `timeout`, in seconds, limits such a wait; without one the limit of the
         `acquire` holds. Giving back twice does nothing.
         """
-        if (
-            type(connection) is not PoolConnectionProxy
-            or connection._holder.supply is not self._supply
-        ):
+        if type(connection) is not PoolConnectionProxy or connection._supply is not self._supply:
             raise InterfaceError(
                 f"Pool.release() received invalid connection: "
                 f"{connection!r} is not a member of this pool"
             )
-        if connection._con is None:
-            return
         holder = connection._holder
-        if not holder.give_back():
+        if holder is not None and not holder.give_back():
             await holder.finish_giving_back(holder.timeout if timeout is None else timeout)
 
     # Figures
@@ -243,7 +242,7 @@ class Pool(PoolQueriesMixin):
         if self._state is not _State.NEW:
             return self
         self._state = _State.STARTING
-        self._supply = Supply(self._options, self._connect)
+        self._supply = Supply(self._options, self._connect, PoolConnectionHolder)
         try:
             await self._supply.start()
         except BaseException:
@@ -257,7 +256,9 @@ class Pool(PoolQueriesMixin):
         options = self._options
         connection = await options.connect(
             *self._connect_args,
+            # async-only: begin
             loop=asyncio.get_running_loop(),
+            # async-only: end
             connection_class=options.connection_class,
             record_class=options.record_class,
             **self._connect_kwargs,
@@ -296,7 +297,7 @@ class Pool(PoolQueriesMixin):
             self._refuse()
         return self._opened_supply().take()
 
-    def _opened_supply(self) -> Supply:
+    def _opened_supply(self) -> Supply[PoolConnectionHolder]:
         if self._supply is None:
             raise InterfaceError(_REFUSALS[_State.NEW])
         return self._supply
@@ -314,6 +315,7 @@ class Pool(PoolQueriesMixin):
         )
 
 
+# async-only: begin
 class PoolAcquireContext:
     """What `Pool.acquire` returns: awaitable, and an async context manager."""
 
@@ -346,6 +348,7 @@ class PoolAcquireContext:
         await self.pool.release(connection)  # type: ignore[arg-type]
 
 
+# async-only: end
 def create_pool(
     dsn: str | None = None,
     *,
@@ -359,27 +362,30 @@ def create_pool(
     setup: Callback | None = None,
     init: Callback | None = None,
     reset: Callback | None = None,
+    # async-only: begin
     loop: asyncio.AbstractEventLoop | None = None,
+    # async-only: end
     connection_class: type[Connection] = Connection,
     record_class: type[Record] = Record,
     **connect_kwargs: Any,
 ) -> Pool:
-    """A pool of connections: await it, or use it as an async context manager.
+    """A pool of connections, to be used in `async with`, or closed in the end.
 
+    In asyncio it begins to exist when it is awaited, or its block is entered.
     `init_size` connections are opened at first (None: `min_size`), at most `max_size` later on.
     Those above `min_size` that are idle for `max_inactive_connection_lifetime` seconds are closed
-    (0: never); where there are fewer than `min_size`, because some were lost, new ones are opened
-    in the background. A connection is replaced after `max_queries` queries, and after about
+    (0: never); where there are fewer than `min_size`, because some were lost, new ones are opened.
+    A connection is replaced after `max_queries` queries, and after about
     `max_lifetime` seconds (None: never).
 
-    `init` is awaited with each new connection, `setup` with each one that is handed out; `reset`
-    is awaited with each one that is given back, in place of the statements of `get_reset_query`.
-    `connect` is called in place of `colonnade.connect`, with `dsn`, `loop`, `connection_class`,
-    `record_class` and `connect_kwargs`, which are those of `colonnade.connect`.
+    `init` is called with each new connection, `setup` with each one that is handed out; `reset`
+    with each one that is given back, in place of the statements of `get_reset_query`. `connect` is
+    called in place of `colonnade.connect`, with `dsn`, `connection_class`, `record_class`, in
+    asyncio `loop`, and `connect_kwargs`, which are those of `colonnade.connect`.
 
     Raises ValueError or TypeError for sizes, lifetimes and classes that cannot be.
     """
-    return Pool(
+    pool = Pool(
         dsn,
         init_size=init_size,
         min_size=min_size,
@@ -391,8 +397,11 @@ def create_pool(
         setup=setup,
         init=init,
         reset=reset,
+        # async-only: begin
         loop=loop,
+        # async-only: end
         connection_class=connection_class,
         record_class=record_class,
         **connect_kwargs,
     )
+    return made(pool)

@@ -1,16 +1,16 @@
-# async-only: file
 """What `Pool.acquire` hands out: a connection until it is given back."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._async.connection import Connection
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from types import TracebackType
 
     from colonnade._async.pool.holder import PoolConnectionHolder
 
@@ -22,11 +22,13 @@ class PoolConnectionProxy:
     After the release every method raises InterfaceError.
     """
 
-    __slots__ = ("__weakref__", "_con", "_holder")
+    __slots__ = ("__weakref__", "_con", "_holder", "_supply")
 
     def __init__(self, holder: PoolConnectionHolder, connection: Connection) -> None:
         self._con: Connection | None = connection
-        self._holder = holder
+        # Gone with the connection: whoever has a holder has the connection.
+        self._holder: PoolConnectionHolder | None = holder
+        self._supply = holder.supply
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -47,8 +49,26 @@ class PoolConnectionProxy:
 
     def terminate(self) -> None:
         """Close the socket at once; the pool opens another connection when it needs it."""
-        self._checked("terminate").terminate()
-        self._holder.closed_by_user()
+        connection, holder = self._checked("terminate"), self._holder
+        connection.terminate()
+        if holder is not None:
+            holder.closed_by_user()
+
+    async def __aenter__(self) -> Self:
+        """The connection itself, until the end of the block."""
+        self._checked("__aenter__")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the connection back, as `Pool.release` does it."""
+        holder = self._holder
+        if holder is not None and not holder.give_back():
+            await holder.finish_giving_back(holder.timeout)
 
     def __repr__(self) -> str:
         """The connection, or that it is gone."""
@@ -58,11 +78,14 @@ class PoolConnectionProxy:
     # Inside
 
     async def _close(self, connection: Connection, timeout: float | None) -> None:
-        self._holder.ending = "user"
+        holder = self._holder
+        if holder is not None:
+            holder.ending = "user"
         try:
             await connection.close(timeout=timeout)
         finally:
-            self._holder.closed_by_user()
+            if holder is not None:
+                holder.closed_by_user()
 
     def _checked(self, method: str) -> Connection:
         if self._con is None:
@@ -72,7 +95,7 @@ class PoolConnectionProxy:
         return self._con
 
     def _detach(self) -> None:
-        self._con = None
+        self._con = self._holder = None
 
 
 def _forwarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:

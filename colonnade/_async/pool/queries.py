@@ -1,22 +1,22 @@
-# async-only: file
 """The methods of a pool that take a connection for one call."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from colonnade._async.connection import Connection
 from colonnade._async.pool.pipeline import PoolPipelineContext
 from colonnade._async.pool.streams import PoolColumnStream
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from colonnade._async.pool.holder import PoolConnectionHolder
-    from colonnade._async.pool.options import PoolOptions
     from colonnade._async.pool.proxy import PoolConnectionProxy
-    from colonnade._async.pool.supply import Supply
+    from colonnade._supply.asyncio import Supply
+    from colonnade._supply.options import PoolOptions
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,8 +28,7 @@ def mirrored(
     """A method of Connection as one of the pool: with a connection for this call alone."""
     name = method.__name__
 
-    @functools.wraps(method)
-    async def call(pool: PoolQueriesMixin, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(pool: PoolQueriesMixin, /, *args: P.args, **kwargs: P.kwargs) -> R:
         holder = await pool._borrow()
         try:
             result: R = await getattr(holder.connection, name)(*args, **kwargs)
@@ -42,7 +41,8 @@ def mirrored(
             await holder.finish_giving_back(None)
         return result
 
-    return cast("Callable[Concatenate[PoolQueriesMixin, P], Coroutine[Any, Any, R]]", call)
+    functools.update_wrapper(call, method)
+    return call
 
 
 class PoolQueriesMixin:
@@ -52,7 +52,7 @@ class PoolQueriesMixin:
     """
 
     _options: PoolOptions
-    _supply: Supply | None
+    _supply: Supply[PoolConnectionHolder] | None
 
     copy_columns_from_query = mirrored(Connection.copy_columns_from_query)
     copy_columns_from_table = mirrored(Connection.copy_columns_from_table)
@@ -96,7 +96,10 @@ class PoolQueriesMixin:
     async def _borrow(self) -> PoolConnectionHolder:
         """A connection without a proxy, unless the user's `setup` wants to see one."""
         if self._options.setup is not None:
-            return (await self._lent(None))._holder
+            holder = (await self._lent(None))._holder
+            if holder is None:
+                raise InterfaceError("the pool's setup callback has given its connection back")
+            return holder
         holder = self._take_idle()
         if holder is None:
             assert self._supply is not None  # noqa: S101 - what `_take_idle` has made sure of

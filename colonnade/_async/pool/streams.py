@@ -1,4 +1,3 @@
-# async-only: file
 """A stream of columns that holds a connection of a pool until it ends."""
 
 from __future__ import annotations

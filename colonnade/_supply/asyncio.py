@@ -1,39 +1,44 @@
-# async-only: file
-"""The connections of a pool: who has one, who waits for one, and how many there are."""
+"""The connections that tasks share: who has one, who waits for one, and how many there are."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from colonnade import _core
-from colonnade._async.pool.holder import PoolConnectionHolder
-from colonnade._async.pool.stats import PoolStats, Tally
+from colonnade._supply.ledger import (
+    CLOSE_SECONDS_MAX,
+    RETRY_SECONDS_MAX,
+    RETRY_SECONDS_MIN,
+    H,
+    Ledger,
+)
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Callable, Coroutine
 
-    from colonnade._async.connection import Connection
-    from colonnade._async.pool.options import PoolOptions
+    from colonnade._supply.options import PoolOptions
+    from colonnade._supply.stats import PoolStats
     from colonnade._transport.asyncio import AsyncioTransport
+
+P = TypeVar("P")
 
 logger = logging.getLogger("colonnade.pool")
 
-# After a connection of the floor could not be opened, the next attempt waits so long, and after
-# each further one twice as long.
-RETRY_SECONDS_MIN = 0.1
-RETRY_SECONDS_MAX = 30.0
-# A server that is asked to end a connection in good order gets this much time.
-CLOSE_SECONDS_MAX = 10.0
-# Connections that were opened together do not end together.
-LIFETIME_JITTER = 0.1
+
+def made(pool: P) -> P:
+    """A new pool as `create_pool` returns it: whoever has called it awaits it."""
+    return pool
 
 
-class Supply:
+def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
+    """Anything that can be called will do: what it returns is awaited."""
+    del name, callback
+
+
+class Supply(Ledger[H]):
     """Hands connections out and takes them back.
 
     Two rules make it fair and lose no connection. Whoever comes while others wait waits behind
@@ -43,21 +48,19 @@ class Supply:
     Connections are opened by tasks of their own, so that a caller who stops waiting stops nothing.
     """
 
-    def __init__(self, options: PoolOptions, connect: Callable[[], Awaitable[Connection]]) -> None:
-        self.options = options
-        self.epoch = 0
-        """Connections of an earlier one are replaced before they are handed out again."""
-        self.tally = Tally()
-        self._connect = connect
+    def __init__(
+        self, options: PoolOptions, connect: Callable[[], Any], holder_class: type[H]
+    ) -> None:
+        super().__init__(options, connect, holder_class)
         self._loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         # The one used last is used next, so the first one has been idle for longest.
-        self._idle: deque[PoolConnectionHolder] = deque()
-        self._holders: set[PoolConnectionHolder] = set()
+        self._idle: deque[H] = deque()
+        self._holders: set[H] = set()
         # They are being closed, and count as long as the server may have them.
-        self._retiring: set[PoolConnectionHolder] = set()
+        self._retiring: set[H] = set()
         self._opening = 0
         # In order, and quick to leave from the middle.
-        self._waiters: OrderedDict[asyncio.Future[PoolConnectionHolder], None] = OrderedDict()
+        self._waiters: OrderedDict[asyncio.Future[H], None] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
         self._openers: set[asyncio.Task[None]] = set()
         self._floor: asyncio.Task[None] | None = None
@@ -66,11 +69,10 @@ class Supply:
         self._drained: asyncio.Future[None] | None = None
         self._stopping = asyncio.Event()
         self._is_terminated = False
-        self._catalogs: dict[tuple[str, str], _core.Catalog] = {}
 
     # Out
 
-    def take(self) -> PoolConnectionHolder | None:
+    def take(self) -> H | None:
         """An idle connection, unless somebody waits for one; None where there is none."""
         if self._waiters:
             return None
@@ -87,10 +89,10 @@ class Supply:
                 return holder
         return None
 
-    async def wait(self) -> PoolConnectionHolder:
+    async def wait(self) -> H:
         """The next connection that is free, after all who wait already."""
         tally = self.tally
-        waiter: asyncio.Future[PoolConnectionHolder] = self._loop.create_future()
+        waiter: asyncio.Future[H] = self._loop.create_future()
         self._waiters[waiter] = None
         self._grow()
         tally.waited += 1
@@ -115,7 +117,7 @@ class Supply:
 
     # Back
 
-    def put_back(self, holder: PoolConnectionHolder) -> None:
+    def put_back(self, holder: H) -> None:
         """A connection that is as good as new: for who has waited longest, else idle."""
         if self._waiters:
             self._hand_on(holder)
@@ -127,33 +129,25 @@ class Supply:
         if self._drained is not None:
             self._check_drained()
 
-    def send_soon(self, transport: AsyncioTransport) -> None:
-        """Send what waits in a session before the loop's next turn is over.
+    def put_back_unsent(self, holder: H) -> None:
+        """The same, where its session has something to send that nobody waits for.
 
-        Where the next query comes first, one packet carries both.
+        It is sent before the loop's next turn is over. Where the next query comes first, one
+        packet carries both.
         """
+        self.put_back(holder)
         if not self._unsent:
             self._loop.call_soon(self._send)
-        self._unsent.append(transport)
+        self._unsent.append(holder.connection._transport)
 
-    def end_of(self, holder: PoolConnectionHolder) -> str | None:
-        """Why a connection is not to be used again, or None."""
-        if holder.epoch != self.epoch:
-            return "expired"
-        if holder.connection._session.exchanges >= self.options.max_queries:
-            return "max_queries"
-        if holder.expires_at is not None and self._loop.time() >= holder.expires_at:
-            return "max_lifetime"
-        return None
-
-    def retire(self, holder: PoolConnectionHolder, reason: str) -> None:
+    def retire(self, holder: H, reason: str) -> None:
         """Close a connection in good order, in the background."""
         if not self._forget(holder, reason):
             return
         self._retiring.add(holder)
-        self.spawn(self._close(holder))
+        self._spawn(self._close(holder))
 
-    def discard(self, holder: PoolConnectionHolder, reason: str) -> None:
+    def discard(self, holder: H, reason: str) -> None:
         """A connection that is closed or must be: its place is free for another one."""
         if holder.connection._session.is_closed:
             holder.connection._transport.abort()
@@ -161,10 +155,6 @@ class Supply:
             holder.connection.terminate()
         if self._forget(holder, reason):
             self._make_up()
-
-    def expire(self) -> None:
-        """Replace every connection before it is handed out again."""
-        self.epoch += 1
 
     # Life
 
@@ -180,13 +170,20 @@ class Supply:
             self.terminate()
             raise
 
-    async def drain(self) -> None:
-        """Wait until every connection is given back and nobody waits; open none for the floor."""
+    async def drain(self, warn_after: float, warn: Callable[[], None]) -> None:
+        """Wait until every connection is given back and nobody waits; open none for the floor.
+
+        `warn` is called when that takes longer than `warn_after` seconds.
+        """
         self._stopping.set()
         if self._drained is None:
             self._drained = self._loop.create_future()
         self._check_drained()
-        await asyncio.shield(self._drained)
+        warning = self._loop.call_later(warn_after, warn)
+        try:
+            await asyncio.shield(self._drained)
+        finally:
+            warning.cancel()
 
     async def close(self) -> None:
         """Close what is idle, and wait for what is being closed."""
@@ -219,12 +216,15 @@ class Supply:
         self._retiring.clear()
         self._check_drained()
 
-    def spawn(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        """A task that the pool waits for when it is closed."""
-        task = self._loop.create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    async def finish(self, work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
+        """Wait for work on a connection, which goes on where the caller is cancelled."""
+        await asyncio.shield(self._spawn(work(*args)))
+
+    def finish_unattended(
+        self, work: Callable[..., Coroutine[Any, Any, None]], *args: object
+    ) -> None:
+        """Work on a connection that nobody waits for."""
+        self._spawn(work(*args)).add_done_callback(_seen)
 
     # Figures
 
@@ -245,28 +245,20 @@ class Supply:
 
     def stats(self) -> PoolStats:
         """The figures of this moment."""
-        tally = self.tally
-        return PoolStats(
-            size=self.size,
-            idle=self.idle,
-            busy=self.size - self.idle,
-            opening=self._opening,
-            waiting=self.waiting,
-            min_size=self.options.min_size,
-            max_size=self.options.max_size,
-            acquired=tally.acquired,
-            waited=tally.waited,
-            wait_seconds_total=tally.wait_seconds_total,
-            wait_seconds_max=tally.wait_seconds_max,
-            given_up=tally.given_up,
-            opened=tally.opened,
-            open_failures=tally.open_failures,
-            closed=dict(tally.closed),
+        return self._figures(
+            size=self.size, idle=self.idle, opening=self._opening, waiting=self.waiting
         )
 
     # Inside, handing on
 
-    def _hand_on(self, holder: PoolConnectionHolder) -> None:
+    def _spawn(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """A task that the pool waits for when it is closed."""
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _hand_on(self, holder: H) -> None:
         while self._waiters:
             waiter, _ = self._waiters.popitem(last=False)
             if not waiter.done():
@@ -274,7 +266,7 @@ class Supply:
                 return
         self.put_back(holder)
 
-    def _free(self, holder: PoolConnectionHolder) -> None:
+    def _free(self, holder: H) -> None:
         """A new connection, or one that was handed to somebody who did not take it."""
         if holder.connection.is_closed() or self._is_terminated:
             self.discard(holder, "lost")
@@ -288,7 +280,7 @@ class Supply:
         for transport in unsent:
             transport.send()
 
-    def _forget(self, holder: PoolConnectionHolder, reason: str) -> bool:
+    def _forget(self, holder: H, reason: str) -> bool:
         """Count a connection no more; False where it is not counted."""
         if holder not in self._holders:
             return False
@@ -325,7 +317,7 @@ class Supply:
 
     def _spawn_opener(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """A task that a closing pool has no use for."""
-        task = self.spawn(coroutine)
+        task = self._spawn(coroutine)
         self._openers.add(task)
         task.add_done_callback(self._openers.discard)
         return task
@@ -364,7 +356,7 @@ class Supply:
                 waiter.set_exception(failure)
                 return
 
-    async def _opened(self) -> PoolConnectionHolder:
+    async def _opened(self) -> H:
         """A new connection, after the user's `init`, that counts."""
         # What is made with the arguments of this moment expires with them.
         epoch = self.epoch
@@ -378,20 +370,11 @@ class Supply:
             raise
         if connection.is_closed():
             raise InterfaceError("connection was closed while the pool was opening it")
-        holder = PoolConnectionHolder(self, connection, epoch)
-        if self.options.max_lifetime is not None:
-            shortened = 1 - LIFETIME_JITTER * random.random()  # noqa: S311 - no secret
-            holder.expires_at = self._loop.time() + self.options.max_lifetime * shortened
+        holder = self._holder_of(connection, epoch)
         self._holders.add(holder)
         self.tally.opened += 1
         connection._when_lost(lambda: self._lost(holder))
         return holder
-
-    def _share_catalog(self, connection: Connection) -> None:
-        """Connections to the same database learn its types once."""
-        key = (str(connection._transport.address), connection._database)
-        catalog = self._catalogs.setdefault(key, _core.Catalog())
-        connection._session.share_catalog(catalog)
 
     async def _open_together(self, count: int) -> None:
         tasks = [asyncio.ensure_future(self._opened()) for _ in range(count)]
@@ -458,12 +441,12 @@ class Supply:
             self.retire(self._idle.popleft(), "inactive")
         self._watch_idle()
 
-    def _lost(self, holder: PoolConnectionHolder) -> None:
+    def _lost(self, holder: H) -> None:
         """The socket of a connection was closed."""
         if self._forget(holder, holder.ending):
             self._make_up()
 
-    async def _close(self, holder: PoolConnectionHolder) -> None:
+    async def _close(self, holder: H) -> None:
         connection = holder.connection
         try:
             await connection.close(timeout=CLOSE_SECONDS_MAX)
@@ -473,3 +456,9 @@ class Supply:
             self._retiring.discard(holder)
             if not self._is_terminated:
                 self._make_up()
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    """An error that ended a connection, which nobody is there to be told of."""
+    if not task.cancelled():
+        task.exception()

@@ -1,4 +1,3 @@
-# async-only: file
 """How a pool is doing, in figures."""
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ class PoolStats:
     closed: Mapping[str, int]
     """How many connections were closed, by reason: "inactive", "max_queries", "max_lifetime",
     "expired", "lost" (by the server or the network), "reset" (it failed), "setup" (the callback
-    failed), "user" (who closed it), "pool" (which was closed)."""
+    failed), "user" (who closed it), "pool" (which was closed), "dropped" (by a thread that did not
+    give it back)."""
 
 
 class Tally:

@@ -1,0 +1,464 @@
+"""The connections that threads share: who has one, who waits for one, and how many there are.
+
+There is no thread of its own. What a connection needs, opening, closing, the reset, is done by the
+thread that asks for it or gives it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import queue
+import threading
+import time
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from colonnade._supply.ledger import (
+    CLOSE_SECONDS_MAX,
+    RETRY_SECONDS_MAX,
+    RETRY_SECONDS_MIN,
+    H,
+    Ledger,
+)
+from colonnade._transport.blocking import RECOVERY_TIMEOUT_S, deadline, least, remaining
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade._supply.options import PoolOptions
+    from colonnade._supply.stats import PoolStats
+
+P = TypeVar("P", bound=contextlib.AbstractContextManager[Any])
+
+logger = logging.getLogger("colonnade.pool")
+
+# Whoever waits looks around by itself after this time: an interruption may have struck the thread
+# that was about to serve it.
+LOOK_AGAIN_S = 1.0
+# A connection of the floor that cannot be opened holds up the thread that tries for this long.
+FLOOR_SECONDS_MAX = 2.0
+
+
+def made(pool: P) -> P:
+    """A new pool as `create_pool` returns it: open, for nobody awaits it."""
+    opened: P = pool.__enter__()
+    return opened
+
+
+def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
+    """Refuse what nobody would await."""
+    if inspect.iscoroutinefunction(callback):
+        raise TypeError(
+            f"{name} is expected to be a function that is not a coroutine function, "
+            f"got {callback!r}"
+        )
+
+
+class _Place:
+    """A connection that is being opened: it counts as long as somebody has this."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Supply(Ledger[H]):
+    """Hands connections out and takes them back.
+
+    Whoever comes while others wait waits behind them: a connection that becomes free goes to the
+    thread that has waited longest. A free place goes to it as well, and then that thread opens the
+    connection.
+
+    A connection belongs to whoever has its holder: the idle ones, the queue of one who waits, a
+    caller. The supply itself knows it only weakly. So Ctrl-C, which may strike between any two
+    steps, can make a holder be dropped but never be forgotten: with the holder its place is free.
+
+    What changes hands does so in one call of a deque or a queue. The lock keeps those who serve
+    apart; it is one that a finalizer, which may run within such a step, can enter again.
+    """
+
+    def __init__(
+        self, options: PoolOptions, connect: Callable[[], Any], holder_class: type[H]
+    ) -> None:
+        super().__init__(options, connect, holder_class)
+        # The one used last is used next, so the first one has been idle for longest.
+        self._idle: deque[H] = deque()
+        self._members: set[weakref.ref[H]] = set()
+        self._places: set[weakref.ref[_Place]] = set()
+        # Who waits, in order; each gets a connection, a place, or the reason why there is none.
+        self._waiters: deque[queue.SimpleQueue[H | _Place | Exception]] = deque()
+        self._drains: deque[queue.SimpleQueue[None]] = deque()
+        self._lock = threading.RLock()
+        self._is_serving = False
+        self._is_stopping = False
+        self._is_terminated = False
+        # Counted when somebody asks: a finalizer must not wait for a lock.
+        self._ended: deque[str] = deque()
+        self._floor_pause = RETRY_SECONDS_MIN
+        self._floor_due = 0.0
+
+    # Out
+
+    def take(self) -> H | None:
+        """An idle connection, unless somebody waits for one; None where there is none."""
+        holder = None
+        while holder is None:
+            with self._lock:
+                if self._waiters or not self._idle:
+                    break
+                holder = self._idle.pop()
+            if not self._is_fit(holder):
+                holder = None
+        if self._waiters:
+            self._serve()
+        self._tend()
+        if holder is not None:
+            self.tally.acquired += 1
+            holder.connection._pool_wait = 0.0
+        return holder
+
+    def wait(self) -> H:
+        """The next connection that is free, after all who wait already.
+
+        It ends with TimeoutError where the caller's time is up.
+        """
+        began = time.monotonic()
+        while True:
+            given = self._given()
+            if isinstance(given, Exception):
+                raise given
+            if isinstance(given, _Place):
+                epoch = self.epoch
+                holder = self._opened(given)
+                if self._is_terminated:
+                    self.discard(holder, "pool")
+                    raise InterfaceError("pool is closed")
+                if epoch == self.epoch:
+                    break
+                self.retire(holder, "expired")
+            elif self._is_fit(given):
+                holder = given
+                break
+        seconds = time.monotonic() - began
+        self.tally.acquired += 1
+        self.tally.note_wait(seconds)
+        holder.connection._pool_wait = seconds
+        return holder
+
+    # Back
+
+    def put_back(self, holder: H) -> None:
+        """A connection that is as good as new: for who has waited longest, else idle."""
+        if self._is_terminated:
+            self.discard(holder, "pool")
+            return
+        holder.idle_since = time.monotonic()
+        self._idle.append(holder)
+        if self._waiters or self._drains:
+            self._serve()
+
+    def put_back_unsent(self, holder: H) -> None:
+        """The same, where its session has something to send that nobody waits for."""
+        holder.connection._transport.flush()
+        self.put_back(holder)
+
+    def retire(self, holder: H, reason: str) -> None:
+        """Close a connection in good order."""
+        holder.ending = reason
+        try:
+            holder.connection.close(timeout=CLOSE_SECONDS_MAX)
+        except Exception:  # noqa: BLE001 - it is closed all the same
+            holder.connection.terminate()
+        self._forget(holder, reason)
+
+    def discard(self, holder: H, reason: str) -> None:
+        """A connection that is closed or must be: its place is free for another one."""
+        if holder.connection._session.is_closed:
+            holder.connection._transport.abort()
+        else:
+            holder.connection.terminate()
+        self._forget(holder, reason)
+
+    # Life
+
+    def start(self) -> None:
+        """Open the first connections, one after the other."""
+        try:
+            for _ in range(self.options.init_size):
+                self.put_back(self._opened(self._new_place()))
+        except BaseException:
+            self.terminate()
+            raise
+
+    def drain(self, warn_after: float, warn: Callable[[], None]) -> None:
+        """Wait until every connection is given back and nobody waits; open none for the floor.
+
+        `warn` is called when that takes longer than `warn_after` seconds.
+        """
+        self._is_stopping = True
+        drained: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._drains.append(drained)
+        warn_at: float | None = time.monotonic() + warn_after
+        try:
+            while not self._is_drained():
+                pause = LOOK_AGAIN_S
+                if warn_at is not None:
+                    pause = max(0.0, min(pause, warn_at - time.monotonic()))
+                with contextlib.suppress(queue.Empty):
+                    drained.get(timeout=least(pause, remaining()))
+                if warn_at is not None and time.monotonic() >= warn_at:
+                    warn_at = None
+                    if not self._is_drained():
+                        warn()
+        finally:
+            self._drains.remove(drained)
+
+    def close(self) -> None:
+        """Close what is idle."""
+        while self._idle:
+            with contextlib.suppress(IndexError):
+                self.retire(self._idle.pop(), "pool")
+        self.terminate()
+
+    def terminate(self) -> None:
+        """Close every socket at once; who waits or works fails."""
+        self._is_stopping = self._is_terminated = True
+        for member in self._members.copy():
+            holder = member()
+            if holder is not None:
+                holder.detach()
+                holder.connection.terminate()
+                self._forget(holder, "pool")
+        self._idle.clear()
+        self._serve()
+
+    def finish(self, work: Callable[..., None], *args: object) -> None:
+        """Do work on a connection, while the caller waits."""
+        work(*args)
+
+    def finish_unattended(self, work: Callable[..., None], *args: object) -> None:
+        """Work on a connection whose end nobody asks for; it must not take long."""
+        with contextlib.suppress(Exception), deadline(RECOVERY_TIMEOUT_S):
+            work(*args)
+
+    # Figures
+
+    @property
+    def size(self) -> int:
+        """How many connections are open."""
+        return len(self._members)
+
+    @property
+    def idle(self) -> int:
+        """How many of them are idle."""
+        return len(self._idle)
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait."""
+        return len(self._waiters)
+
+    def stats(self) -> PoolStats:
+        """The figures of this moment."""
+        with self._lock:
+            while self._ended:
+                self.tally.closed[self._ended.popleft()] += 1
+            return self._figures(
+                size=self.size, idle=self.idle, opening=len(self._places), waiting=self.waiting
+            )
+
+    # Inside, handing on
+
+    def _given(self) -> H | _Place | Exception:
+        """What one who waits gets in the end."""
+        own: queue.SimpleQueue[H | _Place | Exception] = queue.SimpleQueue()
+        try:
+            self._waiters.append(own)
+            self._serve()
+            if own.empty():
+                self.tally.waited += 1
+            while True:
+                try:
+                    return own.get(timeout=least(LOOK_AGAIN_S, remaining()))
+                except queue.Empty:
+                    self._serve()
+        except BaseException:
+            self.tally.given_up += 1
+            self._leave(own)
+            raise
+
+    def _leave(self, own: queue.SimpleQueue[H | _Place | Exception]) -> None:
+        """Wait no more, and pass on what has come all the same."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._waiters.remove(own)
+        with contextlib.suppress(queue.Empty):
+            given = own.get_nowait()
+            if isinstance(given, _Place):
+                self._give_up(given)
+            elif not isinstance(given, Exception):
+                self.put_back(given)
+        self._serve()
+
+    def _serve(self) -> None:
+        """Give those who wait what there is, in their order, and tell those who want to close."""
+        while self._can_serve():
+            with self._lock:
+                if self._is_serving:
+                    # A finalizer, within a step of this very thread, which then looks again.
+                    return
+                try:
+                    self._is_serving = True
+                    self._serve_first()
+                finally:
+                    self._is_serving = False
+        if self._drains and self._is_drained():
+            for drained in tuple(self._drains):
+                drained.put(None)
+
+    def _can_serve(self) -> bool:
+        return bool(self._waiters) and (
+            bool(self._idle) or self._free_places > 0 or self._is_terminated
+        )
+
+    def _serve_first(self) -> None:
+        if not self._can_serve():
+            return
+        # One who is gone, or is served twice, drops what it gets, and its place is free.
+        first = self._waiters[0]
+        if self._is_terminated:
+            first.put(InterfaceError("pool is closed"))
+        elif self._idle:
+            first.put(self._idle.pop())
+        else:
+            first.put(self._new_place())
+        self._waiters.popleft()
+
+    def _is_drained(self) -> bool:
+        return not self._waiters and not self._places and len(self._members) == len(self._idle)
+
+    def _is_fit(self, holder: H) -> bool:
+        """Whether an idle connection is alive and of this epoch; else it is put away."""
+        connection = holder.connection
+        # Nobody reads while it is idle: now it shows whether the server is gone.
+        connection._transport.give_turn()
+        if connection._session.is_closed:
+            self.discard(holder, "lost")
+            return False
+        if holder.epoch != self.epoch:
+            self.retire(holder, "expired")
+            return False
+        return True
+
+    def _forget(self, holder: H, reason: str) -> None:
+        """Count a connection no more."""
+        member = weakref.ref(holder)
+        if member in self._members:
+            self._members.discard(member)
+            self._ended.append(reason)
+        with contextlib.suppress(ValueError):
+            self._idle.remove(holder)
+        self._serve()
+
+    def _dropped(self, member: weakref.ref[H]) -> None:
+        """Nobody has a connection any more that was not given back."""
+        if member in self._members:
+            self._members.discard(member)
+            self._ended.append("dropped")
+            self._serve()
+
+    # Inside, opening
+
+    @property
+    def _free_places(self) -> int:
+        return self.options.max_size - len(self._members) - len(self._places)
+
+    def _new_place(self) -> _Place:
+        place = _Place()
+        self._places.add(weakref.ref(place, self._place_dropped))
+        return place
+
+    def _give_up(self, place: _Place) -> None:
+        self._place_dropped(weakref.ref(place))
+
+    def _place_dropped(self, place: weakref.ref[_Place]) -> None:
+        self._places.discard(place)
+        self._serve()
+
+    def _opened(self, place: _Place) -> H:
+        """A new connection, after the user's `init`, that counts in place of the place."""
+        # What is made with the arguments of this moment expires with them.
+        epoch = self.epoch
+        try:
+            connection = self._connected()
+        except BaseException:
+            self.tally.open_failures += 1
+            # Not only when it is dropped, for an error keeps the frames that it came through.
+            self._give_up(place)
+            raise
+        holder = self._holder_of(connection, epoch)
+        self._members.add(weakref.ref(holder, self._dropped))
+        self._places.discard(weakref.ref(place))
+        self.tally.opened += 1
+        return holder
+
+    def _connected(self) -> Any:
+        connection = self._connect()
+        try:
+            self._share_catalog(connection)
+            if self.options.init is not None:
+                self.options.init(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        if connection.is_closed():
+            raise InterfaceError("connection was closed while the pool was opening it")
+        return connection
+
+    # Inside, the floor and the idle
+
+    def _tend(self) -> None:
+        """What is due, done by whoever comes: idle connections end, missing ones are opened."""
+        lifetime = self.options.max_inactive_connection_lifetime
+        if lifetime and len(self._members) > self.options.min_size:
+            self._close_inactive(time.monotonic() - lifetime)
+        if len(self._members) < self.options.min_size:
+            self._restore_floor()
+
+    def _close_inactive(self, latest: float) -> None:
+        while len(self._members) > self.options.min_size:
+            with self._lock:
+                if not self._idle or self._idle[0].idle_since > latest:
+                    return
+                holder = self._idle.popleft()
+            self.retire(holder, "inactive")
+
+    def _restore_floor(self) -> None:
+        """Open one connection of those that are missing, the more seldom the longer it fails."""
+        with self._lock:
+            count = len(self._members) + len(self._places)
+            if (
+                self._is_stopping
+                or time.monotonic() < self._floor_due
+                or count >= self.options.min_size
+            ):
+                return
+            place = self._new_place()
+        try:
+            with deadline(FLOOR_SECONDS_MAX):
+                holder = self._opened(place)
+        except Exception as error:  # noqa: BLE001 - whoever comes by did not ask for it
+            pause = self._floor_pause
+            self._floor_due = time.monotonic() + pause
+            self._floor_pause = min(2 * pause, RETRY_SECONDS_MAX)
+            logger.warning(
+                "the pool has fewer than %d connections, and opening one failed; "
+                "the next attempt follows in %.1f s or later: %r",
+                self.options.min_size,
+                pause,
+                error,
+            )
+            return
+        self._floor_pause = RETRY_SECONDS_MIN
+        self.put_back(holder)

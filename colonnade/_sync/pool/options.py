@@ -1,0 +1,94 @@
+# Generated from colonnade/_async/pool/options.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""What a pool is told when it is made, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colonnade._core import Record
+from colonnade._supply.options import PoolOptions
+from colonnade._supply.threads import check_callback
+from colonnade._sync.connect import connect as open_connection
+from colonnade._sync.connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Connect = Callable[..., Any]
+    # Gets the connection, or in `setup` its proxy.
+    Callback = Callable[[Any], object]
+
+
+def checked_options(
+    *,
+    init_size: int | None,
+    min_size: int,
+    max_size: int,
+    max_queries: int,
+    max_inactive_connection_lifetime: float,
+    max_lifetime: float | None,
+    connect: Connect | None,
+    setup: Callback | None,
+    init: Callback | None,
+    reset: Callback | None,
+    connection_class: type[Connection],
+    record_class: type[Record],
+) -> PoolOptions:
+    """The options, or a ValueError or TypeError that says which one cannot be."""
+    if max_size <= 0:
+        raise ValueError("max_size is expected to be greater than zero")
+    if min_size < 0:
+        raise ValueError("min_size is expected to be greater or equal to zero")
+    if min_size > max_size:
+        raise ValueError("min_size is greater than max_size")
+    _check_init_size(init_size, min_size, max_size)
+    if max_queries <= 0:
+        raise ValueError("max_queries is expected to be greater than zero")
+    if max_inactive_connection_lifetime < 0:
+        raise ValueError(
+            "max_inactive_connection_lifetime is expected to be greater or equal to zero"
+        )
+    if max_lifetime is not None and max_lifetime <= 0:
+        raise ValueError("max_lifetime is expected to be greater than zero, or None")
+    for name, callback in (
+        ("connect", connect),
+        ("setup", setup),
+        ("init", init),
+        ("reset", reset),
+    ):
+        check_callback(name, callback)
+    _check_class("connection_class", connection_class, Connection)
+    _check_class("record_class", record_class, Record)
+    return PoolOptions(
+        init_size=min_size if init_size is None else init_size,
+        min_size=min_size,
+        max_size=max_size,
+        max_queries=max_queries,
+        max_inactive_connection_lifetime=max_inactive_connection_lifetime,
+        max_lifetime=max_lifetime,
+        connect=open_connection if connect is None else connect,
+        setup=setup,
+        init=init,
+        reset=reset,
+        connection_class=connection_class,
+        record_class=record_class,
+    )
+
+
+def _check_init_size(init_size: int | None, min_size: int, max_size: int) -> None:
+    if init_size is None:
+        return
+    if init_size < 0:
+        raise ValueError("init_size is expected to be greater or equal to zero")
+    if init_size > max_size:
+        raise ValueError("init_size is greater than max_size")
+    if init_size < min_size:
+        raise ValueError("init_size is smaller than min_size")
+
+
+def _check_class(name: str, given: object, base: type) -> None:
+    if not isinstance(given, type) or not issubclass(given, base):
+        raise TypeError(
+            f"{name} is expected to be a subclass of colonnade.{base.__name__}, got {given!r}"
+        )

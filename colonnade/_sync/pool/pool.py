@@ -1,0 +1,347 @@
+# Generated from colonnade/_async/pool/pool.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""The pool: its life, and connections taken from it and given back."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+from colonnade._core import Record
+from colonnade._supply.threads import Supply, made
+from colonnade._sync.connection import Connection
+from colonnade._sync.pool.holder import PoolConnectionHolder
+from colonnade._sync.pool.options import checked_options
+from colonnade._sync.pool.proxy import PoolConnectionProxy
+from colonnade._sync.pool.queries import PoolQueriesMixin
+from colonnade._transport.blocking import deadline
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from colonnade._supply.stats import PoolStats
+    from colonnade._sync.pool.options import Callback, Connect
+
+logger = logging.getLogger("colonnade.pool")
+
+WARN_AFTER_SECONDS = 60.0
+
+
+class _State(enum.Enum):
+    NEW = "not initialized"
+    STARTING = "being initialized"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+_REFUSALS = {
+    _State.NEW: "pool is not initialized",
+    _State.STARTING: (
+        "pool is being initialized, but not yet ready: "
+        "likely there is a race between creating a pool and using it"
+    ),
+    _State.CLOSING: "pool is closing",
+    _State.CLOSED: "pool is closed",
+}
+
+
+class Pool(PoolQueriesMixin):
+    """Connections that are kept and shared; made by `create_pool`.
+
+    The query methods take a connection for one call; `acquire` hands one out for as long as needed.
+    Who waits for a connection is served in the order of coming.
+    """
+
+    def __init__(
+        self,
+        *connect_args: Any,
+        init_size: int | None = None,
+        min_size: int = 10,
+        max_size: int = 10,
+        max_queries: int = 50_000,
+        max_inactive_connection_lifetime: float = 300.0,
+        max_lifetime: float | None = None,
+        connect: Connect | None = None,
+        setup: Callback | None = None,
+        init: Callback | None = None,
+        reset: Callback | None = None,
+        connection_class: type[Connection] = Connection,
+        record_class: type[Record] = Record,
+        **connect_kwargs: Any,
+    ) -> None:
+        self._options = checked_options(
+            init_size=init_size,
+            min_size=min_size,
+            max_size=max_size,
+            max_queries=max_queries,
+            max_inactive_connection_lifetime=max_inactive_connection_lifetime,
+            max_lifetime=max_lifetime,
+            connect=connect,
+            setup=setup,
+            init=init,
+            reset=reset,
+            connection_class=connection_class,
+            record_class=record_class,
+        )
+        self._connect_args: tuple[Any, ...] = connect_args
+        self._connect_kwargs: dict[str, Any] = connect_kwargs
+        self._state = _State.NEW
+        self._supply: Supply[PoolConnectionHolder] | None = None
+
+    # Life
+
+    def __enter__(self) -> Self:
+        """Open the first connections."""
+        return self._start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the pool."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the pool, after every connection was given back.
+
+        Calls that wait for a connection are still served; new ones fail. A warning is logged after
+        60 seconds. Where the closing itself is cancelled or fails, the pool is terminated.
+        """
+        if self._state is _State.CLOSED:
+            return
+        if self._state in {_State.NEW, _State.STARTING}:
+            self._refuse()
+        supply = self._opened_supply()
+        self._state = _State.CLOSING
+        try:
+            supply.drain(WARN_AFTER_SECONDS, self._warn_of_close)
+            supply.close()
+        except BaseException:
+            self.terminate()
+            raise
+        self._state = _State.CLOSED
+
+    def terminate(self) -> None:
+        """Close every connection at once; operations under way fail."""
+        if self._state is _State.CLOSED:
+            return
+        if self._state in {_State.NEW, _State.STARTING}:
+            self._refuse()
+        self._state = _State.CLOSED
+        self._opened_supply().terminate()
+
+    def is_closing(self) -> bool:
+        """Whether the pool is closed or about to be."""
+        return self._state in {_State.CLOSING, _State.CLOSED}
+
+    def expire_connections(self) -> None:
+        """Have every open connection replaced before it is handed out again."""
+        if self._supply is not None:
+            self._supply.expire()
+
+    def set_connect_args(self, dsn: str | None = None, **connect_kwargs: Any) -> None:
+        """Connect with these arguments from the next connection on.
+
+        Open connections are kept; `expire_connections` has them replaced.
+        """
+        self._connect_args = (dsn,)
+        self._connect_kwargs = connect_kwargs
+
+    # Connections
+
+    def acquire(self, *, timeout: float | None = None) -> PoolConnectionProxy:
+        """A connection, until it is given back: by `release`, or by the end of a `with`.
+
+        `timeout` limits the wait, in seconds. The one who has waited longest gets the next free
+        connection.
+        """
+        return self._lent(timeout)
+
+    def release(self, connection: PoolConnectionProxy, *, timeout: float | None = None) -> None:
+        """Give a connection back, reset to what it was.
+
+        The reset travels ahead of the next query, and is not waited for unless a transaction was
+        left open, a run-time parameter was changed, a query is being cancelled, or the reset is a
+        user's own. `timeout`, in seconds, limits such a wait; without one the limit of the
+        `acquire` holds. Giving back twice does nothing.
+        """
+        if type(connection) is not PoolConnectionProxy or connection._supply is not self._supply:
+            raise InterfaceError(
+                f"Pool.release() received invalid connection: "
+                f"{connection!r} is not a member of this pool"
+            )
+        holder = connection._holder
+        if holder is not None and not holder.give_back():
+            holder.finish_giving_back(holder.timeout if timeout is None else timeout)
+
+    # Figures
+
+    def get_size(self) -> int:
+        """How many connections are open."""
+        return 0 if self._supply is None else self._supply.size
+
+    def get_init_size(self) -> int:
+        """How many connections the pool opens at first."""
+        return self._options.init_size
+
+    def get_min_size(self) -> int:
+        """How many connections are kept open."""
+        return self._options.min_size
+
+    def get_max_size(self) -> int:
+        """How many connections there can be."""
+        return self._options.max_size
+
+    def get_idle_size(self) -> int:
+        """How many of the open connections are idle."""
+        return 0 if self._supply is None else self._supply.idle
+
+    def get_stats(self) -> PoolStats:
+        """The sizes of this moment, and what was counted since the pool was made."""
+        return self._opened_supply().stats()
+
+    def __repr__(self) -> str:
+        """How many connections there are and how many callers wait."""
+        supply = self._supply
+        if supply is None or self._state is _State.CLOSED:
+            return f"<{type(self).__name__} {self._state.value}>"
+        closing = " closing" if self._state is _State.CLOSING else ""
+        return (
+            f"<{type(self).__name__}{closing} size={supply.size} idle={supply.idle} "
+            f"waiting={supply.waiting} min_size={self._options.min_size} "
+            f"max_size={self._options.max_size}>"
+        )
+
+    # Inside
+
+    def _start(self) -> Self:
+        if self._state is _State.STARTING:
+            raise InterfaceError("pool is being initialized in another task")
+        if self._state is not _State.NEW:
+            return self
+        self._state = _State.STARTING
+        self._supply = Supply(self._options, self._connect, PoolConnectionHolder)
+        try:
+            self._supply.start()
+        except BaseException:
+            self._supply = None
+            self._state = _State.NEW
+            raise
+        self._state = _State.OPEN
+        return self
+
+    def _connect(self) -> Connection:
+        options = self._options
+        connection = options.connect(
+            *self._connect_args,
+            connection_class=options.connection_class,
+            record_class=options.record_class,
+            **self._connect_kwargs,
+        )
+        if not isinstance(connection, Connection):
+            expected = options.connection_class
+            raise InterfaceError(
+                "expected pool connect callback to return an instance of "
+                f"'{expected.__module__}.{expected.__qualname__}', "
+                f"got '{type(connection).__name__}'"
+            )
+        return connection
+
+    def _lent(self, timeout: float | None) -> PoolConnectionProxy:
+        """A proxy, after the user's `setup`."""
+        setup = self._options.setup
+        if setup is None:
+            holder = self._take_idle()
+            if holder is None:
+                with deadline(timeout):
+                    holder = self._opened_supply().wait()
+            return holder.lend(timeout)
+        with deadline(timeout):
+            holder = self._take_idle() or self._opened_supply().wait()
+            proxy = holder.lend(timeout)
+            try:
+                setup(proxy)
+            except BaseException:
+                # The proxy stays with its connection, and says that it is closed.
+                holder.supply.discard(holder, "setup")
+                raise
+        return proxy
+
+    def _take_idle(self) -> PoolConnectionHolder | None:
+        if self._state is not _State.OPEN:
+            self._refuse()
+        return self._opened_supply().take()
+
+    def _opened_supply(self) -> Supply[PoolConnectionHolder]:
+        if self._supply is None:
+            raise InterfaceError(_REFUSALS[_State.NEW])
+        return self._supply
+
+    def _refuse(self) -> NoReturn:
+        raise InterfaceError(_REFUSALS[self._state])
+
+    def _warn_of_close(self) -> None:
+        logger.warning(
+            "Pool.close() is taking over %d seconds to complete. "
+            "Check if you have any unreleased connections left. "
+            "Use asyncio.wait_for() to set a timeout for Pool.close(). %r",
+            WARN_AFTER_SECONDS,
+            self,
+        )
+
+
+def create_pool(
+    dsn: str | None = None,
+    *,
+    init_size: int | None = None,
+    min_size: int = 10,
+    max_size: int = 10,
+    max_queries: int = 50_000,
+    max_inactive_connection_lifetime: float = 300.0,
+    max_lifetime: float | None = None,
+    connect: Connect | None = None,
+    setup: Callback | None = None,
+    init: Callback | None = None,
+    reset: Callback | None = None,
+    connection_class: type[Connection] = Connection,
+    record_class: type[Record] = Record,
+    **connect_kwargs: Any,
+) -> Pool:
+    """A pool of connections, to be used in `with`, or closed in the end.
+
+    In asyncio it begins to exist when it is awaited, or its block is entered.
+    `init_size` connections are opened at first (None: `min_size`), at most `max_size` later on.
+    Those above `min_size` that are idle for `max_inactive_connection_lifetime` seconds are closed
+    (0: never); where there are fewer than `min_size`, because some were lost, new ones are opened.
+    A connection is replaced after `max_queries` queries, and after about
+    `max_lifetime` seconds (None: never).
+
+    `init` is called with each new connection, `setup` with each one that is handed out; `reset`
+    with each one that is given back, in place of the statements of `get_reset_query`. `connect` is
+    called in place of `colonnade.sync.connect`, with `dsn`, `connection_class`, `record_class`, in
+    asyncio `loop`, and `connect_kwargs`, which are those of `colonnade.sync.connect`.
+
+    Raises ValueError or TypeError for sizes, lifetimes and classes that cannot be.
+    """
+    pool = Pool(
+        dsn,
+        init_size=init_size,
+        min_size=min_size,
+        max_size=max_size,
+        max_queries=max_queries,
+        max_inactive_connection_lifetime=max_inactive_connection_lifetime,
+        max_lifetime=max_lifetime,
+        connect=connect,
+        setup=setup,
+        init=init,
+        reset=reset,
+        connection_class=connection_class,
+        record_class=record_class,
+        **connect_kwargs,
+    )
+    return made(pool)

@@ -1,0 +1,118 @@
+# Generated from colonnade/_async/pool/proxy.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""What `Pool.acquire` hands out: a connection until it is given back."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade._sync.connection import Connection
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from colonnade._sync.pool.holder import PoolConnectionHolder
+
+
+class PoolConnectionProxy:
+    """A connection of a pool. It has every method of Connection, until it is given back.
+
+    `isinstance(proxy, Connection)` is true, and so it is for the pool's own `connection_class`.
+    After the release every method raises InterfaceError.
+    """
+
+    __slots__ = ("__weakref__", "_con", "_holder", "_supply")
+
+    def __init__(self, holder: PoolConnectionHolder, connection: Connection) -> None:
+        self._con: Connection | None = connection
+        # Gone with the connection: whoever has a holder has the connection.
+        self._holder: PoolConnectionHolder | None = holder
+        self._supply = holder.supply
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """The class of the connection: what `isinstance` looks at beside the type."""
+        return Connection if self._con is None else type(self._con)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the connection has beside the methods of Connection."""
+        if self._con is None:
+            raise AttributeError(
+                f"cannot get {name!r}: connection has been released back to the pool"
+            )
+        return getattr(self._con, name)
+
+    def close(self, *, timeout: float | None = None) -> None:
+        """Close the connection; the pool opens another one when it needs it."""
+        return self._close(self._checked("close"), timeout)
+
+    def terminate(self) -> None:
+        """Close the socket at once; the pool opens another connection when it needs it."""
+        connection, holder = self._checked("terminate"), self._holder
+        connection.terminate()
+        if holder is not None:
+            holder.closed_by_user()
+
+    def __enter__(self) -> Self:
+        """The connection itself, until the end of the block."""
+        self._checked("__enter__")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the connection back, as `Pool.release` does it."""
+        holder = self._holder
+        if holder is not None and not holder.give_back():
+            holder.finish_giving_back(holder.timeout)
+
+    def __repr__(self) -> str:
+        """The connection, or that it is gone."""
+        held = "[released]" if self._con is None else repr(self._con)
+        return f"<PoolConnectionProxy {held} {id(self):#x}>"
+
+    # Inside
+
+    def _close(self, connection: Connection, timeout: float | None) -> None:
+        holder = self._holder
+        if holder is not None:
+            holder.ending = "user"
+        try:
+            connection.close(timeout=timeout)
+        finally:
+            if holder is not None:
+                holder.closed_by_user()
+
+    def _checked(self, method: str) -> Connection:
+        if self._con is None:
+            raise InterfaceError(
+                f"cannot call Connection.{method}(): connection has been released back to the pool"
+            )
+        return self._con
+
+    def _detach(self) -> None:
+        self._con = self._holder = None
+
+
+def _forwarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(proxy: PoolConnectionProxy, *args: Any, **kwargs: Any) -> Any:
+        connection = proxy._con
+        if connection is None:
+            connection = proxy._checked(name)
+        return getattr(connection, name)(*args, **kwargs)
+
+    return call
+
+
+for _name in dir(Connection):
+    _method = getattr(Connection, _name)
+    # A property is found by `__getattr__`.
+    if callable(_method) and not _name.startswith("_") and _name not in vars(PoolConnectionProxy):
+        setattr(PoolConnectionProxy, _name, _forwarded(_name, _method))

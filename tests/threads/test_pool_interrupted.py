@@ -1,0 +1,119 @@
+"""Ctrl-C at every moment at which the interpreter takes notice of it."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade.sync
+from tests.support.crowd import Crowd, see
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+# What Ctrl-C strikes within a finalizer is told to nobody but the interpreter's hook.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed connection:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+_ROOMS = ("colonnade/_supply/", "colonnade/_sync/pool/")
+_STEPS_MAX = 2_000
+
+
+def _interrupted(work: Callable[[], Any], step: int) -> bool:
+    """Whether there was such a step of the pool's own code to be interrupted at.
+
+    A handler of a signal runs where a function begins, and where a call has returned.
+    """
+    left = step
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        nonlocal left
+        if event in {"call", "c_return"} and any(
+            room in frame.f_code.co_filename for room in _ROOMS
+        ):
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    sys.setprofile(profile)
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.setprofile(None)
+    return left <= 0
+
+
+def _sweep(pool: colonnade.sync.Pool, work: Callable[[], Any]) -> int:
+    """Interrupt at the first step, then at the second, and so on; after each one all is there."""
+    for step in range(1, _STEPS_MAX):
+        if not _interrupted(work, step):
+            return step
+        gc.collect()
+        stats = pool.get_stats()
+        if (stats.busy, stats.opening, stats.waiting) != (0, 0, 0):
+            pool.terminate()
+            raise AssertionError(f"after an interruption at step {step} there is {stats}")
+        with contextlib.ExitStack() as all_of_them:
+            for _ in range(pool.get_max_size()):
+                one = all_of_them.enter_context(pool.acquire(timeout=10))
+                assert one.fetchval("SELECT 1") == 1
+    raise AssertionError("it does not come to an end")
+
+
+def test_a_query_of_the_pool_may_be_interrupted_at_every_step(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=2, max_size=2) as pool:
+        assert _sweep(pool, lambda: pool.fetchval("SELECT 1")) > 20
+
+
+def test_an_acquire_may_be_interrupted_at_every_step(dsn: str) -> None:
+    def use() -> None:
+        with pool.acquire() as connection:
+            connection.fetchval("SELECT 1")
+
+    with colonnade.sync.create_pool(dsn, min_size=2, max_size=2) as pool:
+        assert _sweep(pool, use) > 20
+
+
+def test_the_opening_of_a_connection_may_be_interrupted_at_every_step(dsn: str) -> None:
+    def use() -> None:
+        with pool.acquire():
+            pool.expire_connections()
+
+    with colonnade.sync.create_pool(dsn, min_size=0, max_size=2) as pool:
+        assert _sweep(pool, use) > 20
+
+
+def test_a_stream_may_be_interrupted_at_every_step(dsn: str) -> None:
+    def use() -> None:
+        for _ in pool.iter_columns("SELECT generate_series(1, 100)", batch_rows=60):
+            pass
+
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        assert _sweep(pool, use) > 20
+
+
+def test_who_serves_another_one_may_be_interrupted_at_every_step(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        for step in range(1, _STEPS_MAX):
+            with Crowd() as crowd:
+                held = pool.acquire()
+                waiting = crowd.start(pool.fetchval, "SELECT 1")
+                see(lambda: pool.get_stats().waiting == 1)
+                was_interrupted = _interrupted(partial(pool.release, held), step)
+                del held
+                gc.collect()
+                assert waiting.end() == 1
+            if not was_interrupted:
+                break
+        assert step > 10

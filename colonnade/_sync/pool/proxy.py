@@ -33,7 +33,7 @@ class PoolConnectionProxy:
         self._supply = holder.supply
 
     @property  # type: ignore[misc]
-    def __class__(self) -> Any:
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The class of the connection: what `isinstance` looks at beside the type."""
         return Connection if self._con is None else type(self._con)
 

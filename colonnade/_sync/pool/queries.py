@@ -70,6 +70,7 @@ class PoolQueriesMixin:
     fetchrow = mirrored(Connection.fetchrow)
     fetchval = mirrored(Connection.fetchval)
     fetch_columns = mirrored(Connection.fetch_columns)
+    fetch_result = mirrored(Connection.fetch_result)
 
     def iter_columns(self, query: str, *args: object, **options: Any) -> PoolColumnStream:
         """Run a query, and iterate over its result in `Columns`, as `Connection.iter_columns`.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_A_CONNECTION = {
     *("add_listener", "add_log_listener", "add_query_logger", "add_termination_listener"),
     *("remove_listener", "remove_log_listener", "remove_query_logger"),
-    *("remove_termination_listener", "notifications", "query_logger"),
+    *("remove_termination_listener", "query_logger"),
     *("cursor", "prepare", "transaction", "reset", "get_reset_query", "reload_schema_state"),
     *("get_server_pid", "get_server_version", "get_settings", "last_timing"),
     *("is_closed", "is_in_transaction"),

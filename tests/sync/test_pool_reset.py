@@ -155,3 +155,24 @@ def test_arguments_that_do_not_fit_behind_a_reset(dsn: str) -> None:
             with pytest.raises(errors.DataError):
                 pool.fetchval("SELECT pg_backend_pid() FROM (SELECT $1::int) AS x", "one")
         assert pool.fetchval("SELECT pg_backend_pid()") == pid
+
+
+def test_the_answer_to_a_reset_is_in_no_query_s_timing(dsn: str) -> None:
+    query = "SELECT 'x' AS one"
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        sizes = []
+        for _ in range(4):
+            with pool.acquire() as connection:
+                connection.fetch(query)
+                timing = connection.last_timing
+                assert timing is not None
+                sizes.append(timing.bytes)
+                connection.execute("SET application_name = 'touched'")
+        # The first one describes the statement as well.
+        assert sizes[1] == sizes[2] == sizes[3]
+    with colonnade.sync.connect(dsn) as alone:
+        alone.fetch(query)
+        alone.fetch(query)
+        timing = alone.last_timing
+        assert timing is not None
+        assert timing.bytes == sizes[3]

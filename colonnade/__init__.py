@@ -37,7 +37,8 @@ from colonnade._core import QueryTiming, Record, __version__
 from colonnade._logged_query import LoggedQuery
 from colonnade._named import Named, named
 from colonnade._supply.stats import PoolStats
-from colonnade.columns import ArrowStream, Columns
+from colonnade.arrow_stream import ArrowStream
+from colonnade.columns import Columns
 from colonnade.errors import *  # noqa: F403
 
 # Again, for type checkers that do not add up `__all__` over several modules.

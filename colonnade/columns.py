@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import operator
 import shutil
-from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
@@ -18,10 +17,9 @@ from colonnade._frames.polars import polars_frame
 from colonnade._frames.structured import structured_array
 from colonnade._frames.text_table import text_table
 from colonnade._frames.values import python_values
-from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import pandas as pd
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["ArrowStream", "Columns"]
+__all__ = ["Columns"]
 
 
 class Columns:
@@ -268,97 +266,3 @@ class Columns:
         close = difflib.get_close_matches(name, self.names, 1)
         hint = f' did you mean "{close[0]}"?' if close else ""
         return f'no column "{name}":{hint} there are {known}'
-
-
-class ArrowStream:
-    """Many `Columns`, one after another, as one Arrow stream for another library.
-
-    Made of an iterable of `Columns` that have the same columns: ``iter_columns`` of
-    ``colonnade.sync``, a pool's or a statement's, or a list. The consumer's next batch is fetched
-    when it asks for it, so that a result larger than memory can go through, and a query that it
-    does not read to the end is not read to the end:
-
-        with conn.iter_columns("SELECT * FROM flights") as batches:
-            lazy = pl.scan_arrow_c_stream(ArrowStream(batches))
-
-    The first batch is fetched when the consumer asks for the schema. A list may be read again and
-    again; what is an iterator itself may not, and is an InterfaceError once its batches are gone.
-    While the consumer reads, an error gets through as its class and text; what it was is in
-    ``error``.
-    """
-
-    __slots__ = ("__weakref__", "_batches", "_reading", "error")
-
-    def __init__(self, batches: Iterable[Columns]) -> None:
-        if isinstance(batches, AsyncIterable):
-            raise TypeError(
-                f"{type(batches).__name__} is an asynchronous iterable, which no other library "
-                "can wait for: use iter_columns of colonnade.sync, or a list of the batches"
-            )
-        # `__iter__` of Columns is None, and that of a class which has none is missing.
-        if getattr(type(batches), "__iter__", None) is None:
-            raise TypeError(f"batches must be an iterable of Columns, not {type(batches).__name__}")
-        self._batches = batches
-        self._reading = _Reading(batches)
-        self.error: BaseException | None = None
-        """The exception that ended the reading, if one did."""
-
-    def __arrow_c_schema__(self) -> object:
-        return self._unread().first().export_schema("small")
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """An Arrow C stream; of a requested schema the layouts of text are followed."""
-        reading = self._unread()
-
-        def next_batch() -> _core.Batch | None:
-            try:
-                return reading.next_batch()
-            except BaseException as error:
-                self.error = error
-                raise
-
-        return reading.first().export_fetched(next_batch, "small", requested_schema)
-
-    def _unread(self) -> _Reading:
-        """What is read from the start."""
-        if self._reading.has_begun:
-            if iter(self._batches) is self._batches:
-                raise InterfaceError(
-                    "the stream has been read, and its batches are gone",
-                    hint="Run the query again, or make an ArrowStream of a list of its batches.",
-                )
-            self._reading = _Reading(self._batches)
-        return self._reading
-
-
-class _Reading:
-    """An iterator whose first batch may be looked at beforehand."""
-
-    __slots__ = ("_batches", "_first", "has_begun")
-
-    def __init__(self, batches: Iterable[Columns]) -> None:
-        self._batches: Iterator[Columns] = iter(batches)
-        self._first: _core.Batch | None = None
-        self.has_begun = False
-
-    def first(self) -> _core.Batch:
-        if self._first is None:
-            self._first = self._fetched()
-        if self._first is None:
-            raise ValueError("there is no batch, and so no columns to make a stream of")
-        return self._first
-
-    def next_batch(self) -> _core.Batch | None:
-        self.has_begun = True
-        if self._first is None:
-            return self._fetched()
-        first, self._first = self._first, None
-        return first
-
-    def _fetched(self) -> _core.Batch | None:
-        columns = next(self._batches, None)
-        if columns is None:
-            return None
-        if not isinstance(columns, Columns):
-            raise TypeError(f"a batch must be Columns, not {type(columns).__name__}")
-        return columns._batch  # noqa: SLF001 - of this module

@@ -170,6 +170,13 @@ class Connection:
         """The `colonnade.sync.Connection` beneath."""
         return self._driver
 
+    def __colonnade_connection__(self) -> sync.Connection:
+        """The connection beneath, in a transaction of this one, for `colonnade.frames`."""
+        with self._guard:
+            self._check_open()
+            self._begin()
+        return self._driver
+
     @property
     def closed(self) -> bool:
         """Whether it is closed, by either side."""

@@ -90,8 +90,8 @@ def _lent_by_sqlalchemy(con: Any) -> Generator[sync.Connection, None, None]:
             con = block.enter_context(con.begin())
         elif not con.in_transaction():
             block.enter_context(con.begin())
-        driver_connection = con.connection.driver_connection
-        yield cast("sync.Connection", driver_connection.__colonnade_connection__())
+        lender = con.connection.dbapi_connection
+        yield cast("sync.Connection", lender.__colonnade_connection__())
 
 
 def _refusal(con: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -35,6 +37,9 @@ class Counted:
         self.taken += 1
         return columns
 
+    def close(self) -> None:
+        self.batches.close()
+
 
 def test_whole_results(link: Connection) -> None:
     with link.iter_columns(QUERY, batch_rows=STEP) as batches:
@@ -59,12 +64,14 @@ def test_registered_with_duckdb(link: Connection) -> None:
 
 
 def test_no_more_is_fetched_than_is_read(link: Connection) -> None:
-    with link.iter_columns(QUERY, batch_rows=STEP) as batches:
-        counted = Counted(batches)
-        lazy = pl.scan_arrow_c_stream(ArrowStream(counted))
+    counted = Counted(link.iter_columns(QUERY, batch_rows=STEP))
+    with ArrowStream(counted) as stream:
+        lazy = pl.scan_arrow_c_stream(stream)
         assert counted.taken <= 1
         assert lazy.head(3).collect()["id"].to_list() == [1, 2, 3]
-        assert counted.taken <= 2
+        # Polars has read ahead in a thread of its own, which the end of the block waits for.
+    assert counted.taken <= 4
+    assert link.fetchval("SELECT 1") == 1
     with link.iter_columns(QUERY, batch_rows=STEP) as batches:
         counted = Counted(batches)
         reader = pa.RecordBatchReader.from_stream(ArrowStream(counted))
@@ -133,3 +140,40 @@ async def test_what_is_no_stream(dsn: str, link: Connection) -> None:
         make(connection.iter_columns(QUERY))
     assert pa.table(make([part async for part in connection.iter_columns(QUERY)])).num_rows == ROWS
     await connection.close()
+
+
+def test_closed(link: Connection) -> None:
+    with ArrowStream(link.iter_columns(QUERY, batch_rows=STEP)) as stream:
+        reader = pa.RecordBatchReader.from_stream(stream)
+        reader.read_next_batch()
+    with pytest.raises(pa.ArrowInvalid, match="InterfaceError: the stream was closed"):
+        reader.read_next_batch()
+    with pytest.raises(InterfaceError, match="the stream was closed"):
+        pa.table(stream)
+    assert link.fetchval("SELECT 1") == 1
+
+
+def test_the_end_waits_for_a_consumer_in_another_thread(link: Connection) -> None:
+    fetching, done = threading.Event(), threading.Event()
+
+    class Slow(Counted):
+        def __next__(self) -> colonnade.Columns:
+            if self.taken == 1:
+                fetching.set()
+                assert done.wait(10)
+            return super().__next__()
+
+    def consume() -> None:
+        with contextlib.suppress(pa.ArrowInvalid):
+            reader.read_all()
+
+    with ArrowStream(Slow(link.iter_columns(QUERY, batch_rows=STEP))) as stream:
+        reader = pa.RecordBatchReader.from_stream(stream)
+        thread = threading.Thread(target=consume)
+        thread.start()
+        assert fetching.wait(10)
+        threading.Timer(0.01, done.set).start()
+    assert done.is_set()
+    thread.join()
+    assert isinstance(stream.error, InterfaceError)
+    assert link.fetchval("SELECT 1") == 1

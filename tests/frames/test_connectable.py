@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade
-from colonnade import read_sql, write_table
+from colonnade import dbapi, read_sql, write_table
 from colonnade.frames import connection_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class SqlAlchemyConnection:
         name, driver, is_async = "postgresql", "colonnade", False
 
     def __init__(self, lender: Lender) -> None:
-        self.driver_connection = lender
+        self.dbapi_connection = lender
         self.connection = self
         self.events: list[str] = []
 
@@ -51,10 +51,10 @@ class SqlAlchemyConnection:
         try:
             yield self
         except BaseException:
-            self.driver_connection.connection.execute("ROLLBACK")
+            self.dbapi_connection.connection.execute("ROLLBACK")
             self.events.append("rollback")
             raise
-        self.driver_connection.connection.execute("COMMIT")
+        self.dbapi_connection.connection.execute("COMMIT")
         self.events.append("commit")
 
 
@@ -89,6 +89,26 @@ def test_a_failure_within_an_open_transaction_keeps_what_was_before(own: Connect
         with pytest.raises(colonnade.EncodeError):
             write_table({"a": [1.5]}, "lent", own, if_exists="append")
         assert own.fetchval("SELECT count(*) FROM lent") == 1
+
+
+def test_a_connection_of_dbapi(dsn: str) -> None:
+    with dbapi.connect(dsn) as connection:
+        assert write_table(ONE, "lent", connection) == 1
+        assert not exists(dsn, "lent")
+        connection.commit()
+        assert exists(dsn, "lent")
+        assert write_table(ONE, "lent", connection, if_exists="append") == 1
+        query = "SELECT count(*) AS n FROM lent"
+        assert read_sql(query, connection, into="numpy")["n"].tolist() == [2]
+        connection.rollback()
+        assert read_sql(query, connection, into="numpy")["n"].tolist() == [1]
+        connection.rollback()
+        connection.autocommit = True
+        assert write_table(ONE, "lent", connection, if_exists="replace") == 1
+        assert len(read_sql("SELECT * FROM lent", dsn)) == 1
+        connection.execute("DROP TABLE lent")
+    with pytest.raises(dbapi.OperationalError, match="closed"):
+        read_sql("SELECT 1", connection)
 
 
 def test_sqlalchemy_connection_and_engine(own: Connection, dsn: str) -> None:

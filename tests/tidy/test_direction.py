@@ -44,6 +44,7 @@ ROOMS: dict[str, set[str]] = {
     # What columns become; `columns` is their face.
     "_frames": {"_core", "errors"},
     "columns": {"_core", "_frames", "codecs", "errors"},
+    "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
     # Who has which connection of a pool; the connections themselves come from above.
     "_supply": {"_core", "_transport", "errors"},

@@ -1,0 +1,84 @@
+"""What a select says of its columns, as a `schema=`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import types as sqltypes
+from sqlalchemy.dialects import postgresql as pg
+
+_DIGITS_128 = 38
+_DIGITS_256 = 76
+
+# Types of columns of tables, the special ones before the general ones that they derive from.
+_OF_TABLES: tuple[tuple[type[Any], str], ...] = (
+    (sqltypes.Boolean, "bool"),
+    (sqltypes.SmallInteger, "int16"),
+    (sqltypes.BigInteger, "int64"),
+    (sqltypes.Integer, "int32"),
+    (sqltypes.Date, "date32"),
+    (sqltypes.Time, "time64[us]"),
+    (sqltypes.LargeBinary, "binary"),
+    (sqltypes.String, "utf8"),
+)
+
+
+def column_types(select: Any) -> dict[str, str]:
+    """The types that a select declares, by column name: a `schema=` for `fetch_columns`.
+
+    A column of a table has the type that its table declares: `Integer` is int32, `Numeric(10, 2)`
+    decimal128(10, 2), `DateTime(timezone=True)` timestamp[us, UTC], and so on. Where the database
+    has another one that cannot become it, `fetch_columns` says so before the first row. Of any
+    column, also of an expression, `Float` and `Numeric(asdecimal=False)` are float64, and an `Enum`
+    is a dictionary. What no type is said for comes as it is in PostgreSQL: intervals, arrays, JSON,
+    numeric without precision, and expressions.
+
+    Raises TypeError for what has no columns to select.
+    """
+    columns = getattr(select, "selected_columns", None)
+    if columns is None:
+        raise TypeError(f"column_types takes a select, not {type(select).__name__}")
+    return dict(_named(columns.items()))
+
+
+def _named(columns: Any) -> Iterator[tuple[str, str]]:
+    for name, column in columns:
+        inner = column.element if isinstance(column, sa.Label) else column
+        declared = _declared(_plain(column.type), is_of_table=isinstance(inner, sa.Column))
+        if declared is not None:
+            yield name, declared
+
+
+def _plain(kind: sqltypes.TypeEngine[Any]) -> Any:
+    """The type that the database has, without what is done to its values in Python."""
+    while isinstance(kind, sqltypes.TypeDecorator):
+        kind = kind.impl_instance
+    return kind
+
+
+def _declared(kind: Any, *, is_of_table: bool) -> str | None:
+    if isinstance(kind, sqltypes.Enum):
+        return "dictionary<int32, utf8>"
+    if isinstance(kind, sqltypes.Numeric) and not kind.asdecimal:
+        return "float64"
+    if not is_of_table or isinstance(kind, sqltypes.ARRAY | pg.CITEXT):
+        return None
+    if isinstance(kind, sqltypes.Numeric):
+        return _decimal(kind)
+    if isinstance(kind, sqltypes.DateTime):
+        return "timestamp[us, UTC]" if kind.timezone else "timestamp[us]"
+    if isinstance(kind, sqltypes.Time) and kind.timezone:
+        return None
+    if isinstance(kind, sqltypes.Uuid):
+        return "fixed_size_binary[16]"
+    return next((name for known, name in _OF_TABLES if isinstance(kind, known)), None)
+
+
+def _decimal(kind: Any) -> str | None:
+    digits, scale = kind.precision, kind.scale or 0
+    if isinstance(kind, sqltypes.Float) or digits is None or digits > _DIGITS_256:
+        return None
+    width = 128 if digits <= _DIGITS_128 else 256
+    return f"decimal{width}({digits}, {scale})"

@@ -1,0 +1,372 @@
+"""Connections as SQLAlchemy wants them, over either colour of the driver's.
+
+Everything is written once: a call of the driver gives its result on a blocking connection and an
+awaitable on an asyncio one, and `_wait` makes the result of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from sqlalchemy.connectors.asyncio import AsyncAdapt_terminate
+from sqlalchemy.engine import AdaptedConnection as SQLAlchemysAdaptedConnection
+from sqlalchemy.util import await_only
+
+from colonnade.errors import (
+    EncodeError,
+    InternalServerError,
+    InvalidCachedStatementError,
+    OutdatedTypeError,
+)
+from colonnade.sqlalchemy import _schema_changes
+from colonnade.sqlalchemy._cursor import Cursor, ServerSideCursor
+from colonnade.sqlalchemy._errors import OperationalError, ProgrammingError, translated
+from colonnade.sqlalchemy._parameters import as_parameters, declared_types
+
+# How long a connection may take to say goodbye before its socket is closed.
+_CLOSE_SECONDS = 2.0
+
+
+class AdaptedConnection(SQLAlchemysAdaptedConnection):
+    """A connection that begins a transaction by itself, as PEP 249 wants it.
+
+    `driver_connection` is Colonnade's own.
+    """
+
+    __slots__ = (
+        "_autocommit",
+        "_connection",
+        "_has_altered",
+        "_has_made",
+        "_is_outdated",
+        "_known_change",
+        "_two_phase_id",
+        "deferrable",
+        "isolation_level",
+        "readonly",
+    )
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._autocommit = False
+        # Of the transactions to come; None leaves it to the session.
+        self.isolation_level: str | None = None
+        self.readonly: bool | None = None
+        self.deferrable: bool | None = None
+        self._two_phase_id: str | None = None
+        # What the open transaction has done to tables and types.
+        self._has_altered = False
+        self._has_made = False
+        self._is_outdated = False
+        self._known_change = _schema_changes.last()
+
+    @staticmethod
+    def _wait(result: Any) -> Any:
+        return result
+
+    # State
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection is closed, by either side."""
+        return bool(self._connection.is_closed())
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open, in good order or failed."""
+        return bool(self._connection.is_in_transaction())
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement stands for itself."""
+        return self._autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        if value != self._autocommit and self.in_transaction:
+            raise ProgrammingError("autocommit cannot be changed within a transaction")
+        self._autocommit = value
+
+    def cursor(self, *, server_side: bool = False) -> Cursor:
+        """A cursor; with `server_side` one that leaves its rows on the server."""
+        return ServerSideCursor(self) if server_side else Cursor(self)
+
+    # Transactions
+
+    def commit(self) -> None:
+        """Commit the open transaction, if there is one."""
+        self._end("COMMIT")
+
+    def rollback(self) -> None:
+        """Roll the open transaction back, if there is one."""
+        self._end("ROLLBACK")
+
+    def _end(self, command: str) -> None:
+        if self.closed:
+            raise OperationalError("the connection is closed")
+        if self.in_transaction:
+            self._command(command)
+        self._two_phase_id = None
+        if self._has_altered or (self._has_made and command == "ROLLBACK"):
+            _schema_changes.announce()
+        self._has_altered = self._has_made = False
+
+    def _begin(self) -> bool:
+        """Begin a transaction where one is wanted; whether one was begun."""
+        if self._autocommit or self.in_transaction:
+            return False
+        words = ["BEGIN"]
+        if self.isolation_level is not None:
+            words.append(f"ISOLATION LEVEL {self.isolation_level}")
+        if self.readonly is not None:
+            words.append("READ ONLY" if self.readonly else "READ WRITE")
+        if self.deferrable is not None:
+            words.append("DEFERRABLE" if self.deferrable else "NOT DEFERRABLE")
+        self._wait(self._connection.execute(" ".join(words)))
+        return True
+
+    # Two phases
+
+    def tpc_begin(self, xid: str) -> None:
+        """Begin a transaction that is to be prepared under a name."""
+        if self.in_transaction:
+            raise ProgrammingError("a two-phase transaction cannot begin within a transaction")
+        self._two_phase_id = xid
+
+    def tpc_prepare(self) -> None:
+        """Prepare the transaction: from now on it can be committed by any connection."""
+        if self._two_phase_id is None:
+            raise ProgrammingError("there is no two-phase transaction to prepare")
+        try:
+            self._begin()
+        except Exception as error:  # noqa: BLE001 - each becomes one of PEP 249's
+            self._raise(error)
+        self._command(f"PREPARE TRANSACTION {_literal(self._two_phase_id)}")
+
+    def tpc_end(self, command: str, xid: str) -> None:
+        """`COMMIT` or `ROLLBACK` a transaction that was prepared, outside of any other."""
+        self._end("ROLLBACK")
+        self._command(f"{command} PREPARED {_literal(xid)}")
+
+    def tpc_recover(self) -> list[str]:
+        """The names of the transactions that were prepared in this database."""
+        query = "SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = current_database()"
+        try:
+            rows = self._wait(self._connection.fetch(query, record_class=tuple))
+        except Exception as error:  # noqa: BLE001
+            self._raise(error)
+        return [row[0] for row in rows]
+
+    # Statements
+
+    def fetch_result(self, operation: str, parameters: Sequence[Any]) -> Any:
+        """Run a statement, in a transaction unless in autocommit; the driver's `Result`."""
+        arguments = as_parameters(parameters)
+
+        def run() -> Any:
+            fetch = self._connection.fetch_result
+            try:
+                return self._wait(fetch(operation, *arguments, record_class=tuple))
+            except EncodeError:
+                # Nothing was sent. Where the server took a value for text that is none, for
+                # nothing says what it is, its own type does.
+                types = declared_types(arguments)
+                if not any(types):
+                    raise
+                declared = fetch(operation, *arguments, record_class=tuple, parameter_types=types)
+                return self._wait(declared)
+
+        result = self._run(run)
+        self._note_change(result.status)
+        return result
+
+    def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
+        """Run a statement for each set of parameters."""
+        rows = [as_parameters(row) for row in parameters]
+        self._run(lambda: self._wait(self._connection.executemany(operation, rows)))
+
+    def open_cursor(self, operation: str, parameters: Sequence[Any]) -> tuple[Any, Any]:
+        """A statement that is prepared, and a cursor over its rows."""
+        if self._autocommit:
+            raise OperationalError(
+                "a cursor on the server lives in a transaction, and this connection is in "
+                "AUTOCOMMIT: leave stream_results and yield_per out, or begin a transaction"
+            )
+        arguments = as_parameters(parameters)
+
+        def run() -> tuple[Any, Any]:
+            prepared = self._connection.prepare(operation, record_class=tuple)
+            statement = self._wait(prepared)
+            return statement, self._wait(statement.cursor(*arguments).open())
+
+        opened: tuple[Any, Any] = self._run(run)
+        return opened
+
+    def fetch_more(self, portal: Any, count: int) -> list[tuple[Any, ...]]:
+        """The next rows of a cursor on the server."""
+        if count < 1:
+            return []
+        try:
+            rows: list[tuple[Any, ...]] = self._wait(portal.fetch(count))
+        except Exception as error:  # noqa: BLE001
+            self._raise(error)
+        return rows
+
+    def fetch_columns_into(self, cursor: Cursor, operation: str, parameters: Sequence[Any]) -> None:
+        """Run the statement of a cursor that was asked for columns."""
+        request = cursor.columns_request
+        if request is None:
+            raise ProgrammingError("the cursor was not asked for columns")
+        arguments = as_parameters(parameters)
+        words = {"schema": request.schema, "infinity": request.infinity, "timeout": request.timeout}
+
+        def run() -> None:
+            if request.batch_rows is None:
+                fetched = self._connection.fetch_columns(operation, *arguments, **words)
+                cursor.columns = self._wait(fetched)
+                return
+            cursor.stream = self._connection.iter_columns(
+                operation, *arguments, batch_rows=request.batch_rows, **words
+            )
+            cursor.columns = self._next_batch(cursor.stream)
+
+        self._run(run)
+        if cursor.columns is not None and cursor.columns.fields:
+            cursor.description = [
+                (field.name, field.type_oid, None, None, None, None, None)
+                for field in cursor.columns.fields
+            ]
+
+    def next_batch(self, stream: Any) -> Any:
+        """The next batch of a stream of columns, or None at its end."""
+        try:
+            return self._next_batch(stream)
+        except Exception as error:  # noqa: BLE001
+            self._raise(error)
+
+    @staticmethod
+    def _next_batch(stream: Any) -> Any:
+        return next(stream, None)
+
+    def close_stream(self, stream: Any) -> None:
+        """End a stream of columns."""
+        stream.close()
+
+    def _run(self, run: Any) -> Any:
+        """Run a statement within its transaction.
+
+        Where it is the first one, a statement that turns out to be stale costs nothing but a new
+        beginning.
+        """
+        try:
+            self._forget_if_outdated()
+            has_begun = self._begin()
+            try:
+                return run()
+            except (InvalidCachedStatementError, InternalServerError, OutdatedTypeError) as error:
+                if not has_begun or not _is_stale(error) or self.closed:
+                    raise
+            self._wait(self._connection.execute("ROLLBACK"))
+            self._wait(self._connection.reload_schema_state())
+            self._begin()
+            return run()
+        except Exception as error:  # noqa: BLE001
+            self._raise(error)
+
+    def _command(self, command: str) -> None:
+        try:
+            self._wait(self._connection.execute(command))
+        except Exception as error:  # noqa: BLE001
+            self._raise(error)
+
+    def _raise(self, error: Exception) -> NoReturn:
+        if _is_stale(error):
+            self._is_outdated = True
+        raise translated(error) from error
+
+    # What was altered
+
+    def _forget_if_outdated(self) -> None:
+        known = _schema_changes.last()
+        if self._is_outdated or self._known_change != known:
+            self._wait(self._connection.reload_schema_state())
+            self._is_outdated, self._known_change = False, known
+
+    def _note_change(self, status: str) -> None:
+        is_altering = _schema_changes.is_altering(status)
+        if not self.in_transaction:
+            if is_altering:
+                _schema_changes.announce()
+            return
+        # The others see it, or it is undone, when the transaction ends.
+        self._has_altered |= is_altering
+        self._has_made |= _schema_changes.is_making(status)
+        # A rollback to a savepoint says no more than that.
+        if is_altering or (status == "ROLLBACK" and (self._has_made or self._has_altered)):
+            self._is_outdated = True
+
+    # The end, and what only the driver has
+
+    def ping(self) -> None:
+        """One round trip to the server, outside of any transaction of SQLAlchemy's."""
+        self._command(";")
+
+    def add_notice_listener(self, listener: Any) -> None:
+        """Call `listener(connection, message)` for each notice of the server."""
+        self._connection.add_log_listener(listener)
+
+    def set_text_type(self, typename: str) -> None:
+        """Have the values of a type of PostgreSQL's come as text."""
+        self._wait(
+            self._connection.set_type_codec(
+                typename, schema="pg_catalog", encoder=str, decoder=str, format="text"
+            )
+        )
+
+    def close(self) -> None:
+        """Close the connection, after telling the server."""
+        try:
+            self._wait(self._connection.close())
+        except Exception as error:  # noqa: BLE001
+            self._raise(error)
+
+    def terminate(self) -> None:
+        """Close the socket at once."""
+        self._connection.terminate()
+
+
+class AsyncAdaptedConnection(AsyncAdapt_terminate, AdaptedConnection):
+    """The same over an asyncio connection, for code that runs in SQLAlchemy's greenlet."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _wait(result: Any) -> Any:
+        return await_only(result)
+
+    @staticmethod
+    def _next_batch(stream: Any) -> Any:
+        return await_only(anext(stream, None))
+
+    def close_stream(self, stream: Any) -> None:
+        """End a stream of columns."""
+        await_only(stream.aclose())
+
+    async def _terminate_graceful_close(self) -> None:
+        await self._connection.close(timeout=_CLOSE_SECONDS)
+
+    def _terminate_force_close(self) -> None:
+        self._connection.terminate()
+
+
+def _is_stale(error: Exception) -> bool:
+    """Whether the server, or a value, says that something was altered since it was prepared."""
+    if isinstance(error, InternalServerError):
+        return "cache lookup failed" in str(error)
+    return isinstance(error, InvalidCachedStatementError | OutdatedTypeError)
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("'", "''").replace("\\", "\\\\")
+    return f" E'{escaped}'" if "\\" in text else f"'{escaped}'"

@@ -1,0 +1,200 @@
+"""An OR of conditions as a UNION ALL of selects, one for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.sql import operators
+from sqlalchemy.sql.elements import (
+    BooleanClauseList,
+    Grouping,
+    Label,
+    UnaryExpression,
+    _label_reference,
+    _textual_label_reference,
+)
+
+from colonnade.sqlalchemy._rewritable import (
+    bare_text,
+    check_select,
+    check_shared,
+    is_bare_text,
+    refuse,
+)
+from colonnade.sqlalchemy._select_parts import Around, around, branch
+
+if TYPE_CHECKING:
+    from sqlalchemy.sql.selectable import TypedReturnsRows
+
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
+_Condition = sa.ColumnElement[bool]
+
+_MODIFIERS: dict[Any, Any] = {
+    operators.asc_op: sa.asc,
+    operators.desc_op: sa.desc,
+    operators.nulls_first_op: sa.nulls_first,
+    operators.nulls_last_op: sa.nulls_last,
+}
+
+
+def or_to_union_all(
+    select: sa.Select[_Row], *, functions: Collection[str] = ()
+) -> TypedReturnsRows[_Row]:
+    """The same rows by UNION ALL of one select for each part of an OR.
+
+    PostgreSQL answers `WHERE a = 1 OR b = 2` by one plan for both conditions, and often by reading
+    the whole table; each branch of a UNION ALL has a plan and an index of its own. The OR is
+    `where()`'s own, or the first of the conditions that `where()` joins by AND; the others are
+    shared. Branches are disjoint: each leaves out the rows of those before it (`(a = 1) IS NOT
+    true`), so that a row which fits two of them comes once, and NULLs count as in an OR.
+
+    All conditions, and with them their parameters, are the same objects in every branch: with the
+    dialect of Colonnade each value is sent once. ORDER BY, LIMIT, OFFSET and FETCH are put around
+    the whole; DISTINCT makes it a UNION. A select of objects of the ORM becomes one of the same
+    objects by `from_statement`.
+
+    `functions` names functions, such as `{"my_schema.my_function"}`, that are neither aggregates
+    nor volatile; others than PostgreSQL's usual ones are refused without it. Operators are taken to
+    be neither.
+
+    Raises `colonnade.InterfaceError` for a select that has no OR, or that would have other rows
+    when taken apart: GROUP BY, aggregates, windows, DISTINCT ON, FOR UPDATE and so on; and
+    TypeError for what is no `Select`.
+    """
+    if not isinstance(select, sa.Select):
+        raise TypeError(f"or_to_union_all takes a Select, not {type(select).__name__}")
+    parts = around(select)
+    check_select(select, parts, frozenset(name.lower() for name in functions))
+    entities = [described["expr"] for described in select.column_descriptions]
+    makes_objects = any(
+        described["expr"] is described.get("entity") for described in select.column_descriptions
+    )
+    if parts.options and not makes_objects:
+        refuse("it has options, and selects no objects that they could be for")
+    # Objects come in columns whose places are known.
+    rows: sa.Select[Any] = (
+        select.with_only_columns(*select.selected_columns, maintain_column_froms=True)
+        if makes_objects
+        else select
+    )
+    united = _united(rows, _disjoint(select), parts)
+    options = select.get_execution_options()
+    if makes_objects:
+        united = sa.select(*entities).from_statement(united).options(*parts.options)
+    rewritten: TypedReturnsRows[_Row] = united.execution_options(**options)
+    return rewritten
+
+
+def _disjoint(select: sa.Select[Any]) -> list[_Condition]:
+    """The conditions of the branches."""
+    shared, alternatives = _taken_apart(select.whereclause)
+    conditions = []
+    for index, alternative in enumerate(alternatives):
+        earlier = [Grouping(other).is_not(sa.true()) for other in alternatives[:index]]
+        # Those before it stand first, as in the OR, where they keep PostgreSQL from evaluating it.
+        conditions.append(sa.and_(*map(Grouping, shared), *earlier, Grouping(alternative)))
+    return conditions
+
+
+def _taken_apart(where: Any) -> tuple[list[Any], list[Any]]:
+    """What is shared, and the parts of the OR."""
+    where = _ungrouped(where)
+    clauses = where.clauses if _is_list(where, operators.and_) else [where]
+    clauses = [_ungrouped(clause) for clause in clauses]
+    for index, clause in enumerate(clauses):
+        if _is_list(clause, operators.or_):
+            shared = clauses[:index] + clauses[index + 1 :]
+            for other in shared:
+                check_shared(other)
+            return shared, list(clause.clauses)
+    return refuse("there is no or_() in its where(), neither alone nor beside other conditions")
+
+
+def _is_list(clause: Any, operator: Any) -> bool:
+    return isinstance(clause, BooleanClauseList) and clause.operator is operator
+
+
+def _ungrouped(clause: Any) -> Any:
+    while isinstance(clause, Grouping):
+        clause = clause.element
+    return clause
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A term of ORDER BY: the place of what it is about, from 0 on, and DESC and the like."""
+
+    place: int
+    modifiers: tuple[Any, ...]
+
+    def over(self, columns: Sequence[Any]) -> Any:
+        """The term over columns, of which it takes its own."""
+        term = columns[self.place]
+        for modifier in self.modifiers:
+            term = _MODIFIERS[modifier](term)
+        return term
+
+
+def _united(rows: sa.Select[Any], conditions: Sequence[_Condition], parts: Around) -> Any:
+    columns = list(rows.selected_columns)
+    hidden: list[Any] = []
+    terms = [_term(term, (), columns, hidden) for term in parts.order_by]
+    if not hidden:
+        unite = sa.union if parts.is_distinct else sa.union_all
+        united = unite(*(branch(rows, condition) for condition in conditions))
+        # By number, which is a column of the result whatever names there are.
+        numbers: list[Any] = [sa.literal_column(str(place + 1)) for place in range(len(columns))]
+        return _limited(united, [term.over(numbers) for term in terms], parts)
+    if parts.is_distinct:
+        refuse("it is DISTINCT, and ordered by what it does not select")
+    labelled = [term.label(f"colonnade_order_{index}") for index, term in enumerate(hidden)]
+    wider = rows.add_columns(*labelled)
+    below = sa.union_all(*(branch(wider, condition) for condition in conditions)).subquery(
+        "colonnade_rows"
+    )
+    outer = sa.select(*list(below.c)[: len(columns)])
+    return _limited(outer, [term.over(list(below.c)) for term in terms], parts)
+
+
+def _limited(united: Any, order: Sequence[Any], parts: Around) -> Any:
+    if order:
+        united = united.order_by(*order)
+    if parts.limit is not None:
+        united = united.limit(parts.limit)
+    if parts.fetch is not None:
+        united = united.fetch(parts.fetch, **parts.fetch_options)
+    return united if parts.offset is None else united.offset(parts.offset)
+
+
+def _term(term: Any, modifiers: tuple[Any, ...], columns: list[Any], hidden: list[Any]) -> _Term:
+    """A term by its place among the columns, or among those that are hidden behind them."""
+    if isinstance(term, _label_reference):
+        return _term(term.element, modifiers, columns, hidden)
+    if isinstance(term, UnaryExpression) and term.modifier in _MODIFIERS:
+        return _term(term.element, (term.modifier, *modifiers), columns, hidden)
+    place = _place(term, columns)
+    if place is None:
+        if not isinstance(term, sa.ColumnElement) or is_bare_text(term):
+            refuse("it is ordered by a text", "Order it by a column or an expression.")
+        hidden.append(term)
+        place = len(columns) + len(hidden) - 1
+    return _Term(place, modifiers)
+
+
+def _place(term: Any, columns: list[Any]) -> int | None:
+    """The place in the select list."""
+    if is_bare_text(term) and bare_text(term).isdecimal():
+        return int(bare_text(term)) - 1
+    if isinstance(term, _textual_label_reference):
+        found = [index for index, column in enumerate(columns) if column.key == term.element]
+        if len(found) != 1:
+            refuse(f"it is ordered by the name {term.element!r}, which is no one column of it")
+        return found[0]
+    for index, column in enumerate(columns):
+        inner = column.element if isinstance(column, Label) else column
+        if term is column or term is inner or term.compare(inner):
+            return index
+    return None

@@ -1,0 +1,111 @@
+"""What keeps a select from being taken apart into branches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.orm import Bundle
+from sqlalchemy.orm.util import LoaderCriteriaOption
+from sqlalchemy.sql.elements import FunctionFilter, Over, WithinGroup
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.selectable import SelectBase, TableSample
+
+from colonnade.errors import InterfaceError
+from colonnade.sqlalchemy._known_functions import AGGREGATES, SCALAR_FUNCTIONS, SYNTAX
+from colonnade.sqlalchemy._select_parts import Around, refused_part
+
+_CALL = re.compile(r"([A-Za-z_][\w$.]*)\"?\s*\(")
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
+
+# They see all rows of the select they stand in.
+_OF_ALL_ROWS = (Over, FunctionFilter, WithinGroup, aggregate_order_by)
+
+
+def refuse(reason: str, hint: str | None = None) -> NoReturn:
+    """Say why the select stays as it is."""
+    raise InterfaceError(f"or_to_union_all cannot rewrite this select: {reason}", hint=hint)
+
+
+def is_bare_text(clause: Any) -> bool:
+    """Whether the element is a text of SQL that nobody has looked into."""
+    return isinstance(clause, sa.TextClause) or bool(getattr(clause, "is_literal", False))
+
+
+def bare_text(clause: Any) -> str:
+    """The text of such an element."""
+    return clause.text if isinstance(clause, sa.TextClause) else str(clause.name)
+
+
+def check_select(select: sa.Select[Any], parts: Around, functions: frozenset[str]) -> None:
+    """Refuse a select whose rows would not be the same, taken apart by a condition."""
+    part = refused_part(select)
+    if part is not None:
+        refuse(
+            f"it has {part}",
+            "Rewrite the select of the rows alone, and put this around its subquery().",
+        )
+    for described in select.column_descriptions:
+        if isinstance(described["expr"], Bundle):
+            refuse("it selects a Bundle", "Select its columns.")
+        if isinstance(described["expr"], sa.TextClause):
+            refuse("it selects a text", "Select literal_column(...) with a label.")
+    if any(isinstance(option, LoaderCriteriaOption) for option in parts.options):
+        refuse("it has with_loader_criteria", "Write the condition into where().")
+    for element, is_nested in _elements(select, is_nested=False):
+        _check_element(element, functions, is_nested=is_nested)
+
+
+def check_shared(clause: Any) -> None:
+    """Refuse a text beside the OR that may be an OR itself, for AND binds tighter."""
+    if is_bare_text(clause) and _OR.search(bare_text(clause)):
+        refuse(
+            f"the text {bare_text(clause)!r} stands beside the OR, and may hold another",
+            "Write it with or_(), or in brackets and apart: or_(text(...), text(...)).",
+        )
+
+
+def _elements(parent: Any, *, is_nested: bool) -> Iterator[tuple[Any, bool]]:
+    """All elements below one, each with whether it belongs to a subquery."""
+    for child in parent.get_children():
+        within = is_nested or isinstance(child, SelectBase)
+        yield child, within
+        yield from _elements(child, is_nested=within)
+
+
+def _check_element(element: Any, functions: frozenset[str], *, is_nested: bool) -> None:
+    if isinstance(element, TableSample):
+        refuse("TABLESAMPLE would be taken for each branch")
+    if isinstance(element, _OF_ALL_ROWS) and not is_nested:
+        refuse("a window or an aggregate sees all its rows")
+    if isinstance(element, FunctionElement):
+        _check_call(_function_name(element), functions, is_nested=is_nested)
+    elif is_bare_text(element):
+        for name in _CALL.findall(bare_text(element)):
+            if name.lower() not in SYNTAX:
+                _check_call(name.lower(), functions, is_nested=is_nested)
+
+
+def _check_call(name: str, functions: frozenset[str], *, is_nested: bool) -> None:
+    plain = name.removeprefix("pg_catalog.")
+    if plain in SCALAR_FUNCTIONS or name in functions:
+        return
+    if plain in AGGREGATES:
+        if is_nested:
+            return
+        refuse(
+            f"{plain}() sees all its rows",
+            "Rewrite the select of the rows alone, and aggregate over its subquery().",
+        )
+    refuse(
+        f"{name}() may be an aggregate, or give another value with each call",
+        f"If it is neither, say so: or_to_union_all(select, functions={{{name!r}}}).",
+    )
+
+
+def _function_name(element: Any) -> str:
+    name = getattr(element, "name", None) or type(element).__name__
+    return ".".join((*getattr(element, "packagenames", ()), str(name))).lower()

@@ -1,0 +1,17 @@
+"""The suite that SQLAlchemy ships for dialects."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.testing.suite import *  # noqa: F403 - the suite is its names
+from sqlalchemy.testing.suite import ServerSideCursorsTest as _ServerSideCursorsTest
+
+
+class ServerSideCursorsTest(_ServerSideCursorsTest):
+    """The suite tells cursors on the server by the names of the drivers that it knows."""
+
+    def _is_server_side(self, cursor: Any) -> bool:
+        return bool(cursor.server_side)

@@ -8,8 +8,12 @@ from sqlalchemy.util import await_only
 
 import colonnade
 import colonnade.sync
-from colonnade.sqlalchemy import _errors
-from colonnade.sqlalchemy._connection import AdaptedConnection, AsyncAdaptedConnection
+from colonnade.dbapi import errors
+from colonnade.sqlalchemy._connection import (
+    AdaptedConnection,
+    AsyncAdaptedConnection,
+    raise_translated,
+)
 
 
 class BlockingAdapter:
@@ -19,16 +23,16 @@ class BlockingAdapter:
     threadsafety = 1
     paramstyle = "numeric_dollar"
 
-    Warning = _errors.Warning
-    Error = _errors.Error
-    InterfaceError = _errors.InterfaceError
-    DatabaseError = _errors.DatabaseError
-    DataError = _errors.DataError
-    OperationalError = _errors.OperationalError
-    IntegrityError = _errors.IntegrityError
-    InternalError = _errors.InternalError
-    ProgrammingError = _errors.ProgrammingError
-    NotSupportedError = _errors.NotSupportedError
+    Warning = errors.Warning
+    Error = errors.Error
+    InterfaceError = errors.InterfaceError
+    DatabaseError = errors.DatabaseError
+    DataError = errors.DataError
+    OperationalError = errors.OperationalError
+    IntegrityError = errors.IntegrityError
+    InternalError = errors.InternalError
+    ProgrammingError = errors.ProgrammingError
+    NotSupportedError = errors.NotSupportedError
 
     Binary = bytes
 
@@ -41,8 +45,8 @@ class BlockingAdapter:
         """A connection; `creator` and `connect_args` of the engine have the driver's words."""
         try:
             return AdaptedConnection(colonnade.sync.connect(**arguments))
-        except Exception as error:
-            raise _errors.translated(error) from error
+        except Exception as error:  # noqa: BLE001 - each becomes one of PEP 249's
+            raise_translated(error)
 
 
 class AsyncioAdapter(BlockingAdapter):
@@ -53,5 +57,5 @@ class AsyncioAdapter(BlockingAdapter):
         create = arguments.pop("async_creator_fn", colonnade.connect)
         try:
             return AsyncAdaptedConnection(await_only(create(**arguments)))
-        except Exception as error:
-            raise _errors.translated(error) from error
+        except Exception as error:  # noqa: BLE001 - each becomes one of PEP 249's
+            raise_translated(error)

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
@@ -196,7 +197,7 @@ class ColumnBatches:
             batch: Columns | None = context.cursor.next_batch()
         except context.dialect.loaded_dbapi.Error as error:
             is_gone = context.dialect.is_disconnect(error, context.cursor.connection, None)
-            raised = sa.exc.DBAPIError.instance(
+            raised = DBAPIError.instance(
                 context.statement,
                 None,
                 error,

@@ -6,13 +6,15 @@ awaitable on an asyncio one, and `_wait` makes the result of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from sqlalchemy.connectors.asyncio import AsyncAdapt_terminate
 from sqlalchemy.engine import AdaptedConnection as SQLAlchemysAdaptedConnection
 from sqlalchemy.util import await_only
 
+from colonnade.dbapi.errors import OperationalError, ProgrammingError, translated
+from colonnade.dbapi.parameters import adapted
 from colonnade.errors import (
     EncodeError,
     InternalServerError,
@@ -21,8 +23,7 @@ from colonnade.errors import (
 )
 from colonnade.sqlalchemy import _schema_changes
 from colonnade.sqlalchemy._cursor import Cursor, ServerSideCursor
-from colonnade.sqlalchemy._errors import OperationalError, ProgrammingError, translated
-from colonnade.sqlalchemy._parameters import as_parameters, declared_types
+from colonnade.types import TextValue
 
 # How long a connection may take to say goodbye before its socket is closed.
 _CLOSE_SECONDS = 2.0
@@ -169,12 +170,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             try:
                 return self._wait(fetch(operation, *arguments, record_class=tuple))
             except EncodeError:
-                # Nothing was sent. Where the server took a value for text that is none, for
-                # nothing says what it is, its own type does.
-                types = declared_types(arguments)
-                if not any(types):
-                    raise
-                declared = fetch(operation, *arguments, record_class=tuple, parameter_types=types)
+                # Nothing was sent. Where nothing in the statement says of which type a parameter
+                # is, the server takes it for text; then the value's own type is declared.
+                values, types = adapted(parameters)
+                declared = fetch(operation, *values, record_class=tuple, parameter_types=types)
                 return self._wait(declared)
 
         result = self._run(run)
@@ -283,7 +282,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
     def _raise(self, error: Exception) -> NoReturn:
         if _is_stale(error):
             self._is_outdated = True
-        raise translated(error) from error
+        raise_translated(error)
 
     # What was altered
 
@@ -358,6 +357,19 @@ class AsyncAdaptedConnection(AsyncAdapt_terminate, AdaptedConnection):
 
     def _terminate_force_close(self) -> None:
         self._connection.terminate()
+
+
+def as_parameters(values: Iterable[Any]) -> tuple[Any, ...]:
+    """The values, with each text as one that the server reads, whatever its type is."""
+    return tuple(TextValue(value) if type(value) is str else value for value in values)
+
+
+def raise_translated(error: Exception) -> NoReturn:
+    """Raise PEP 249's exception for one of the driver's, and any other as it is."""
+    made = translated(error)
+    if made is None:
+        raise error
+    raise made from error
 
 
 def _is_stale(error: Exception) -> bool:

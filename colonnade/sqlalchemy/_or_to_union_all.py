@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVarTuple
 
 import sqlalchemy as sa
 from sqlalchemy.sql import operators
@@ -29,7 +29,7 @@ from colonnade.sqlalchemy._select_parts import Around, around, branch
 if TYPE_CHECKING:
     from sqlalchemy.sql.selectable import TypedReturnsRows
 
-_Row = TypeVar("_Row", bound=tuple[Any, ...])
+_Row = TypeVarTuple("_Row")
 _Condition = sa.ColumnElement[bool]
 
 _MODIFIERS: dict[Any, Any] = {
@@ -40,9 +40,19 @@ _MODIFIERS: dict[Any, Any] = {
 }
 
 
+class _Brackets(Grouping[Any]):
+    """Brackets that and_() leaves where they are, though there be another AND in them.
+
+    It would take them off, and an OR in a text would get out.
+    """
+
+    inherit_cache = True
+    operator = None
+
+
 def or_to_union_all(
-    select: sa.Select[_Row], *, functions: Collection[str] = ()
-) -> TypedReturnsRows[_Row]:
+    select: sa.Select[*_Row], *, functions: Collection[str] = ()
+) -> TypedReturnsRows[*_Row]:
     """The same rows by UNION ALL of one select for each part of an OR.
 
     PostgreSQL answers `WHERE a = 1 OR b = 2` by one plan for both conditions, and often by reading
@@ -66,8 +76,13 @@ def or_to_union_all(
     """
     if not isinstance(select, sa.Select):
         raise TypeError(f"or_to_union_all takes a Select, not {type(select).__name__}")
+    rewritten: TypedReturnsRows[*_Row] = _rewritten(select, frozenset(map(str.lower, functions)))
+    return rewritten
+
+
+def _rewritten(select: Any, functions: frozenset[str]) -> Any:
     parts = around(select)
-    check_select(select, parts, frozenset(name.lower() for name in functions))
+    check_select(select, parts, functions)
     entities = [described["expr"] for described in select.column_descriptions]
     makes_objects = any(
         described["expr"] is described.get("entity") for described in select.column_descriptions
@@ -84,8 +99,7 @@ def or_to_union_all(
     options = select.get_execution_options()
     if makes_objects:
         united = sa.select(*entities).from_statement(united).options(*parts.options)
-    rewritten: TypedReturnsRows[_Row] = united.execution_options(**options)
-    return rewritten
+    return united.execution_options(**options)
 
 
 def _disjoint(select: sa.Select[Any]) -> list[_Condition]:
@@ -93,9 +107,9 @@ def _disjoint(select: sa.Select[Any]) -> list[_Condition]:
     shared, alternatives = _taken_apart(select.whereclause)
     conditions = []
     for index, alternative in enumerate(alternatives):
-        earlier = [Grouping(other).is_not(sa.true()) for other in alternatives[:index]]
+        earlier = [_Brackets(other).is_not(sa.true()) for other in alternatives[:index]]
         # Those before it stand first, as in the OR, where they keep PostgreSQL from evaluating it.
-        conditions.append(sa.and_(*map(Grouping, shared), *earlier, Grouping(alternative)))
+        conditions.append(sa.and_(*map(_Brackets, shared), *earlier, _Brackets(alternative)))
     return conditions
 
 
@@ -155,8 +169,11 @@ def _united(rows: sa.Select[Any], conditions: Sequence[_Condition], parts: Aroun
     below = sa.union_all(*(branch(wider, condition) for condition in conditions)).subquery(
         "colonnade_rows"
     )
-    outer = sa.select(*list(below.c)[: len(columns)])
-    return _limited(outer, [term.over(list(below.c)) for term in terms], parts)
+    # A column that is selected twice is named as one.
+    places = {id(column): place for place, column in reversed(list(enumerate(columns)))}
+    found = list(below.c)
+    outer = sa.select(*(found[places[id(column)]] for column in columns))
+    return _limited(outer, [term.over(found) for term in terms], parts)
 
 
 def _limited(united: Any, order: Sequence[Any], parts: Around) -> Any:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import decimal
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects import postgresql as pg
@@ -25,7 +25,8 @@ except ImportError:  # SQLAlchemy 2.0, where bits are a str
 _FLOATS = {700, 701}
 _JSONS = {114, 3802}
 
-Processor = Callable[[Any], Any] | None
+# What SQLAlchemy calls with each value, or None; its own aliases for it are private.
+Processor: TypeAlias = Any
 
 
 def _cast(kind: type[Any], **attributes: Any) -> type[Any]:
@@ -38,13 +39,10 @@ class _Number:
 
     render_bind_cast = True
 
-    asdecimal: bool
-    _effective_decimal_return_scale: int
-
     def bind_processor(self, dialect: Any) -> Processor:
         """Every number is a parameter as it is."""
 
-    def result_processor(self, dialect: Any, coltype: Any) -> Processor:
+    def result_processor(self: Any, dialect: Any, coltype: Any) -> Processor:
         """What makes a Decimal of a float, or a float of a Decimal."""
         if not self.asdecimal:
             return None if coltype in _FLOATS else processors.to_float

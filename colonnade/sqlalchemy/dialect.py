@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
 
 from colonnade.sqlalchemy._adapters import AsyncioAdapter, BlockingAdapter
@@ -15,7 +15,7 @@ from colonnade.sqlalchemy._columns_request import OPTION
 from colonnade.sqlalchemy._types import COLSPECS
 
 if TYPE_CHECKING:
-    from sqlalchemy.engine.interfaces import IsolationLevel
+    import sqlalchemy as sa
 
 _logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
@@ -78,11 +78,13 @@ class ColonnadeDialect(PGDialect):
     @classmethod
     def load_provisioning(cls) -> None:
         """What SQLAlchemy's own tests need to know of PostgreSQL."""
-        import sqlalchemy.dialects.postgresql.provision  # noqa: F401
+        importlib.import_module("sqlalchemy.dialects.postgresql.provision")
 
     def retrieve_dbapi_version(self, dbapi: Any) -> Any:
-        """Colonnade's version."""
-        return sa.util.parse_version_string(dbapi.__version__)
+        """Colonnade's version; asked for by SQLAlchemy 2.1."""
+        from sqlalchemy.util import parse_version_string
+
+        return parse_version_string(dbapi.__version__)
 
     # Connecting
 
@@ -141,7 +143,7 @@ class ColonnadeDialect(PGDialect):
 
     # Transactions
 
-    def get_isolation_level_values(self, dbapi_conn: Any) -> Sequence[IsolationLevel]:
+    def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
         """The levels, and AUTOCOMMIT."""
         del dbapi_conn
         return [

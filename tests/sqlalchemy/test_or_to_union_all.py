@@ -346,7 +346,10 @@ DISTINCT_ON: Any = (
         (SIZE.distinct().order_by(ITEM.c.word), "DISTINCT, and ordered"),
         (sa.select(ITEM.tablesample(50)).where(EITHER), "TABLESAMPLE"),
         (sa.select(Bundle("b", Item.size)).where(EITHER), "Bundle"),
-        (sa.select(Item).where(EITHER).options(with_loader_criteria(Item, Item.size > 1)), "criteria"),
+        (
+            sa.select(Item).where(EITHER).options(with_loader_criteria(Item, Item.size > 1)),
+            "criteria",
+        ),
         (SIZE.options(selectinload(Owner.items)), "options"),
     ],
     ids=lambda it: it if isinstance(it, str) else "",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
-import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
@@ -20,6 +19,8 @@ from colonnade.sqlalchemy._columns_request import OPTION, ColumnsRequest
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    import sqlalchemy as sa
 
     from colonnade.sqlalchemy._columns_request import Schema
 

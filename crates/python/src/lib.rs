@@ -20,6 +20,7 @@ mod copy_records;
 mod copy_rows;
 mod create_types;
 mod errors;
+mod held;
 mod moments;
 mod numpy_import;
 mod parameters;
@@ -55,6 +56,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::ManyArguments>()?;
 
     module.add_class::<conninfo::ConnInfo>()?;
+    module.add_class::<held::HeldRows>()?;
     module.add_class::<pg_type::PgType>()?;
     module.add_class::<receiver::Receiver>()?;
     module.add_class::<session::Session>()?;

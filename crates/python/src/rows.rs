@@ -63,6 +63,12 @@ impl RecordSink {
         &self.columns
     }
 
+    /// The same of rows that follow others, of which there were so many.
+    pub(crate) fn behind(mut self, row_count: u64) -> Self {
+        self.row_count = row_count;
+        self
+    }
+
     /// How many records there are.
     pub(crate) fn len(&self, py: Python<'_>) -> usize {
         self.records.bind(py).len()

@@ -8,6 +8,7 @@ use colonnade_columnar::ResultColumn;
 use colonnade_protocol::{DataRows, Format};
 use colonnade_session::{ColumnSink, Sink, SinkError};
 
+use crate::held::HeldSink;
 use crate::rows::RecordSink;
 
 /// A batch, and what its columns are.
@@ -23,6 +24,8 @@ pub(crate) enum RowSink {
     Columns(Box<ColumnSink>, Arc<[ResultColumn]>),
     /// Into a list of records.
     Records(RecordSink),
+    /// Nowhere yet: they are kept as they came.
+    Held(HeldSink),
     /// Nowhere: only the command tag is wanted.
     Nowhere,
 }
@@ -34,6 +37,7 @@ impl Sink for RowSink {
         match self {
             Self::Columns(sink, _) => Some(sink.formats()),
             Self::Records(sink) => Some(sink.formats()),
+            Self::Held(sink) => Some(sink.formats()),
             Self::Nowhere => None,
         }
     }
@@ -41,7 +45,7 @@ impl Sink for RowSink {
     fn is_whole(&self) -> bool {
         match self {
             Self::Columns(sink, _) => sink.is_whole(),
-            Self::Records(_) | Self::Nowhere => true,
+            Self::Records(_) | Self::Held(_) | Self::Nowhere => true,
         }
     }
 
@@ -53,6 +57,7 @@ impl Sink for RowSink {
                 Self::Columns(Box::new(sink), Arc::clone(columns))
             }
             Self::Records(sink) => Self::Records(sink.renewed(columns)?),
+            Self::Held(sink) => Self::Held(sink.renewed(columns)?),
             Self::Nowhere => Self::Nowhere,
         })
     }
@@ -67,6 +72,7 @@ impl Sink for RowSink {
                 handed_over(columns, batches, |made| sink.rows(rows, made))
             }
             Self::Records(sink) => sink.rows(rows),
+            Self::Held(sink) => sink.rows(rows),
             Self::Nowhere => Ok(()),
         }
     }
@@ -74,7 +80,7 @@ impl Sink for RowSink {
     fn finish(&mut self, batches: &mut VecDeque<ResultBatch>) -> Result<(), SinkError> {
         match self {
             Self::Columns(sink, columns) => handed_over(columns, batches, |made| sink.finish(made)),
-            Self::Records(_) | Self::Nowhere => Ok(()),
+            Self::Records(_) | Self::Held(_) | Self::Nowhere => Ok(()),
         }
     }
 }

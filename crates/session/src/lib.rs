@@ -24,6 +24,7 @@ mod statement;
 pub use cancel_key::CancelKey;
 pub use error::Error;
 pub use event::{Announcement, Completion, Event};
+pub use exchange::can_be_another;
 pub use receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveWindow};
 pub use session::{Session, Startup};
 pub use sink::{ColumnSink, Sink, SinkError};

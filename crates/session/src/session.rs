@@ -59,6 +59,8 @@ pub(crate) struct Link {
     transaction_status: TransactionStatus,
     /// Something was asked of the server since start-up, or since the last reset.
     touched: bool,
+    /// A transaction was begun ahead of the next exchange, and the server has not said so yet.
+    begun_ahead: bool,
     /// How much was asked, all in all.
     exchanges: u64,
     /// One of the parameters has changed by what was asked since.
@@ -123,6 +125,7 @@ impl<S: Sink> Session<S> {
             parameters: BTreeMap::new(),
             transaction_status: TransactionStatus::Idle,
             touched: false,
+            begun_ahead: false,
             exchanges: 0,
             parameters_changed: false,
             ahead_bytes: 0,
@@ -226,8 +229,12 @@ impl<S: Sink> Session<S> {
         self.talk.link.authenticated
     }
 
-    /// The transaction status of the last ReadyForQuery.
+    /// The transaction status of the last ReadyForQuery, or what it is to be once a transaction
+    /// that was begun ahead is there.
     pub fn transaction_status(&self) -> TransactionStatus {
+        if self.talk.link.begun_ahead {
+            return TransactionStatus::InTransaction;
+        }
         self.talk.link.transaction_status
     }
 
@@ -498,6 +505,7 @@ impl<S: Sink> Talk<S> {
             },
         };
         if done.ahead {
+            self.link.begun_ahead = false;
             self.ended_ahead(event);
             return Ok(());
         }

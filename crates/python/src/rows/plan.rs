@@ -41,7 +41,7 @@ impl RowPlan {
     }
 
     /// The format in which each column is asked for.
-    pub(super) fn formats(&self) -> Vec<Format> {
+    pub(crate) fn formats(&self) -> Vec<Format> {
         self.columns.iter().map(|column| column.pg_type.format()).collect()
     }
 }

@@ -33,6 +33,13 @@ impl Session {
         begun.map_err(|error| errors::of_session(py, error))
     }
 
+    /// Begins a transaction by a command that travels with what is asked next, without an event; a
+    /// failure closes the session. False where something is under way or a transaction is open.
+    fn begin_ahead(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
+        let begun = self.lock(py)?.core.begin_ahead(sql);
+        begun.map_err(|error| errors::of_session(py, error))
+    }
+
     /// Whether the server is busy with what was sent ahead: a cancel request would hit that.
     #[getter]
     fn runs_ahead(&self, py: Python<'_>) -> PyResult<bool> {

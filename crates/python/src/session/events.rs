@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use super::Session;
 use crate::batch::Batch;
 use crate::errors;
+use crate::held::HeldRows;
 use crate::pg_type::PgType;
 use crate::sink::RowSink;
 use crate::statement::{Statement, described};
@@ -38,17 +39,22 @@ impl Session {
             Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
             Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
             Event::Complete(completion) => {
-                let (rows, columns) = match completion.sink {
+                let (rows, held, columns) = match completion.sink {
                     Some(RowSink::Records(sink)) => {
                         let columns = Arc::clone(sink.columns());
-                        (Some(sink.into_records()), columns)
+                        (Some(sink.into_records()), None, columns)
                     }
-                    _ => (None, Arc::default()),
+                    Some(RowSink::Held(sink)) => {
+                        let columns = Arc::clone(sink.columns());
+                        (None, Some(Py::new(py, HeldRows::of(sink))?), columns)
+                    }
+                    _ => (None, None, Arc::default()),
                 };
                 let statement = completion.statement.map(Statement::new);
                 let statement = statement.map(|statement| Py::new(py, statement)).transpose()?;
                 let (tag, has_more) = (completion.tag, completion.has_more);
-                Bound::new(py, Completion { tag, statement, rows, has_more, columns })?.into_any()
+                Bound::new(py, Completion { tag, statement, rows, held, has_more, columns })?
+                    .into_any()
             }
             Event::Failed(error) => return Err(errors::of_session(py, error)),
         };
@@ -79,6 +85,7 @@ fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
         Event::Batch(made) => u64::try_from(made.batch.num_rows()).ok(),
         Event::Complete(completion) => match &completion.sink {
             Some(RowSink::Records(sink)) => u64::try_from(sink.len(py)).ok(),
+            Some(RowSink::Held(sink)) => Some(sink.len()),
             Some(RowSink::Columns(..)) => None,
             _ => completion.tag.as_ref()?.rsplit(' ').next()?.parse().ok(),
         },
@@ -98,6 +105,9 @@ pub(crate) struct Completion {
     /// The records of a query in rows, or None.
     #[pyo3(get)]
     rows: Option<Py<PyList>>,
+    /// The rows of a query that are kept as they came, or None.
+    #[pyo3(get)]
+    held: Option<Py<HeldRows>>,
     /// Whether a portal was left before its end: it may have more rows.
     #[pyo3(get)]
     has_more: bool,

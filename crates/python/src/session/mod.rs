@@ -21,6 +21,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 pub(crate) use self::events::{Completion, CopyIn, GssToken, Notice, Notification};
 pub(crate) use self::many::ManyArguments;
+pub(crate) use self::query::column_sink;
 use crate::buffer::ReceiveWindow;
 use crate::catalog::Catalog;
 use crate::codecs::Codecs;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::Session;
+use crate::held::HeldSink;
 use crate::parameters::Taken;
 use crate::record::RowClass;
 use crate::rows::RecordSink;
@@ -125,6 +126,43 @@ impl Session {
         self.fetch_rows(py, &statement, arguments, row_limit, record_class)
     }
 
+    /// Begins a query whose Completion holds its rows as they came, to be decoded later. They become
+    /// rows of `record_class`, while they come where `makes_rows`, or else when they are asked for.
+    #[pyo3(signature = (statement, arguments, record_class, *, makes_rows))]
+    fn hold_rows(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        record_class: Option<&Bound<'_, PyAny>>,
+        makes_rows: bool,
+    ) -> PyResult<bool> {
+        let class = RowClass::of(py, record_class)?;
+        let columns = Arc::clone(&statement.statement.columns);
+        let sink = {
+            let mut inner = self.lock(py)?;
+            let plan = inner.row_plans.find(py, &columns)?;
+            HeldSink::new(py, columns, plan, Arc::clone(&inner.codecs), class, makes_rows)
+        };
+        self.query(py, statement, arguments, 0, RowSink::Held(sink)).map(|()| true)
+    }
+
+    /// As `hold_rows`, of the statement that is kept for a text with these types declared; False
+    /// where none is.
+    #[pyo3(signature = (sql, arguments, record_class, declared, makes_rows))]
+    fn hold_kept(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        arguments: &Bound<'_, PyTuple>,
+        record_class: Option<&Bound<'_, PyAny>>,
+        declared: Option<Vec<u32>>,
+        makes_rows: bool,
+    ) -> PyResult<bool> {
+        let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
+        self.hold_rows(py, &statement, arguments, record_class, makes_rows)
+    }
+
     /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows;
     /// `row_limit` 0 asks for all. The schema's keys are names, or places, of columns.
     #[pyo3(signature = (statement, arguments, schema, infinity, batch_rows, row_limit=0))]
@@ -173,7 +211,7 @@ impl Session {
     }
 }
 
-pub(super) fn column_sink(
+pub(crate) fn column_sink(
     py: Python<'_>,
     columns: &[ResultColumn],
     schema: Option<&Bound<'_, PyDict>>,

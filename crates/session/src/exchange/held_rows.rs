@@ -68,7 +68,8 @@ impl HeldRows {
     }
 }
 
-fn can_be_another(pg_type: &Type) -> bool {
+/// Whether a value can show that its type is another one than was thought.
+pub fn can_be_another(pg_type: &Type) -> bool {
     match &pg_type.shape {
         Shape::Composite(_) | Shape::Record(_) => true,
         Shape::Array(part)

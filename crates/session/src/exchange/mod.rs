@@ -29,6 +29,7 @@ use crate::{Completion, Error, Event, Sink, Statement};
 pub(crate) use copy_columns::CopyColumns;
 pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
+pub use held_rows::can_be_another;
 pub(crate) use introspect::{Introspect, Then};
 pub(crate) use many::Many;
 pub(crate) use portal::PortalRows;

@@ -1,4 +1,4 @@
-//! What is sent ahead of the next exchange, and nobody waits for: a pool's reset.
+//! What is sent ahead of the next exchange, and nobody waits for: a pool's reset, and BEGIN.
 
 use colonnade_protocol::backend::TransactionStatus;
 
@@ -44,6 +44,26 @@ impl<S: Sink> Session<S> {
         let exchange = Script::start(sql, &mut self.talk.out)?;
         self.talk.queue(exchange, true)?;
         self.mark_untouched();
+        Ok(true)
+    }
+
+    /// Begins a transaction by a command that nobody waits for: it travels with the next exchange.
+    /// Its success makes no event; its failure ends the session, as that of `script_ahead`.
+    ///
+    /// False, and nothing is begun, where another exchange is under way or a transaction is open.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn begin_ahead(&mut self, sql: &str) -> Result<bool, Error> {
+        let is_ready = self.is_idle() && self.transaction_status() == TransactionStatus::Idle;
+        if !self.is_closed() && !is_ready {
+            return Ok(false);
+        }
+        let exchange = Script::start(sql, &mut self.talk.out)?;
+        self.talk.queue(exchange, true)?;
+        self.talk.link.touched = true;
+        self.talk.link.exchanges += 1;
+        self.talk.link.begun_ahead = true;
         Ok(true)
     }
 

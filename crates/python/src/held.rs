@@ -1,0 +1,319 @@
+//! Rows that are kept as they came, because it is not known yet what they are to become: rows of
+//! Python's, or columns. They are copied once, from the receive buffer into chunks of memory; a
+//! chunk is given back when all of it was decoded.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use arrow_array::RecordBatch;
+use colonnade_columnar::ResultColumn;
+use colonnade_protocol::{DataRows, Format, Frame, next_frame};
+use colonnade_session::{ColumnSink, Error, SinkError, can_be_another};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::batch::Batch;
+use crate::codecs::Codecs;
+use crate::errors;
+use crate::record::RowClass;
+use crate::rows::{RecordSink, RowPlan};
+use crate::session::column_sink;
+
+/// Bytes of a chunk, unless a single run of rows has more.
+const CHUNK_BYTES: usize = 1024 * 1024;
+
+/// Of a message: its tag, and its length without that.
+const TAG_BYTES: usize = 1;
+const LENGTH_BYTES: usize = 4;
+
+/// How rows become Python's.
+struct Making {
+    columns: Arc<[ResultColumn]>,
+    plan: Arc<RowPlan>,
+    codecs: Arc<Codecs>,
+    class: RowClass,
+}
+
+impl Making {
+    fn sink(&self, py: Python<'_>, rows_before: u64) -> RecordSink {
+        let (columns, plan) = (Arc::clone(&self.columns), Arc::clone(&self.plan));
+        let (codecs, class) = (Arc::clone(&self.codecs), self.class.clone_ref(py));
+        RecordSink::new(py, columns, plan, codecs, class).behind(rows_before)
+    }
+}
+
+/// Gathers rows as they come.
+pub(crate) struct HeldSink {
+    making: Making,
+    /// Runs of whole messages.
+    chunks: VecDeque<Vec<u8>>,
+    row_count: u64,
+    /// Makes the rows at once, too.
+    made: Option<RecordSink>,
+}
+
+impl HeldSink {
+    /// Where the rows are made while they come, the server works meanwhile. They are, too, where a
+    /// value can show that its type is another one: only before the query has ended can the
+    /// catalogs be asked.
+    pub(crate) fn new(
+        py: Python<'_>,
+        columns: Arc<[ResultColumn]>,
+        plan: Arc<RowPlan>,
+        codecs: Arc<Codecs>,
+        class: RowClass,
+        makes_rows: bool,
+    ) -> Self {
+        let is_unsure = columns.iter().any(|column| can_be_another(&column.pg_type));
+        let making = Making { columns, plan, codecs, class };
+        let made = (makes_rows || is_unsure).then(|| making.sink(py, 0));
+        Self { making, chunks: VecDeque::new(), row_count: 0, made }
+    }
+
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        self.making.plan.formats()
+    }
+
+    /// What its columns are.
+    pub(crate) fn columns(&self) -> &Arc<[ResultColumn]> {
+        &self.making.columns
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.row_count
+    }
+
+    pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
+        Python::attach(|py| {
+            let plan = RowPlan::new(py, columns);
+            let plan = Arc::new(plan.map_err(|error| SinkError::Foreign(Box::new(error)))?);
+            let (codecs, class) =
+                (Arc::clone(&self.making.codecs), self.making.class.clone_ref(py));
+            Ok(Self::new(py, Arc::clone(columns), plan, codecs, class, self.made.is_some()))
+        })
+    }
+
+    pub(crate) fn rows(&mut self, rows: DataRows<'_>) -> Result<(), SinkError> {
+        let bytes = rows.rest();
+        self.row_count += first_rows(bytes, u64::MAX).1;
+        match self.chunks.back_mut() {
+            Some(chunk) if chunk.len() + bytes.len() <= CHUNK_BYTES => {
+                chunk.extend_from_slice(bytes);
+            }
+            last => {
+                let is_first = last.is_none();
+                let room = if is_first { bytes.len() } else { CHUNK_BYTES.max(bytes.len()) };
+                let mut chunk = Vec::with_capacity(room);
+                chunk.extend_from_slice(bytes);
+                self.chunks.push_back(chunk);
+            }
+        }
+        self.made.as_mut().map_or(Ok(()), |sink| sink.rows(rows))
+    }
+}
+
+/// The bytes of the first messages of a run, at most so many, and how many they are.
+fn first_rows(bytes: &[u8], limit: u64) -> (&[u8], u64) {
+    let (mut rows, mut end) = (0, 0);
+    while rows < limit {
+        let Some(length) = message_bytes(bytes, end) else { break };
+        end += length;
+        rows += 1;
+    }
+    (bytes.get(..end).unwrap_or_default(), rows)
+}
+
+/// How long the message at a place is.
+fn message_bytes(bytes: &[u8], position: usize) -> Option<usize> {
+    let start = position + TAG_BYTES;
+    let length: [u8; LENGTH_BYTES] = bytes.get(start..start + LENGTH_BYTES)?.try_into().ok()?;
+    Some(TAG_BYTES + u32::from_be_bytes(length) as usize)
+}
+
+struct Held {
+    making: Making,
+    chunks: VecDeque<Vec<u8>>,
+    /// What was taken of the first chunk.
+    position: usize,
+    row_count: u64,
+    taken: u64,
+    /// The rows, where they were made at once.
+    made: Option<Py<PyList>>,
+}
+
+impl Held {
+    fn left(&self) -> u64 {
+        self.row_count - self.taken
+    }
+
+    /// The bytes of the next rows of the first chunk, at most so many, and how many they are.
+    fn next_run(&self, limit_rows: u64) -> (&[u8], u64) {
+        let Some(chunk) = self.chunks.front() else { return (&[], 0) };
+        first_rows(chunk.get(self.position..).unwrap_or_default(), limit_rows)
+    }
+
+    /// So many rows, which are so many bytes of the first chunk, were taken.
+    fn advance(&mut self, rows: u64, bytes: usize) {
+        self.taken += rows;
+        self.position += bytes;
+        if self.chunks.front().is_some_and(|chunk| self.position >= chunk.len()) {
+            self.chunks.pop_front();
+            self.position = 0;
+        }
+    }
+
+    fn make_rows<'py>(&mut self, py: Python<'py>, limit: u64) -> PyResult<Bound<'py, PyList>> {
+        let mut sink = self.making.sink(py, self.taken);
+        let (mut wanted, mut runs) = (limit, Vec::new());
+        // What fails leaves the rows where they are.
+        let mut position = self.position;
+        for chunk in &self.chunks {
+            if wanted == 0 {
+                break;
+            }
+            let (bytes, rows) = first_rows(chunk.get(position..).unwrap_or_default(), wanted);
+            feed(bytes, |run| sink.rows(run)).map_err(|error| errors::of_session(py, error))?;
+            runs.push((rows, bytes.len()));
+            wanted -= rows;
+            position = 0;
+        }
+        for (rows, bytes) in runs {
+            self.advance(rows, bytes);
+        }
+        Ok(sink.into_records().into_bound(py))
+    }
+
+    fn made_rows<'py>(&mut self, made: &Bound<'py, PyList>, limit: u64) -> Bound<'py, PyList> {
+        let (start, end) = (self.taken, self.taken + limit);
+        self.taken = end;
+        if start == 0 && end == self.row_count {
+            return made.clone();
+        }
+        made.get_slice(start as usize, end as usize)
+    }
+
+    /// Throws away what was taken as rows that were made at once.
+    fn skip_made(&mut self) {
+        if self.made.take().is_none() {
+            return;
+        }
+        let taken = std::mem::take(&mut self.taken);
+        while self.taken < taken {
+            let (bytes, rows) = self.next_run(taken - self.taken);
+            if rows == 0 {
+                return;
+            }
+            let length = bytes.len();
+            self.advance(rows, length);
+        }
+    }
+
+    /// Decodes all rows that are left, and gives their memory back as it goes.
+    fn fill(&mut self, sink: &mut ColumnSink) -> Result<RecordBatch, Error> {
+        let mut batches = VecDeque::new();
+        while self.taken < self.row_count {
+            let (bytes, rows) = self.next_run(u64::MAX);
+            if rows == 0 {
+                break;
+            }
+            let length = bytes.len();
+            feed(bytes, |run| sink.rows(run, &mut batches))?;
+            self.advance(rows, length);
+        }
+        sink.finish(&mut batches)?;
+        batches.pop_front().ok_or(Error::Closed)
+    }
+}
+
+/// Hands a run of whole messages to a sink.
+fn feed(
+    mut bytes: &[u8],
+    mut take: impl FnMut(DataRows<'_>) -> Result<(), SinkError>,
+) -> Result<(), Error> {
+    while let Some((Frame::DataRows(rows), length)) = next_frame(bytes)? {
+        take(rows)?;
+        bytes = bytes.get(length..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// The rows of a query, as they came: they become rows or columns when they are asked for.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct HeldRows(Mutex<Held>);
+
+impl HeldRows {
+    pub(crate) fn of(sink: HeldSink) -> Self {
+        let HeldSink { making, chunks, row_count, made } = sink;
+        let made = made.map(RecordSink::into_records);
+        Self(Mutex::new(Held { making, chunks, position: 0, row_count, taken: 0, made }))
+    }
+
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
+        self.0.try_lock().map_err(|_| {
+            errors::interface(py, "the rows are being read by another thread at the moment")
+        })
+    }
+}
+
+#[pymethods]
+impl HeldRows {
+    /// How many rows there were.
+    #[getter]
+    fn row_count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.row_count)
+    }
+
+    /// How many rows are left.
+    #[getter]
+    fn rows_left(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.lock(py)?.left())
+    }
+
+    /// The next rows: so many, or as many as are left.
+    #[pyo3(signature = (limit = None))]
+    fn take_rows<'py>(&self, py: Python<'py>, limit: Option<u64>) -> PyResult<Bound<'py, PyList>> {
+        let mut held = self.lock(py)?;
+        let limit = limit.unwrap_or(u64::MAX).min(held.left());
+        match held.made.as_ref().map(|made| made.bind(py).clone()) {
+            Some(made) => Ok(held.made_rows(&made, limit)),
+            None => held.make_rows(py, limit),
+        }
+    }
+
+    /// All rows that are left, as one batch; the schema's keys are names, or places, of columns.
+    /// Where a value has no place in its column the rows are lost.
+    #[pyo3(signature = (schema, infinity))]
+    fn take_batch(
+        &self,
+        py: Python<'_>,
+        schema: Option<Bound<'_, PyDict>>,
+        infinity: &str,
+    ) -> PyResult<Batch> {
+        let mut held = self.lock(py)?;
+        let columns = Arc::clone(&held.making.columns);
+        let mut sink = column_sink(py, &columns, schema.as_ref(), infinity, None)?;
+        let asked = held.making.plan.formats();
+        if let Some(place) = sink.formats().iter().zip(&asked).position(|(a, b)| a != b) {
+            let column = columns.get(place).map(|column| column.name.clone()).unwrap_or_default();
+            return Err(errors::of_session(py, Error::BoundFormat { column }));
+        }
+        held.skip_made();
+        let batch = {
+            let held = &mut *held;
+            py.detach(|| held.fill(&mut sink)).map_err(|error| errors::of_session(py, error))?
+        };
+        Ok(Batch::new(batch, columns, Arc::clone(&held.making.codecs)))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(usize::try_from(self.lock(py)?.left()).unwrap_or(usize::MAX))
+    }
+
+    fn __repr__(&self) -> String {
+        match self.0.try_lock() {
+            Ok(held) => format!("<HeldRows {} of {}>", held.left(), held.row_count),
+            Err(_) => "<HeldRows busy>".to_owned(),
+        }
+    }
+}

@@ -32,6 +32,7 @@ from colonnade._async.listen import listen
 from colonnade._async.notifications import Notification, NotificationGap
 from colonnade._async.pipeline import Pipeline, PipelineResult
 from colonnade._async.pool.pool import Pool, create_pool
+from colonnade._async.result import HeldResult, Result
 from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import QueryTiming, Record, __version__
 from colonnade._logged_query import LoggedQuery
@@ -65,6 +66,7 @@ __all__ = [
     "ColumnStream",
     "Columns",
     "Connection",
+    "HeldResult",
     "LoggedQuery",
     "Named",
     "Notification",
@@ -75,6 +77,7 @@ __all__ = [
     "PoolStats",
     "QueryTiming",
     "Record",
+    "Result",
     "__version__",
     "connect",
     "connection",

@@ -22,6 +22,7 @@ __all__ = [
     "CopyIn",
     "Field",
     "GssToken",
+    "HeldRows",
     "ManyArguments",
     "Notice",
     "Notification",
@@ -318,6 +319,18 @@ class Completion:
     def has_more(self) -> bool: ...
     @property
     def columns(self) -> list[tuple[str, PgType, int]]: ...
+    @property
+    def held(self) -> HeldRows | None: ...
+
+@final
+class HeldRows:
+    def __len__(self) -> int: ...
+    @property
+    def row_count(self) -> int: ...
+    @property
+    def rows_left(self) -> int: ...
+    def take_rows(self, limit: int | None = None) -> list[Any]: ...
+    def take_batch(self, schema: dict[str | int, str] | None, infinity: str) -> Batch: ...
 
 @final
 class CopyIn: ...
@@ -490,6 +503,23 @@ class Session:
         record_class: type[Any] | None = None,
         declared: Sequence[int] | None = None,
     ) -> bool: ...
+    def hold_rows(
+        self,
+        statement: Statement,
+        arguments: tuple[object, ...],
+        record_class: type[Any] | None,
+        *,
+        makes_rows: bool,
+    ) -> bool: ...
+    def hold_kept(
+        self,
+        sql: str,
+        arguments: tuple[object, ...],
+        record_class: type[Any] | None,
+        declared: Sequence[int] | None,
+        makes_rows: bool,
+    ) -> bool: ...
+    def begin_ahead(self, sql: str) -> bool: ...
     def execute_kept(self, sql: str, arguments: tuple[object, ...]) -> bool: ...
     def fetch_batches(
         self,

@@ -18,6 +18,7 @@ from colonnade._sync.pipeline import Pipeline, PipelineResult
 from colonnade._sync.pool.pool import Pool, create_pool
 from colonnade._sync.pool.proxy import PoolConnectionProxy
 from colonnade._sync.prepared_statement import PreparedStatement
+from colonnade._sync.result import HeldResult, Result
 from colonnade._sync.transaction import Transaction
 from colonnade.columns import Columns
 
@@ -27,12 +28,14 @@ __all__ = [
     "Connection",
     "Cursor",
     "CursorFactory",
+    "HeldResult",
     "Pipeline",
     "PipelineResult",
     "Pool",
     "PoolConnectionProxy",
     "PoolStats",
     "PreparedStatement",
+    "Result",
     "Transaction",
     "connect",
     "create_pool",

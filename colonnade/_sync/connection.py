@@ -105,6 +105,8 @@ class Connection(
         # By these names, tools that watch connections find where a query goes.
         self._addr = transport.address.place
         self._params = params
+        # Now, for later another thread may be inside the session.
+        self._cancel_request = session.cancel_request()
         self._command_timeout = command_timeout
         self._record_class = record_class
         self._row_factory = row_factory

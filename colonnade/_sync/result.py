@@ -7,26 +7,32 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from colonnade._schema import asked_types, row_dtype
 from colonnade._sync.many import declared
 from colonnade._sync.prepared_statement import described
+from colonnade.columns import Columns
+from colonnade.errors import InterfaceError, InternalClientError
 from colonnade.types import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from colonnade import _core
+    from colonnade._schema import Schema
     from colonnade._sync.connection import Connection
+    from colonnade._sync.many import Arguments
+
+# Rows that are made in one turn of the loop: a millisecond's worth.
+_ROWS_PER_TURN = 1000
 
 
-class Result:
-    """What a query gave; made by `Connection.fetch_result`."""
+class _Described:
+    """What a result says of itself besides its rows."""
 
     def __init__(self, completion: _core.Completion, timing: _core.QueryTiming | None) -> None:
         self._columns = completion.columns
-        self.rows: list[Any] = completion.rows or []
-        """The rows; none of a command, which `has_rows` tells from a result without rows."""
         self.status: str = completion.tag or ""
         """The server's word for what was done, such as `INSERT 0 1`; empty for an empty query."""
         self.timing = timing
@@ -35,7 +41,7 @@ class Result:
     @property
     def has_rows(self) -> bool:
         """Whether the statement is one that gives rows, if only none this time."""
-        return bool(self._columns or self.rows)
+        return bool(self._columns)
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -52,9 +58,73 @@ class Result:
         """
         return tuple(modifier for _name, _type, modifier in self._columns)
 
+
+class Result(_Described):
+    """What a query gave; made by `Connection.fetch_result`."""
+
+    def __init__(self, completion: _core.Completion, timing: _core.QueryTiming | None) -> None:
+        super().__init__(completion, timing)
+        self.rows: list[Any] = completion.rows or []
+        """The rows; none of a command, which `has_rows` tells from a result without rows."""
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the statement is one that gives rows, if only none this time."""
+        return bool(self._columns or self.rows)
+
     def __repr__(self) -> str:
         """The status, and how many rows there are."""
         return f"<{type(self).__name__} {self.status!r}, {len(self.rows)} rows>"
+
+
+class HeldResult(_Described):
+    """What a query gave, of which nobody has said yet what it is to be: rows, or columns.
+
+    Made by `Connection.hold_result`. The whole result has come, as the server wrote it; a value
+    without a place in Python, or in its column, shows when it is asked for.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        completion: _core.Completion,
+        held: _core.HeldRows,
+        timing: _core.QueryTiming | None,
+    ) -> None:
+        super().__init__(completion, timing)
+        self._connection = connection
+        self._held = held
+        self.row_count: int = held.row_count
+        """How many rows there were."""
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the statement is one that gives rows, if only none this time."""
+        return bool(self._columns or self.row_count)
+
+    @property
+    def rows_left(self) -> int:
+        """How many rows nobody has taken yet."""
+        return self._held.rows_left
+
+    def fetch(self, n: int | None = None) -> list[Any]:
+        """The next `n` rows, or as many as are left; None takes all of them."""
+        return self._held.take_rows(n)
+
+    def fetch_columns(self, *, schema: Schema | None = None, infinity: str = "raise") -> Columns:
+        """All rows that are left, as `Columns`.
+
+        `schema` and `infinity` are as in `Connection.fetch_columns`. Raises SchemaError for what
+        is impossible, and for a column that would have to come in another form than for rows; then
+        the rows are still there. A DecodeError loses them.
+        """
+        take = self._held.take_batch
+        batch = self._connection._transport.off_loop(take, asked_types(schema), infinity)
+        return Columns(self._connection._decoded(batch), row_dtype(schema), self.timing)
+
+    def __repr__(self) -> str:
+        """The status, and how many rows are left."""
+        return f"<{type(self).__name__} {self.status!r}, {self.rows_left} rows left>"
 
 
 class ResultMixin:
@@ -91,3 +161,69 @@ class ResultMixin:
                 event = connection._run(query, begin_prepared, types)
                 completion = connection._complete(event)
         return Result(completion, connection.last_timing)
+
+    def fetchmany_result(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        timeout: float | None = None,
+    ) -> Result:
+        """As `fetchmany`, and returns the rows of all sets as one `Result`.
+
+        The status counts the rows of all sets together.
+        """
+        connection = cast("Connection", self)
+        types, begin = declared(parameter_types), connection._fetching_many(record_class)
+        with connection._operation(timeout, query, args):
+            completion = connection._run_many(query, args, begin, types)
+        return Result(completion, connection.last_timing)
+
+    def hold_result(
+        self,
+        query: str,
+        *args: object,
+        parameter_types: Sequence[int | None] | None = None,
+        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        expect: Literal["rows", "columns"] = "rows",
+        timeout: float | None = None,
+    ) -> HeldResult:
+        """Run a query, and return its whole result, which becomes rows or columns when asked.
+
+        `expect` says which of them is likely; the other one is there as well, and takes longer.
+        Rows are made while the result comes in. The other parameters are as in `fetch_result`.
+        """
+        if expect not in {"rows", "columns"}:
+            msg = f'expect is "rows" or "columns", not {expect!r}'
+            raise ValueError(msg)
+        connection = cast("Connection", self)
+        types, makes_rows = declared(parameter_types), expect == "rows"
+        made = record_class or connection._record_class
+        arguments = (query, args, made, types, makes_rows)
+        completion = connection._at_once(connection._session.hold_kept, arguments, timeout)
+        if completion is None:
+
+            def begin(statement: _core.Statement) -> None:
+                connection._session.hold_rows(statement, args, made, makes_rows=makes_rows)
+
+            with connection._operation(timeout, query, args):
+                event = connection._run(query, begin, types)
+                completion = connection._complete(event)
+        if completion.held is None:
+            msg = "a query ended without its rows"
+            raise InternalClientError(msg)
+        return HeldResult(connection, completion, completion.held, connection.last_timing)
+
+    def begin_ahead(self, command: str = "BEGIN") -> None:
+        """Begin a transaction together with the next query, without a round trip of its own.
+
+        `command` may have options, if none that the server could refuse: a failure closes the
+        connection. Where a transaction is open already, InterfaceError is raised.
+        """
+        connection = cast("Connection", self)
+        with connection._operation(None):
+            if not connection._session.begin_ahead(command):
+                msg = "a transaction is open already"
+                raise InterfaceError(msg)

@@ -7,9 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade._server_facts import ServerSettings, parse_server_version
+from colonnade._sync.operation import checked_timeout
+from colonnade._transport.blocking import deadline
 
 if TYPE_CHECKING:
     from colonnade import _core
+    from colonnade._transport.blocking import BlockingTransport
     from colonnade.types import ServerVersion
 
 
@@ -17,6 +20,46 @@ class ServerMixin:
     """The methods of a connection about its server."""
 
     _session: _core.Session
+    _transport: BlockingTransport
+    _user: str
+    _database: str
+    _addr: str | tuple[str, int]
+    _cancel_request: bytes | None
+
+    @property
+    def transaction_status(self) -> str:
+        """Whether a transaction is open: "idle", "in transaction" or "failed".
+
+        It is what the server last said; "failed" is a transaction that can only be rolled back.
+        """
+        return self._session.transaction_status
+
+    @property
+    def address(self) -> str | tuple[str, int]:
+        """Where the server is: the path of its socket, or host and port."""
+        return self._addr
+
+    @property
+    def user(self) -> str:
+        """The name of the role that the connection was made as."""
+        return self._user
+
+    @property
+    def database(self) -> str:
+        """The name of the database."""
+        return self._database
+
+    def cancel(self, *, timeout: float | None = None) -> None:
+        """Ask the server to cancel what the connection is running.
+
+        For another task, or thread, than the one that waits for the query, which fails with
+        QueryCanceledError. Where nothing runs, nothing happens. Raises OSError where the server
+        cannot be reached, TimeoutError after `timeout` seconds.
+        """
+        if self._session.is_closed or self._cancel_request is None:
+            return
+        with deadline(checked_timeout(timeout)):
+            self._transport.send_cancel(self._cancel_request)
 
     def get_server_pid(self) -> int | None:
         """The process identifier of the server's backend."""

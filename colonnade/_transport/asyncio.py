@@ -414,8 +414,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     async def _cancel_on_server(self) -> None:
         request = self._session.cancel_request()
-        if request is None or self._session.is_idle:
-            return
+        if request is not None and not self._session.is_idle:
+            await self.send_cancel(request)
+
+    async def send_cancel(self, request: bytes) -> None:
+        """Open a second connection, and ask the server on it to cancel what the first one runs."""
         ended = self._loop.create_future()
         link = await _open(self.address, self._tls, _UntilClosed(ended))
         try:

@@ -388,8 +388,11 @@ class BlockingTransport:
 
     def _cancel_on_server(self) -> None:
         request = self._session.cancel_request()
-        if request is None:
-            return
+        if request is not None:
+            self.send_cancel(request)
+
+    def send_cancel(self, request: bytes) -> None:
+        """Open a second connection, and ask the server on it to cancel what the first one runs."""
         with contextlib.closing(_open(self.address, self._tls)) as link:
             link.settimeout(remaining())
             link.sendall(request)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from colonnade import sync
 from colonnade._copy_options import quote_identifier
 from colonnade.dbapi import errors
 from colonnade.dbapi._guard import Guard
+from colonnade.dbapi._info import ConnectionInfo
 from colonnade.dbapi._words import split_words, with_words
+from colonnade.dbapi.catalog import CatalogMixin
 from colonnade.dbapi.cursor import Cursor
 from colonnade.dbapi.errors import OperationalError, ProgrammingError
+from colonnade.dbapi.named_cursor import NamedCursor
+from colonnade.dbapi.parameters import adapted
 from colonnade.dbapi.placeholders import Placeholders, Pyformat
 from colonnade.dbapi.transactions import (
     IsolationLevel,
@@ -20,6 +24,7 @@ from colonnade.dbapi.transactions import (
     TransactionOptions,
     checked_level,
 )
+from colonnade.dbapi.two_phase import TwoPhaseMixin
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
 NoticeHandler = Callable[[errors.Diagnostic], object]
 
 
-class Connection:
+class Connection(TwoPhaseMixin, CatalogMixin):
     """A connection, and the transaction on it; made by `connect`.
 
     As a context manager it commits at the end of the block, or rolls back where an exception leaves
@@ -68,6 +73,8 @@ class Connection:
         self._autocommit = autocommit
         self._options = TransactionOptions()
         self._blocks = 0
+        self._tpc = None
+        self._expects: Literal["rows", "columns"] = "rows"
         self.row_factory = row_factory
         """Makes the rows of new cursors: one of `colonnade.rows`; None for tuples."""
         self._notice_handlers: list[NoticeHandler] = []
@@ -75,10 +82,37 @@ class Connection:
 
     # Queries
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor:
-        """A new cursor. Raises an error where the connection is closed."""
+    @overload
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor: ...
+    @overload
+    def cursor(
+        self,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool | None = None,
+        withhold: bool = False,
+    ) -> NamedCursor: ...
+    def cursor(
+        self,
+        name: str = "",
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool | None = None,
+        withhold: bool = False,
+    ) -> Cursor:
+        """A new cursor; with a name, one on the server, which keeps the rows.
+
+        The server's own cursor ends with its transaction, unless `withhold` is set. `scrollable`
+        says whether it can go back; None leaves it to the server.
+        """
         self._check_open()
-        return self.cursor_factory(self, row_factory=row_factory or self.row_factory)
+        make = row_factory or self.row_factory
+        if name:
+            return NamedCursor(
+                self, name, row_factory=make, scrollable=scrollable, withhold=withhold
+            )
+        return self.cursor_factory(self, row_factory=make)
 
     def execute(self, query: str, params: Parameters | None = None) -> Cursor:
         """Run a query with a new cursor, and return that."""
@@ -166,6 +200,21 @@ class Connection:
     # Its life
 
     @property
+    def info(self) -> ConnectionInfo:
+        """What is known of the connection and its server."""
+        return ConnectionInfo(self._driver)
+
+    def cancel(self) -> None:
+        """Ask the server to cancel what the connection runs; for another thread than that one."""
+        try:
+            self._driver.cancel()
+        except Exception as error:
+            made = errors.translated(error)
+            raise (made or error) from error
+
+    adbc_cancel = cancel
+
+    @property
     def driver_connection(self) -> sync.Connection:
         """The `colonnade.sync.Connection` beneath."""
         return self._driver
@@ -201,7 +250,9 @@ class Connection:
         if self.closed:
             return
         try:
-            if error is None:
+            if self._tpc is not None:
+                pass
+            elif error is None:
                 self.commit()
             else:
                 self._rollback_after(error)
@@ -227,21 +278,43 @@ class Connection:
 
     def _check_idle(self, what: str) -> None:
         self._check_open()
-        if self._driver.is_in_transaction():
+        if self._driver.is_in_transaction() or self._tpc is not None:
             raise ProgrammingError(
                 f"{what} cannot be set within a transaction: commit or roll back first"
             )
 
     def _check_no_block(self, action: str) -> None:
+        if self._tpc is not None:
+            raise ProgrammingError(
+                f"{action}() cannot be used within a two-phase transaction: use tpc_{action}()"
+            )
         if self._blocks:
             raise ProgrammingError(
                 f"{action}() cannot be used within a transaction() block, which does it at its end"
             )
 
+    def _with_values(
+        self, query: str, params: Parameters | None
+    ) -> tuple[str, list[Any], list[int]]:
+        """The text for the server, the values for it, and the OIDs of their types."""
+        if params is None:
+            return query, [], []
+        text, found = self.placeholders.translated(query, params)
+        return (text, *adapted(found))
+
     def _begin(self) -> None:
         """Begin a transaction before a statement, where one is wanted and none is open."""
-        if not self._autocommit and not self._driver.is_in_transaction():
-            self._driver.execute(self._options.begin())
+        if self._tpc is not None and self._tpc[1]:
+            raise ProgrammingError(
+                "the transaction is prepared: end it by tpc_commit() or tpc_rollback() first"
+            )
+        if self._autocommit or self._driver.is_in_transaction():
+            return
+        command = self._options.begin()
+        if self._options.may_be_refused:
+            self._driver.execute(command)
+        else:
+            self._driver.begin_ahead(command)
 
     def _end(self, command: str) -> None:
         if self._driver.is_in_transaction():

@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade.dbapi._description import Column, described
+from colonnade.dbapi._script import with_rows
+from colonnade.dbapi.columns import ColumnsMixin
 from colonnade.dbapi.errors import InterfaceError, ProgrammingError
 from colonnade.dbapi.parameters import adapted, adapted_many
 from colonnade.dbapi.placeholders import is_script
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from colonnade.dbapi.connection import Connection
     from colonnade.dbapi.placeholders import Parameters
     from colonnade.rows import RowFactory, RowMaker
-    from colonnade.types import Attribute
+    from colonnade.sync import HeldResult
 
 __all__ = ["Cursor"]
 
@@ -27,8 +30,8 @@ __all__ = ["Cursor"]
 _COUNTED = re.compile(r"(?:INSERT \d+|SELECT|UPDATE|DELETE|MERGE|FETCH|MOVE|COPY) (?P<rows>\d+)\Z")
 
 
-class Cursor:
-    """Runs queries, and hands out their rows; made by `Connection.cursor`.
+class Cursor(ColumnsMixin):
+    """Runs queries, and hands out their rows or columns; made by `Connection.cursor`.
 
     `execute` waits for the whole result, so that errors come from there. Cursors of one connection
     share its transaction.
@@ -38,12 +41,13 @@ class Cursor:
     """How many rows the last query was about; -1 where that is not known."""
     statusmessage: str | None
     """The server's word for what was done, such as `INSERT 0 1`."""
+    _held: HeldResult | None
     _rows: list[Any] | None
     _position: int
-    _attributes: tuple[Attribute, ...]
-    _modifiers: tuple[int, ...]
     _columns: list[Column] | None
     _make: RowMaker[Any] | None
+    # Of several statements in one text, what comes after this one.
+    _further: deque[HeldResult]
 
     def __init__(
         self, connection: Connection, *, row_factory: RowFactory[Any] | None = None
@@ -65,49 +69,113 @@ class Cursor:
         Without `params` the text is sent as it is, and may hold several commands. With them, be
         they empty, it has placeholders, and `%%` for a percent sign.
         """
-        connection = self._connection
-        with connection._guard:
-            self._check_open()
-            self._forget()
-            if params is None:
-                if is_script(query):
-                    connection._begin()
-                    self._ended(self._driver.execute(query))
-                    return self
-                self._run(query, (), ())
+        with self._connection._guard:
+            self._prepare()
+            if params is None and is_script(query):
+                self._run_script(query)
             else:
-                text, values = connection.placeholders.translated(query, params)
-                self._run(text, *adapted(values))
+                self._take(self._run(*self._connection._with_values(query, params)))
         return self
 
-    def executemany(self, query: str, params_seq: Iterable[Parameters]) -> None:
-        """Run a command once for each set of parameters; rows are thrown away.
+    def executemany(
+        self, query: str, params_seq: Iterable[Parameters], *, returning: bool = False
+    ) -> None:
+        """Run a command once for each set of parameters, all of them in one round trip.
 
-        `rowcount` is about all of them together, where the command tells it.
+        `rowcount` is about all of them together. Rows are thrown away; with `returning` each set
+        has a result of its own, and a round trip, and `nextset` goes to the next one.
         """
-        connection = self._connection
-        with connection._guard:
-            self._check_open()
-            self._forget()
+        with self._connection._guard:
+            self._prepare()
             sets = list(params_seq)
             if not sets:
                 self.rowcount = 0
                 return
-            text, values = connection.placeholders.translated_many(query, sets)
+            text, values = self._connection.placeholders.translated_many(query, sets)
             rows, types = adapted_many(values)
-            connection._begin()
-            self._driver.executemany(text, rows, parameter_types=types)
+            if returning:
+                self._take_all([self._run(text, row, types) for row in rows])
+                return
+            self._connection._begin()
+            result = self._driver.fetchmany_result(
+                text, rows, parameter_types=types, record_class=tuple
+            )
+            self._count(result.status)
 
-    def _run(self, text: str, values: Sequence[Any], types: Sequence[int]) -> None:
-        self._connection._begin()
-        result = self._driver.fetch_result(text, *values, parameter_types=types, record_class=tuple)
-        self._ended(result.status)
+    def executescript(self, script: str) -> None:
+        """Run several commands; their rows are thrown away."""
+        with self._connection._guard:
+            self._prepare()
+            self._connection._begin()
+            self._count(self._driver.execute(script))
+
+    def callproc(self, procname: str, parameters: Parameters = ()) -> Parameters:
+        """Call a function; its result is fetched as that of a query. Returns the parameters.
+
+        With a mapping the parameters are given by name. Procedures are called by `CALL`.
+        """
+        name = ".".join('"' + part.replace('"', '""') + '"' for part in procname.split("."))
+        with self._connection._guard:
+            self._prepare()
+            if isinstance(parameters, Mapping):
+                words = [
+                    '"' + each.replace('"', '""') + f'" => ${number}'
+                    for number, each in enumerate(parameters, 1)
+                ]
+                values = list(parameters.values())
+            else:
+                words = [f"${number}" for number in range(1, len(parameters) + 1)]
+                values = list(parameters)
+            self._take(self._run(f"SELECT * FROM {name}({', '.join(words)})", *adapted(values)))
+        return parameters
+
+    def nextset(self) -> bool | None:
+        """Go to the next result of several; None where there is no further one."""
+        with self._connection._guard:
+            self._check_open()
+            further = self._further
+            if not further:
+                return None
+            self._forget()
+            self._take(further.popleft())
+            self._further = further
+            return True
+
+    def _prepare(self) -> None:
+        self._check_open()
+        self._forget()
+
+    def _run(self, text: str, values: Sequence[Any] = (), types: Sequence[int] = ()) -> HeldResult:
+        connection = self._connection
+        connection._begin()
+        return self._driver.hold_result(
+            text,
+            *values,
+            parameter_types=types,
+            record_class=tuple,
+            expect=connection._expects,
+        )
+
+    def _run_script(self, script: str) -> None:
+        statements = with_rows(script)
+        if statements is None or self._connection.autocommit:
+            self._connection._begin()
+            self._count(self._driver.execute(script))
+        else:
+            self._take_all([self._run(statement) for statement in statements])
+
+    def _take_all(self, results: list[HeldResult]) -> None:
+        self._take(results[0])
+        self._further = deque(results[1:])
+
+    def _take(self, result: HeldResult) -> None:
+        """Make it the cursor's result."""
+        self._count(result.status)
         if result.has_rows:
-            self._attributes, self._modifiers = result.attributes, result.type_modifiers
-            self._rows = result.rows
-            self.rowcount = len(result.rows)
+            self._held = result
+            self.rowcount = result.row_count
 
-    def _ended(self, status: str) -> None:
+    def _count(self, status: str) -> None:
         self.statusmessage = status or None
         counted = _COUNTED.match(status)
         self.rowcount = int(counted["rows"]) if counted else -1
@@ -116,13 +184,19 @@ class Cursor:
 
     def fetchone(self) -> Any:
         """The next row, or None where there is no more."""
-        rows = self.fetchmany(1)
-        return rows[0] if rows else None
+        with self._connection._guard:
+            rows = self._all_rows()
+            position = self._position
+            if position >= len(rows):
+                return None
+            self._position = position + 1
+            row = rows[position]
+            return row if self.row_factory is None else self._shaped([row])[0]
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
         """The next rows: `size` of them, or `arraysize`, or as many as there are."""
         with self._connection._guard:
-            rows = self._checked_rows()
+            rows = self._all_rows()
             start = self._position
             found = rows[start : start + (self.arraysize if size is None else size)]
             self._position += len(found)
@@ -131,33 +205,53 @@ class Cursor:
     def fetchall(self) -> list[Any]:
         """All rows that are left."""
         with self._connection._guard:
-            rows = self._checked_rows()
-            found = rows[self._position :] if self._position else rows
+            rows = self._all_rows()
+            found = rows[self._position :]
             self._position = len(rows)
             return self._shaped(found)
 
+    def scroll(self, value: int, mode: str = "relative") -> None:
+        """Move to another row: `value` rows on, or to that place with `mode` "absolute".
+
+        Raises IndexError where there is no such place in the result; then the cursor stays.
+        """
+        with self._connection._guard:
+            rows = self._all_rows()
+            place = self._position + value if _is_relative(mode) else value
+            if not 0 <= place <= len(rows):
+                raise IndexError(f"row {place} is outside of a result of {len(rows)} rows")
+            self._position = place
+
     def __iter__(self) -> Iterator[Any]:
         """The rows that are left, one by one."""
-        while rows := self.fetchmany(1):
-            yield from rows
+        while self._position < len(self._all_rows()):
+            yield self.fetchone()
 
-    def _checked_rows(self) -> list[Any]:
+    def _all_rows(self) -> list[Any]:
+        rows = self._rows
+        if rows is None:
+            rows = self._rows = self._checked_result().fetch()
+            self._connection._expects = "rows"
+        elif self.closed:
+            self._check_open()
+        return rows
+
+    def _checked_result(self) -> HeldResult:
         self._check_open()
-        if self._rows is None:
-            did = self.statusmessage
-            raise ProgrammingError(
-                "no query was run yet"
-                if did is None
-                else f"the last command gave no rows (its status is {did})"
-            )
-        return self._rows
+        if self._held is not None:
+            return self._held
+        if self.statusmessage is None:
+            raise ProgrammingError("there is no result: no query was run")
+        raise ProgrammingError(
+            f"there is no result: the last command gave no rows (its status is "
+            f"{self.statusmessage})"
+        )
 
     def _shaped(self, rows: list[Any]) -> list[Any]:
         if self.row_factory is None:
             return rows
         if self._make is None:
-            names = tuple(attribute.name for attribute in self._attributes)
-            self._make = self.row_factory(names)
+            self._make = self.row_factory(tuple(column.name for column in self.description or ()))
         return list(map(self._make, rows))
 
     # What the last query was
@@ -170,17 +264,15 @@ class Cursor:
     @property
     def description(self) -> list[Column] | None:
         """The columns of the result; None where the last command has none."""
-        if self._rows is None:
-            return None
-        if self._columns is None:
-            pairs = zip(self._attributes, self._modifiers, strict=True)
+        if self._columns is None and self._held is not None:
+            pairs = zip(self._held.attributes, self._held.type_modifiers, strict=True)
             self._columns = [described(attribute, modifier) for attribute, modifier in pairs]
         return self._columns
 
     @property
     def rownumber(self) -> int | None:
         """How many rows were fetched; None where there is no result."""
-        return None if self._rows is None else self._position
+        return None if self._held is None else self._position
 
     # Its life
 
@@ -213,20 +305,31 @@ class Cursor:
         """Close it."""
         self.close()
 
+    def __repr__(self) -> str:
+        """What was done last, and where."""
+        did = "closed" if self._is_closed else self.statusmessage or "no result"
+        return f"<{type(self).__name__} {did} of {self._connection!r}>"
+
     # Inside
 
     def _forget(self) -> None:
         """Forget the result of the last query."""
         self.rowcount = -1
         self.statusmessage = None
+        self._held = None
         self._rows = None
         self._position = 0
-        self._attributes = ()
-        self._modifiers = ()
         self._columns = None
         self._make = None
+        self._further = deque()
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise InterfaceError("the cursor is closed")
         self._connection._check_open()
+
+
+def _is_relative(mode: str) -> bool:
+    if mode not in {"relative", "absolute"}:
+        raise ValueError(f'mode is "relative" or "absolute", not {mode!r}')
+    return mode == "relative"

@@ -34,6 +34,12 @@ class TransactionOptions:
         self.read_only: bool | None = None
         self.deferrable: bool | None = None
 
+    @property
+    def may_be_refused(self) -> bool:
+        """Whether a server may refuse to begin so: one in recovery takes no such transactions."""
+        is_serializable = self.isolation_level is IsolationLevel.SERIALIZABLE
+        return is_serializable or self.read_only is False
+
     def begin(self) -> str:
         """The command."""
         words = ["BEGIN"]

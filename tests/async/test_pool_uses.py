@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 # Of one connection alone: its state, its listeners, and what outlives a call.
 _OF_A_CONNECTION = {
+    "address",
+    "begin_ahead",
+    "cancel",
+    "database",
+    "transaction_status",
+    "user",
     *("add_listener", "add_log_listener", "add_query_logger", "add_termination_listener"),
     *("remove_listener", "remove_log_listener", "remove_query_logger"),
     *("remove_termination_listener", "query_logger"),

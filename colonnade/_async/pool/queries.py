@@ -69,6 +69,8 @@ class PoolQueriesMixin:
     fetchval = mirrored(Connection.fetchval)
     fetch_columns = mirrored(Connection.fetch_columns)
     fetch_result = mirrored(Connection.fetch_result)
+    fetchmany_result = mirrored(Connection.fetchmany_result)
+    hold_result = mirrored(Connection.hold_result)
 
     def iter_columns(self, query: str, *args: object, **options: Any) -> PoolColumnStream:
         """Run a query, and iterate over its result in `Columns`, as `Connection.iter_columns`.

@@ -126,8 +126,9 @@ impl Session {
         self.fetch_rows(py, &statement, arguments, row_limit, record_class)
     }
 
-    /// Begins a query whose Completion holds its rows as they came, to be decoded later. They become
-    /// rows of `record_class`, while they come where `makes_rows`, or else when they are asked for.
+    /// Begins a query whose Completion holds its rows as they came, to be decoded later. They
+    /// become rows of `record_class`, while they come where `makes_rows`, or else when they are
+    /// asked for.
     #[pyo3(signature = (statement, arguments, record_class, *, makes_rows))]
     fn hold_rows(
         &self,

@@ -1,0 +1,229 @@
+"""What a database has: ADBC's names on a connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from colonnade import __version__
+from colonnade.dbapi._arrow import schema_of
+from colonnade.dbapi._objects import objects_reader
+from colonnade.dbapi.errors import ProgrammingError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from colonnade import sync
+    from colonnade.dbapi._guard import Guard
+
+__all__ = ["CatalogMixin"]
+
+_KINDS = {
+    "r": "table",
+    "v": "view",
+    "m": "materialized_view",
+    "f": "foreign_table",
+    "p": "partitioned_table",
+    "t": "toast_table",
+}
+_DEPTHS = {"all": 4, "columns": 4, "tables": 3, "db_schemas": 2, "catalogs": 1}
+
+_CATALOGS = "SELECT datname::text FROM pg_catalog.pg_database WHERE datname LIKE $1 ORDER BY 1"
+
+_SCHEMAS = """
+SELECT nspname::text FROM pg_catalog.pg_namespace
+WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND nspname LIKE $1 ORDER BY 1
+"""
+
+_TABLES = """
+SELECT n.nspname::text, c.relname::text, c.relkind::text, c.oid
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  AND n.nspname LIKE $1 AND c.relname LIKE $2 AND c.relkind = ANY ($3::"char"[]) ORDER BY 1, 2
+"""
+
+_COLUMNS = """
+SELECT a.attrelid, a.attname::text, a.attnum,
+  pg_catalog.col_description(a.attrelid, a.attnum), pg_catalog.format_type(a.atttypid, a.atttypmod),
+  a.attnotnull, pg_catalog.pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '',
+  a.attgenerated <> ''
+FROM pg_catalog.pg_attribute a
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+WHERE a.attrelid = ANY ($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped AND a.attname LIKE $2
+ORDER BY 1, 3
+"""
+
+_CONSTRAINTS = """
+SELECT c.conrelid, c.conname::text, c.contype::text,
+  ARRAY (SELECT a.attname::text FROM unnest(c.conkey) WITH ORDINALITY k (number, place)
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number
+    ORDER BY k.place),
+  n.nspname::text, f.relname::text,
+  ARRAY (SELECT a.attname::text FROM unnest(c.confkey) WITH ORDINALITY k (number, place)
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.number
+    ORDER BY k.place)
+FROM pg_catalog.pg_constraint c
+LEFT JOIN pg_catalog.pg_class f ON f.oid = c.confrelid
+LEFT JOIN pg_catalog.pg_namespace n ON n.oid = f.relnamespace
+WHERE c.conrelid = ANY ($1::oid[]) AND c.contype IN ('c', 'f', 'p', 'u') ORDER BY 1, 2
+"""
+
+
+class CatalogMixin:
+    """ADBC's methods of a connection."""
+
+    _driver: sync.Connection
+    _guard: Guard
+
+    def adbc_get_info(self) -> dict[str, Any]:
+        """Names and versions of the server and of the driver."""
+        version = self._driver.get_server_version()
+        return {
+            "vendor_name": "PostgreSQL",
+            "vendor_version": f"{version.major}.{version.micro}",
+            "driver_name": "Colonnade",
+            "driver_version": __version__,
+        }
+
+    def adbc_get_table_types(self) -> list[str]:
+        """What `table_types_filter` of `adbc_get_objects` takes."""
+        return list(_KINDS.values())
+
+    def adbc_get_table_schema(
+        self,
+        table_name: str,
+        *,
+        catalog_filter: str | None = None,
+        db_schema_filter: str | None = None,
+    ) -> pa.Schema:
+        """The Arrow schema of a table; without a schema's name, of the one in the search path."""
+        if catalog_filter is not None and catalog_filter != self._driver.database:
+            raise ProgrammingError(f"the connection is to {self._driver.database!r} alone")
+        names = [table_name] if db_schema_filter is None else [db_schema_filter, table_name]
+        target = ".".join('"' + name.replace('"', '""') + '"' for name in names)
+        with self._guard:
+            self._check_open()
+            self._begin()
+            return schema_of(self._driver.fetch_columns(f"SELECT * FROM {target} LIMIT 0"))
+
+    def adbc_get_objects(
+        self,
+        *,
+        depth: Literal["all", "catalogs", "db_schemas", "tables", "columns"] = "all",
+        catalog_filter: str | None = None,
+        db_schema_filter: str | None = None,
+        table_name_filter: str | None = None,
+        table_types_filter: list[str] | None = None,
+        column_name_filter: str | None = None,
+    ) -> pa.RecordBatchReader:
+        """Databases, and of this one the schemas, tables, columns and constraints, in ADBC's form.
+
+        The filters are patterns of LIKE. PostgreSQL's own schemas are left out.
+        """
+        if depth not in _DEPTHS:
+            raise ProgrammingError(f"depth is one of {', '.join(_DEPTHS)}, not {depth!r}")
+        kinds = [
+            letter
+            for letter, kind in _KINDS.items()
+            if table_types_filter is None or kind in table_types_filter
+        ]
+        level = _DEPTHS[depth]
+        with self._guard:
+            self._check_open()
+            self._begin()
+            catalogs = [row[0] for row in self._driver.fetch(_CATALOGS, catalog_filter or "%")]
+            schemas: list[dict[str, Any]] | None = None
+            if level > 1 and self._driver.database in catalogs:
+                schemas = self._schemas(level, db_schema_filter or "%")
+            if level > 2 and schemas is not None:  # noqa: PLR2004 - the levels of _DEPTHS
+                tables = (table_name_filter or "%", kinds)
+                self._add_tables(level, schemas, db_schema_filter or "%", tables)
+                if level > 3:  # noqa: PLR2004
+                    self._add_columns(schemas, column_name_filter or "%")
+        here = self._driver.database
+        rows = [
+            {
+                "catalog_name": name,
+                "catalog_db_schemas": None if level == 1 else schemas if name == here else [],
+            }
+            for name in catalogs
+        ]
+        return objects_reader(rows)
+
+    def _schemas(self, level: int, schema: str) -> list[dict[str, Any]]:
+        rows = self._driver.fetch(_SCHEMAS, schema)
+        has_tables = level > 2  # noqa: PLR2004
+        return [
+            {"db_schema_name": row[0], "db_schema_tables": [] if has_tables else None}
+            for row in rows
+        ]
+
+    def _add_tables(
+        self, level: int, schemas: list[dict[str, Any]], schema: str, tables: tuple[str, list[str]]
+    ) -> None:
+        table, kinds = tables
+        by_name = {each["db_schema_name"]: each["db_schema_tables"] for each in schemas}
+        letters = [kind.encode() for kind in kinds]
+        for namespace, name, kind, oid in self._driver.fetch(_TABLES, schema, table, letters):
+            has_columns = level > 3  # noqa: PLR2004
+            by_name[namespace].append(
+                {
+                    "table_name": name,
+                    "table_type": _KINDS[kind],
+                    "table_columns": [] if has_columns else None,
+                    "table_constraints": [] if has_columns else None,
+                    "oid": oid,
+                }
+            )
+
+    def _add_columns(self, schemas: list[dict[str, Any]], column: str) -> None:
+        tables = {table["oid"]: table for each in schemas for table in each["db_schema_tables"]}
+        oids = list(tables)
+        for row in self._driver.fetch(_COLUMNS, oids, column):
+            tables[row[0]]["table_columns"].append(_column(row))
+        for row in self._driver.fetch(_CONSTRAINTS, oids):
+            tables[row[0]]["table_constraints"].append(_constraint(self._driver.database, row))
+
+    def _check_open(self) -> None:
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+
+def _column(row: Sequence[Any]) -> dict[str, Any]:
+    _oid, name, number, remarks, type_name, is_not_null, default, is_identity, is_generated = row
+    return {
+        "column_name": name,
+        "ordinal_position": number,
+        "remarks": remarks,
+        "xdbc_type_name": type_name,
+        "xdbc_nullable": 0 if is_not_null else 1,
+        "xdbc_column_def": None if is_generated else default,
+        "xdbc_is_nullable": "NO" if is_not_null else "YES",
+        "xdbc_is_autoincrement": is_identity or (default or "").startswith("nextval("),
+        "xdbc_is_generatedcolumn": is_generated,
+    }
+
+
+_CONSTRAINT_TYPES = {"c": "CHECK", "f": "FOREIGN KEY", "p": "PRIMARY KEY", "u": "UNIQUE"}
+
+
+def _constraint(database: str, row: Sequence[Any]) -> dict[str, Any]:
+    _oid, name, kind, columns, schema, table, referred = row
+    usage = [
+        {
+            "fk_catalog": database,
+            "fk_db_schema": schema,
+            "fk_table": table,
+            "fk_column_name": column,
+        }
+        for column in referred
+    ]
+    return {
+        "constraint_name": name,
+        "constraint_type": _CONSTRAINT_TYPES[kind],
+        "constraint_column_names": columns,
+        "constraint_column_usage": usage if kind == "f" else [],
+    }

@@ -1,0 +1,173 @@
+"""Cursors on the server, which keeps the rows until they are fetched."""
+
+# ruff: noqa: SLF001 - a cursor is a part of its connection
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade.dbapi._description import Column, described
+from colonnade.dbapi.cursor import Cursor
+from colonnade.dbapi.errors import NotSupportedError, ProgrammingError
+
+if TYPE_CHECKING:
+    from colonnade.columns import Columns
+    from colonnade.dbapi.connection import Connection
+    from colonnade.dbapi.placeholders import Parameters
+    from colonnade.rows import RowFactory
+    from colonnade.sync import PreparedStatement
+
+__all__ = ["NamedCursor"]
+
+
+class NamedCursor(Cursor):
+    """A cursor that the server has by name; made by `Connection.cursor` with one.
+
+    Memory holds the rows of one fetch: iterating fetches `itersize` of them at a time. It needs a
+    transaction, unless it was declared `withhold`. `rowcount` is not known.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        name: str,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        scrollable: bool | None = None,
+        withhold: bool = False,
+    ) -> None:
+        super().__init__(connection, row_factory=row_factory)
+        self.name = name
+        self.scrollable = scrollable
+        self.withhold = withhold
+        self.itersize = 100
+        """How many rows iterating fetches at a time."""
+        self._quoted = '"' + name.replace('"', '""') + '"'
+        self._is_declared = False
+        self._statements: dict[str, PreparedStatement] = {}
+
+    def execute(self, query: str, params: Parameters | None = None) -> Self:
+        """Declare the cursor for a query, and return it; one that is open is closed first."""
+        connection = self._connection
+        with connection._guard:
+            self._prepare()
+            self._end_declared()
+            text, values, types = connection._with_values(query, params)
+            connection._begin()
+            result = self._driver.fetch_result(
+                f"DECLARE {self._quoted} {self._options()} FOR {text}",
+                *values,
+                parameter_types=types,
+            )
+            self._is_declared = True
+            self.statusmessage = result.status
+            attributes = self._statement(f"FORWARD {self.itersize}").get_attributes()
+            self._columns = [described(attribute, -1) for attribute in attributes]
+        return self
+
+    def executemany(
+        self, query: str, params_seq: Iterable[Parameters], *, returning: bool = False
+    ) -> None:
+        """Refused: a cursor is for one query."""
+        del query, params_seq, returning
+        raise NotSupportedError("a named cursor is for one query: use a cursor without a name")
+
+    def fetchone(self) -> Any:
+        """The next row, or None where there is no more; a round trip."""
+        rows = self._fetched("FORWARD 1")
+        return rows[0] if rows else None
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        """The next rows: `size` of them, or `arraysize`, or as many as there are."""
+        return self._fetched(f"FORWARD {self.arraysize if size is None else size:d}")
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        return self._fetched("FORWARD ALL")
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows that are left, `itersize` of them in a round trip."""
+        while rows := self._fetched(f"FORWARD {self.itersize:d}"):
+            yield from rows
+
+    def fetch_columns(self, *, schema: Any = None, infinity: str = "raise") -> Columns:
+        """The rows that are left, as `Columns`; as `Cursor.fetch_columns`."""
+        with self._connection._guard:
+            statement = self._statement("FORWARD ALL")
+            columns = statement.fetch_columns(schema=schema, infinity=infinity)
+            self._position += columns.num_rows
+            return columns
+
+    def scroll(self, value: int, mode: str = "relative") -> None:
+        """Move to another row: `value` rows on, or to that place with `mode` "absolute".
+
+        Beyond the last row nothing is fetched; going back needs `scrollable`.
+        """
+        if mode not in {"relative", "absolute"}:
+            raise ValueError(f'mode is "relative" or "absolute", not {mode!r}')
+        with self._connection._guard:
+            self._check_declared()
+            self._driver.execute(f"MOVE {mode.upper()} {value:d} FROM {self._quoted}")
+            self._position = max(0, self._position + value if mode == "relative" else value)
+
+    def close(self) -> None:
+        """Close it, on the server too, where its transaction is still open."""
+        if not self._is_closed and not self._connection.closed:
+            with self._connection._guard:
+                self._end_declared()
+        super().close()
+
+    @property
+    def description(self) -> list[Column] | None:
+        """The columns of the query; None before it was declared."""
+        return self._columns
+
+    @property
+    def rownumber(self) -> int | None:
+        """How many rows were fetched; None before it was declared."""
+        return self._position if self._is_declared else None
+
+    # Inside
+
+    def _options(self) -> str:
+        words = []
+        if self.scrollable is not None:
+            words.append("SCROLL" if self.scrollable else "NO SCROLL")
+        words.append("CURSOR")
+        if self.withhold:
+            words.append("WITH HOLD")
+        return " ".join(words)
+
+    def _fetched(self, what: str) -> list[Any]:
+        with self._connection._guard:
+            rows = self._statement(what).fetch()
+            self._position += len(rows)
+            return self._shaped(rows)
+
+    def _statement(self, what: str) -> PreparedStatement:
+        """What fetches. The text travels along, since another cursor may have this name later."""
+        self._check_declared()
+        found = self._statements.get(what)
+        if found is None:
+            text = f"FETCH {what} FROM {self._quoted}"
+            found = self._driver.prepare(text, name="", record_class=tuple)
+            self._statements[what] = found
+        return found
+
+    def _check_declared(self) -> None:
+        self._check_open()
+        if not self._is_declared:
+            raise ProgrammingError("the cursor is not open: no query was run")
+
+    def _end_declared(self) -> None:
+        was_declared, self._is_declared = self._is_declared, False
+        self._statements.clear()
+        is_there = self._driver.transaction_status == "in transaction" or (
+            self.withhold and self._driver.transaction_status == "idle"
+        )
+        if was_declared and is_there:
+            query = "SELECT true FROM pg_catalog.pg_cursors WHERE name = $1"
+            # It ended with its transaction, perhaps, and another one runs.
+            if self._driver.fetchval(query, self.name):
+                self._driver.execute(f"CLOSE {self._quoted}")

@@ -1,0 +1,176 @@
+"""Transactions that are committed in two phases."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+from colonnade.dbapi.errors import ProgrammingError
+
+if TYPE_CHECKING:
+    from colonnade import sync
+    from colonnade.dbapi._guard import Guard
+    from colonnade.dbapi.transactions import TransactionOptions
+
+__all__ = ["TwoPhaseMixin", "Xid"]
+
+_PARTS = 3
+_RECOVER = (
+    "SELECT gid, prepared, owner::text, database::text FROM pg_catalog.pg_prepared_xacts "
+    "ORDER BY prepared, gid"
+)
+
+
+class Xid:
+    """The identifier of a transaction; made by `Connection.xid` and `Connection.tpc_recover`.
+
+    One that was prepared by another program, in a form of its own, has `gtrid` alone.
+    """
+
+    def __init__(self, format_id: int | None, gtrid: str, bqual: str | None) -> None:
+        self.format_id = format_id
+        self.gtrid = gtrid
+        self.bqual = bqual
+        self.prepared: dt.datetime | None = None
+        """When it was prepared, of one that was recovered."""
+        self.owner: str | None = None
+        """The role that has prepared it, of one that was recovered."""
+        self.database: str | None = None
+        """The database that it is of, of one that was recovered."""
+
+    @classmethod
+    def from_string(cls, text: str) -> Xid:
+        """From PostgreSQL's identifier of a prepared transaction."""
+        parts = text.split("_")
+        if len(parts) == _PARTS and parts[0].isdecimal():
+            try:
+                return cls(int(parts[0]), _decoded(parts[1]), _decoded(parts[2]))
+            except (binascii.Error, UnicodeDecodeError, ValueError):
+                pass
+        return cls(None, text, None)
+
+    def __str__(self) -> str:
+        """PostgreSQL's identifier, in the form that psycopg gives it."""
+        if self.format_id is None or self.bqual is None:
+            return self.gtrid
+        return f"{self.format_id}_{_encoded(self.gtrid)}_{_encoded(self.bqual)}"
+
+    def _parts(self) -> tuple[int | None, str, str | None]:
+        return self.format_id, self.gtrid, self.bqual
+
+    def __getitem__(self, index: int) -> int | str | None:
+        """PEP 249's three parts, by their places."""
+        return self._parts()[index]
+
+    def __len__(self) -> int:
+        return _PARTS
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Xid) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        """Its three parts."""
+        return f"Xid{self._parts()!r}"
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _decoded(text: str) -> str:
+    return base64.b64decode(text, validate=True).decode()
+
+
+class TwoPhaseMixin:
+    """PEP 249's methods of a connection about two phases."""
+
+    _driver: sync.Connection
+    _guard: Guard
+    _autocommit: bool
+    _options: TransactionOptions
+    _tpc: tuple[Xid, bool] | None
+
+    def xid(self, format_id: int, gtrid: str, bqual: str) -> Xid:
+        """An identifier for a transaction."""
+        return Xid(format_id, gtrid, bqual)
+
+    def tpc_begin(self, xid: Xid | str) -> None:
+        """Begin a transaction in two phases. Raises ProgrammingError within another one."""
+        with self._guard:
+            self._check_idle("a two-phase transaction")
+            if self._autocommit:
+                raise ProgrammingError("tpc_begin() cannot be used with autocommit")
+            self._driver.execute(self._options.begin())
+            self._tpc = (xid if isinstance(xid, Xid) else Xid.from_string(xid), False)
+
+    def tpc_prepare(self) -> None:
+        """The first phase: nothing can be done but to end it."""
+        with self._guard:
+            xid, is_prepared = self._checked_tpc("tpc_prepare")
+            if is_prepared:
+                raise ProgrammingError("the transaction is prepared already")
+            try:
+                self._driver.execute(f"PREPARE TRANSACTION {_literal(xid)}")
+            except Exception:
+                self._tpc = None
+                self._end("ROLLBACK")
+                raise
+            self._tpc = (xid, True)
+
+    def tpc_commit(self, xid: Xid | str | None = None) -> None:
+        """The second phase, or without the first one both at once; of `xid`, one recovered."""
+        self._finish_tpc("COMMIT", xid)
+
+    def tpc_rollback(self, xid: Xid | str | None = None) -> None:
+        """Undo the transaction, or `xid`, which was recovered."""
+        self._finish_tpc("ROLLBACK", xid)
+
+    def tpc_recover(self) -> list[Xid]:
+        """The transactions that are prepared, and wait for their second phase."""
+        with self._guard:
+            self._check_open()
+            rows = self._driver.fetch_result(_RECOVER, record_class=tuple).rows
+        found = []
+        for gid, prepared, owner, database in rows:
+            xid = Xid.from_string(gid)
+            xid.prepared, xid.owner, xid.database = prepared, owner, database
+            found.append(xid)
+        return found
+
+    def _finish_tpc(self, action: str, xid: Xid | str | None) -> None:
+        name = f"tpc_{action.lower()}"
+        with self._guard:
+            if xid is not None:
+                self._check_idle(f"{name}() of a recovered transaction")
+                self._driver.execute(f"{action} PREPARED {_literal(xid)}")
+                return
+            begun, is_prepared = self._checked_tpc(name)
+            if is_prepared:
+                self._driver.execute(f"{action} PREPARED {_literal(begun)}")
+            else:
+                self._end(action)
+            self._tpc = None
+
+    def _checked_tpc(self, name: str) -> tuple[Xid, bool]:
+        self._check_open()
+        if self._tpc is None:
+            raise ProgrammingError(f"{name}() is for a transaction that tpc_begin() has begun")
+        return self._tpc
+
+    def _check_open(self) -> None:
+        raise NotImplementedError
+
+    def _check_idle(self, what: str) -> None:
+        raise NotImplementedError
+
+    def _end(self, command: str) -> None:
+        raise NotImplementedError
+
+
+def _literal(xid: Xid | str) -> Any:
+    return "'" + str(xid).replace("'", "''") + "'"

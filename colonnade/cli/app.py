@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import signal
-from typing import Any
+import os
+import sys
 
 import click
 
 import colonnade
+from colonnade.cli import interrupts
 from colonnade.cli.demo.command import demo
-
-FAILED = 1
-SIGNAL_STATUS = 128
-
-
-class TerminatedError(KeyboardInterrupt):
-    """A request to end, which unwinds just as an interrupt does."""
+from colonnade.cli.export.command import export
+from colonnade.cli.importing.command import import_
+from colonnade.cli.query.command import query
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,23 +21,30 @@ def cli() -> None:
     """PostgreSQL in columns."""
 
 
-cli.add_command(demo)
+for command in (query, export, import_, demo):
+    cli.add_command(command)
 
 
 def run() -> int:
     """Run the command line and return the exit status."""
-    signal.signal(signal.SIGTERM, _terminate)
+    interrupts.install()
     try:
         status = cli.main(prog_name="colonnade", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except click.Abort as abort:
         click.echo("colonnade: interrupted, nothing is left behind", err=True)
-        terminated = isinstance(abort.__cause__, TerminatedError)
-        return SIGNAL_STATUS + (signal.SIGTERM if terminated else signal.SIGINT)
+        return interrupts.status_of(abort.__cause__)
+    except (interrupts.ClosedPipeError, BrokenPipeError):
+        _forget_output()
+        return interrupts.PIPE_STATUS
     return status if isinstance(status, int) else 0
 
 
-def _terminate(*_: Any) -> None:
-    raise TerminatedError
+def _forget_output() -> None:
+    """Have nothing written to a pipe that nobody reads, not even at the interpreter's end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

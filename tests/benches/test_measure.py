@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from colonnade.cli.files import whole_file
 from colonnade.cli.measure import machine, peers
-from colonnade.cli.measure.files import whole_file
 from colonnade.cli.measure.measurement import Measurement
 from colonnade.cli.measure.memory import PeakMemory
 from colonnade.cli.measure.runner import run_peer

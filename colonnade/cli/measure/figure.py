@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from colonnade.cli.measure.files import whole_file
+from colonnade.cli.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

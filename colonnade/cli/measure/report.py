@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from colonnade.cli.files import whole_file
 from colonnade.cli.measure.figure import draw, save
-from colonnade.cli.measure.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,0 +1,70 @@
+"""The options that say which server, the same for every command."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+import colonnade.sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+ENVIRONMENT = "COLONNADE_DSN"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which server, as the user has said it. A password shows in no `repr`."""
+
+    dsn: str | None = field(default=None, repr=False)
+    service: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    def connect(self) -> colonnade.sync.Connection:
+        """Connect; what is not said here comes from the environment."""
+        return colonnade.sync.connect(self.dsn, service=self.service, password=self.password)
+
+    @property
+    def words(self) -> dict[str, str | None]:
+        """The same for other ways to connect, as arguments of `connect`."""
+        return {"service": self.service, "password": self.password}
+
+
+def connection_options(function: F) -> F:
+    """Add the options to a command, which gets what they say as `target`."""
+
+    @click.option(
+        "-d",
+        "--dsn",
+        envvar=ENVIRONMENT,
+        show_envvar=True,
+        help="postgresql://user@host:5432/database, or host=... dbname=...",
+    )
+    @click.option("--service", help="Section of the service file (PGSERVICE).")
+    @click.option("-W", "--password", "asks", is_flag=True, help="Ask for the password.")
+    @functools.wraps(function)
+    def with_target(
+        *args: Any, dsn: str | None, service: str | None, asks: bool, **options: Any
+    ) -> Any:
+        password = _asked_password() if asks else None
+        warnings.showwarning = _show_warning
+        return function(*args, target=Target(dsn or None, service, password), **options)
+
+    return with_target  # type: ignore[return-value]
+
+
+def _asked_password() -> str:
+    given: str = click.prompt("Password", hide_input=True, err=True, default="", show_default=False)
+    return given
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """One line instead of a place in the source, which tells a user nothing."""
+    click.echo(f"colonnade: warning: {message}", err=True)

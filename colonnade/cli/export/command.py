@@ -1,0 +1,155 @@
+"""The command itself."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from colonnade.cli.connecting import Target, connection_options
+from colonnade.cli.failures import CommandError, failures_told
+from colonnade.cli.files import WholeFiles
+from colonnade.cli.formats import Format, format_of
+from colonnade.cli.formats.arrow import checked_codec, require_pyarrow
+from colonnade.cli.formats.csv import CsvOptions
+from colonnade.cli.options import Command, Size, query_options, result_options
+from colonnade.cli.outlet import STDOUT, Outlet, is_terminal, older_parts
+from colonnade.cli.progress import count, duration, rows_bar, size
+from colonnade.cli.result import ResultOptions, write_result
+from colonnade.cli.statement import Prepared, Query, as_query, given_query
+from colonnade.cli.transfer import Limits
+
+if TYPE_CHECKING:
+    from colonnade.cli.transfer import Transfer
+
+_EXAMPLES = """\
+colonnade export flights -o flights.parquet
+colonnade export "SELECT * FROM flights WHERE month = $1" 6 -o june.csv
+colonnade export flights -o flights.parquet --max-file-size 256MB    # flights-0001.parquet, ...
+"""
+
+
+@click.command(
+    cls=Command, short_help="Write a table or a query to files.", examples=_EXAMPLES, name="export"
+)
+@click.argument("words", nargs=-1, metavar="[TABLE|SQL] [VALUE]...")
+@query_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    metavar="FILE",
+    help="The file, or the name that parts are numbered from; - is stdout.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Format if form is not Format.TABLE]),
+    help="Default: what the file's name says.",
+)
+@click.option(
+    "--max-file-size", type=Size(), help="Begin a new part before this size, as 256MB or 1GiB."
+)
+@click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Rows of a part.")
+@click.option("--overwrite", is_flag=True, help="Remove older parts of the same name.")
+@click.option("--fsync", is_flag=True, help="Have the disk keep the files before they are named.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar, no summary.")
+@result_options
+@connection_options
+def export(
+    *,
+    words: tuple[str, ...],
+    file: str | None,
+    named: tuple[tuple[str, str], ...],
+    output: Path,
+    form: str | None,
+    target: Target,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Write the rows of a table or of a query to a file, or to several of a limited size.
+
+    The format is that of --format or of the file's name: .parquet, .csv, .ndjson, .jsonl, .arrows
+    (Arrow's stream format), .arrow, .feather (Arrow's file format). Memory stays at a few batches
+    of rows, whatever the size of the result.
+
+    A file appears when it is complete, and takes the place of one of the same name; parts appear
+    together. When anything goes wrong, nothing appears.
+    """
+    if file is None and words:
+        words = (as_query(words[0]), *words[1:])
+    asked = given_query(words, file, named)
+    settings = _settings(output, form, options)
+    outdated = _older_parts(output, settings.limits, overwrite=options["overwrite"])
+    with failures_told(asked.sql), target.connect() as connection:
+        start = time.perf_counter()
+        prepared = _prepared(connection, asked)
+        with WholeFiles(sync=options["fsync"]) as files:
+            transfer = _written(prepared, files, output, settings, quiet=quiet)
+            for place in set(outdated) - set(files.places):
+                files.remove_at_the_end(place)
+        elapsed = time.perf_counter() - start
+    if not quiet:
+        where = _where(files, output, settings.limits)
+        click.echo(
+            f"{count(transfer.rows, 'row')}, {size(transfer.bytes)} in {duration(elapsed)}{where}",
+            err=True,
+        )
+
+
+def _settings(output: Path, form: str | None, options: dict[str, Any]) -> ResultOptions:
+    limits = Limits(options["max_file_size"], options["max_rows_per_file"])
+    if form is None and output == STDOUT:
+        raise click.UsageError("standard output has no name that says a format: say --format")
+    chosen = format_of(output) if form is None else Format(form)
+    if output == STDOUT and limits.are_parts:
+        raise click.UsageError("standard output cannot be cut into files")
+    if chosen.is_binary and is_terminal(output):
+        raise click.UsageError(f"{chosen} is not for terminals: say -o FILE, or use a pipe")
+    if chosen.is_binary:
+        require_pyarrow(f"the format {chosen}")
+    return ResultOptions(
+        form=chosen,
+        csv=CsvOptions(options["delimiter"], options["header"], options["null"]),
+        schema=dict(options["schema"]),
+        infinity=options["infinity"],
+        codec=checked_codec(chosen, options["compression"]),
+        limits=limits,
+    )
+
+
+def _older_parts(output: Path, limits: Limits, *, overwrite: bool) -> list[Path]:
+    """Parts of an earlier export: new ones among them would be taken for theirs."""
+    found = older_parts(output) if limits.are_parts else []
+    if found and not overwrite:
+        raise CommandError(
+            f"there are parts of an earlier export, such as {found[0]}",
+            "--overwrite removes them when the new ones are complete",
+        )
+    return found
+
+
+def _prepared(connection: Any, asked: Query) -> Prepared:
+    prepared = Prepared(connection, asked)
+    if not prepared.attributes:
+        raise CommandError("the statement gives no rows to write, and was not run")
+    prepared.ask_planner()
+    return prepared
+
+
+def _written(
+    prepared: Prepared, files: WholeFiles, output: Path, settings: ResultOptions, *, quiet: bool
+) -> Transfer:
+    outlet = Outlet(files, output, numbered=settings.limits.are_parts)
+    with rows_bar("exporting", prepared.rows, is_guess=True, quiet=quiet) as progress:
+        return write_result(prepared, outlet, settings, progress)
+
+
+def _where(files: WholeFiles, output: Path, limits: Limits) -> str:
+    if not limits.are_parts:
+        return "" if output == STDOUT else f": {output}"
+    places = files.places
+    return f": {count(len(places), 'file')}, {places[0]} to {places[-1].name}"

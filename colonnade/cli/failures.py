@@ -1,0 +1,126 @@
+"""What went wrong, in words for the person at the terminal: one line, and what to do about it."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from colonnade import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+#: The exit status of a command that failed.
+FAILED = 1
+_INSTALL = 'pip install "colonnade[{extra}]"'
+_HINTS: tuple[tuple[type[BaseException], str], ...] = (
+    (
+        errors.InvalidPasswordError,
+        "-W asks for the password; PGPASSWORD and the password file are read as well",
+    ),
+    (errors.InvalidCatalogNameError, "the database's name is the last part of the DSN's path"),
+    (errors.TooManyConnectionsError, "the server has no connection left; try again later"),
+    (errors.CannotConnectNowError, "the server is starting up or shutting down; try again"),
+    (errors.QueryCanceledError, "somebody, or statement_timeout, has cancelled it"),
+)
+
+
+class CommandError(click.ClickException):
+    """The command failed, and this is why."""
+
+    exit_code = FAILED
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def show(self, file: Any = None) -> None:
+        """Print it to standard error."""
+        out = file or sys.stderr
+        click.echo(f"colonnade: {self.format_message()}", file=out)
+        if self.hint:
+            click.echo(f"  hint: {self.hint}", file=out)
+
+
+def missing_library(name: str, extra: str, purpose: str) -> CommandError:
+    """Say which extra brings a library along."""
+    return CommandError(f"{purpose} needs {name}", f"install it: {_INSTALL.format(extra=extra)}")
+
+
+@contextmanager
+def failures_told(sql: str | None = None) -> Generator[None, None, None]:
+    """Turn what the driver and the system raise into a `CommandError`.
+
+    `sql` is the user's own text: an error of the server points into it.
+    """
+    try:
+        yield
+    except errors.PostgresError as error:
+        raise of_server(error, sql) from error
+    except (errors.InterfaceError, errors.InternalClientError) as error:
+        raise CommandError(error.args[0] if error.args else str(error), _hint(error)) from error
+    except OSError as error:
+        raise CommandError(_system_text(error), connection_hint(error)) from error
+
+
+def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
+    """The server's words, its code, and the place in the text that it complains about."""
+    lines = [error.message or type(error).__name__]
+    if error.sqlstate:
+        lines[0] += f" (SQLSTATE {error.sqlstate})"
+    if sql is not None and error.position is not None and error.query in {None, sql}:
+        lines += _pointed(sql, int(error.position))
+    if error.detail:
+        lines.append(f"  detail: {error.detail}")
+    return CommandError("\n".join(lines), error.hint or _known_hint(error))
+
+
+def connection_hint(error: BaseException) -> str | None:
+    """What to look at when a server cannot be reached."""
+    if isinstance(error, ConnectionRefusedError):
+        return "nobody listens there: is the server running, and are host and port right?"
+    if isinstance(error, FileNotFoundError) and ".s.PGSQL." in str(error):
+        return "there is no such socket: is the server running, and is its directory right?"
+    # socket.gaierror, whose module only the transports know.
+    if type(error).__name__ == "gaierror":
+        return "the host's name is not known: is it spelled right, and is the network there?"
+    if isinstance(error, TimeoutError):
+        return "no answer: a firewall may drop what is sent, or the address is not the server's"
+    return None
+
+
+def _hint(error: BaseException) -> str | None:
+    return getattr(error, "hint", None) or _known_hint(error)
+
+
+def _known_hint(error: BaseException) -> str | None:
+    return next((hint for kind, hint in _HINTS if isinstance(error, kind)), None)
+
+
+def _system_text(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"the disk is full{_place(error)}: nothing was kept"
+    if error.errno == errno.EFBIG:
+        return f"the file would be larger than it may be{_place(error)}: nothing was kept"
+    if error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
+
+
+def _place(error: OSError) -> str:
+    return f" ({error.filename})" if error.filename else ""
+
+
+def _pointed(sql: str, position: int) -> list[str]:
+    """The line of the text, with a mark below the place."""
+    before = sql[: position - 1]
+    number = before.count("\n") + 1
+    line = sql.split("\n")[number - 1]
+    column = len(before) - (before.rfind("\n") + 1)
+    start = max(0, column - 60)
+    head = f"  line {number}: "
+    return [f"{head}{line[start : start + 120]}", " " * (len(head) + column - start) + "^"]

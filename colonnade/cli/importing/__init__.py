@@ -1,0 +1,3 @@
+"""`colonnade import`: files into a table."""
+
+from __future__ import annotations

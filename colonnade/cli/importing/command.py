@@ -1,0 +1,165 @@
+"""The command itself."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from colonnade.cli.connecting import Target, connection_options
+from colonnade.cli.failures import failures_told
+from colonnade.cli.formats import Format, format_of
+from colonnade.cli.formats.arrow import require_pyarrow
+from colonnade.cli.importing.arrow_files import ArrowFile
+from colonnade.cli.importing.csv_files import CsvFile
+from colonnade.cli.importing.destination import Destination, TableName
+from colonnade.cli.importing.ndjson_files import NdjsonFile
+from colonnade.cli.options import Character, Command, Pair
+from colonnade.cli.progress import bytes_bar, count, duration, rows_bar
+from colonnade.frames.write import IfExists
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Source = ArrowFile | CsvFile | NdjsonFile
+
+_STDIN = Path("-")
+_EXAMPLES = """\
+colonnade import trades.parquet trades --create
+colonnade import 2024-*.csv app.trades --column "Trade Date=day" --skip comment
+colonnade import day.parquet trades --if-exists truncate
+zcat trades.csv.gz | colonnade import - trades --format csv
+"""
+
+
+@click.command(
+    cls=Command, short_help="Copy files into a table.", examples=_EXAMPLES, name="import"
+)
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True),
+)
+@click.argument("table")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Format if form is not Format.TABLE]),
+    help="Default: what the names of the files say.",
+)
+@click.option("--create", is_flag=True, help="Make the table, of the file's types, if need be.")
+@click.option(
+    "--if-exists",
+    type=click.Choice(get_args(IfExists)),
+    default="append",
+    show_default=True,
+    help="What becomes of a table that is there; replace makes it anew.",
+)
+@click.option(
+    "--column", "renamed", type=Pair(), multiple=True, metavar="FILE=TABLE", help="Rename a column."
+)
+@click.option("--skip", "skipped", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option(
+    "--type",
+    "types",
+    type=Pair(),
+    multiple=True,
+    metavar="COLUMN=TYPE",
+    help='Type of a column of a new table, as price="numeric(12, 2)".',
+)
+@click.option("--delimiter", type=Character(), default=",", show_default=True, help="Of CSV.")
+@click.option("--null", default="", help="What NULL is in CSV; nothing unless said.")
+@click.option("--header/--no-header", default=True, help="Names of the columns in CSV.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar, no summary.")
+@connection_options
+def import_(
+    *,
+    files: tuple[Path, ...],
+    table: str,
+    form: str | None,
+    quiet: bool,
+    target: Target,
+    **options: Any,
+) -> None:
+    """Copy the rows of files into a table: of Parquet, Arrow, CSV or newline-delimited JSON.
+
+    Columns go to the table's columns of their names; columns that the files do not have get their
+    defaults. Everything is one transaction: when anything is wrong with a column or a value, the
+    message names file, column and row, and the table is as it was.
+
+    The values of CSV and JSON are read by the server, as it reads literals. With --create or
+    --if-exists replace the table is made of the types of the first file; those of CSV are guessed
+    from its first rows, and --type says them.
+    """
+    name = TableName.read(table)
+    sources = [_source(path, form, options) for path in files]
+    with failures_told(), target.connect() as connection:
+        start = time.perf_counter()
+        destination = Destination(
+            connection,
+            name,
+            options["if_exists"],
+            create=options["create"],
+            renamed=dict(options["renamed"]),
+            skipped=frozenset(options["skipped"]),
+            types=dict(options["types"]),
+        )
+        with connection.transaction():
+            rows = _import(sources, destination, quiet=quiet)
+        elapsed = time.perf_counter() - start
+    if not quiet:
+        click.echo(f"{count(rows, 'row')} into {name.sql} in {duration(elapsed)}", err=True)
+
+
+def _source(path: Path, form: str | None, options: dict[str, Any]) -> Source:
+    if form is None and path == _STDIN:
+        raise click.UsageError("standard input has no name that says a format: say --format")
+    chosen = format_of(path) if form is None else Format(form)
+    if chosen is Format.CSV:
+        return CsvFile(path, options["delimiter"], options["null"], options["header"])
+    if chosen is Format.NDJSON:
+        return NdjsonFile(path)
+    if path == _STDIN:
+        raise click.UsageError(f"{chosen} is read from files: only CSV and NDJSON come by a pipe")
+    require_pyarrow(f"the format {chosen}")
+    return ArrowFile(path, chosen)
+
+
+def _import(sources: Sequence[Source], destination: Destination, *, quiet: bool) -> int:
+    is_made = destination.check()
+    first = sources[0]
+    if is_made and isinstance(first, NdjsonFile):
+        raise click.UsageError("--create is not for JSON, whose types say too little")
+    if is_made and isinstance(first, CsvFile):
+        with first.opened() as (beginning, _):
+            first.create_table(destination, beginning)
+    elif not isinstance(first, ArrowFile):
+        destination.truncate()
+    rows = 0
+    for number, source in enumerate(sources):
+        rows += _copy(source, destination, is_first=not number, is_made=is_made, quiet=quiet)
+    return rows
+
+
+def _copy(
+    source: Source, destination: Destination, *, is_first: bool, is_made: bool, quiet: bool
+) -> int:
+    if isinstance(source, ArrowFile):
+        if not (is_first and is_made):
+            source.check(destination)
+        with rows_bar(source.path.name, source.rows(), is_guess=False, quiet=quiet) as bar:
+            return source.copy(destination, lambda rows: bar(rows, 0), is_first=is_first)
+    total = None if source.path == _STDIN else source.path.stat().st_size
+    done = 0
+    with bytes_bar(source.name, total, quiet=quiet) as tell:
+
+        def progress(more: int) -> None:
+            nonlocal done
+            done += more
+            tell(done)
+
+        return source.copy(destination, progress)

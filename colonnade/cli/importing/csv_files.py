@@ -1,0 +1,215 @@
+"""CSV files, which the server parses."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import importlib.util
+import io
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import colonnade
+from colonnade.cli.failures import CommandError, missing_library, of_server
+from colonnade.cli.formats.csv import split_rows
+from colonnade.cli.importing.destination import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from colonnade.cli.importing.destination import Destination
+
+_CHUNK_BYTES = 256 * 1024
+#: What types are guessed from.
+_SAMPLE_BYTES = 4 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_STAGING = "colonnade_import"
+_PLACE = re.compile(
+    r"COPY .*?, line (?P<line>\d+)(?:, column (?P<column>.*?))?(?:: .*)?", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A file, or standard input, and how its values are told apart."""
+
+    path: Path
+    delimiter: str = ","
+    null: str = ""
+    has_header: bool = True
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return "standard input" if str(self.path) == "-" else str(self.path)
+
+    @contextmanager
+    def opened(self) -> Generator[tuple[bytes, IO[bytes]], None, None]:
+        """The beginning of the file, and the rest."""
+        if str(self.path) == "-":
+            yield _beginning(sys.stdin.buffer), sys.stdin.buffer
+            return
+        with self.path.open("rb") as file:
+            yield _beginning(file), file
+
+    def header(self, beginning: bytes) -> list[str] | None:
+        """The names of the columns; None where the file does not say them."""
+        if not self.has_header:
+            return None
+        text = io.StringIO(beginning.decode("utf-8", "replace"), newline="")
+        names = next(csv.reader(text, delimiter=self.delimiter), None)
+        if not names:
+            raise CommandError(
+                f"{self.name} has no header", "--no-header is for files of values only"
+            )
+        return names
+
+    def create_table(self, destination: Destination, beginning: bytes) -> None:
+        """Make the table of types that fit the first rows."""
+        if importlib.util.find_spec("pyarrow") is None:
+            raise missing_library("pyarrow", "cli,pyarrow", "--create for CSV, to guess types,")
+        names = self.header(beginning)
+        if names is None:
+            raise CommandError("a table of a file without header cannot be made: it has no names")
+        wanted = destination.names(names, self.name)
+        empty = self._empty(beginning, wanted, set(destination.types))
+        colonnade.write_table(
+            empty,
+            destination.table.name,
+            destination.connection,
+            schema_name=destination.table.schema,
+            if_exists=destination.if_exists,
+            columns=list(wanted.values()),
+            types=destination.types,
+        )
+
+    def copy(self, destination: Destination, progress: Callable[[int], None]) -> int:
+        """Copy its rows into the table; `progress` is told the bytes."""
+        with self.opened() as (beginning, rest):
+            names = self.header(beginning)
+            if names is None:
+                names = list(destination.columns())
+            wanted = destination.names(names, self.name)
+            destination.check_columns(wanted.values(), self.name)
+            try:
+                chunks = _chunks(beginning, rest, progress)
+                if len(wanted) < len(names):
+                    return self._copy_staged(destination, names, wanted, chunks)
+                target = (destination.table.name, destination.table.schema)
+                return self._copy(destination, target, list(wanted.values()), chunks)
+            except colonnade.PostgresError as error:
+                raise self._told(error) from error
+
+    def _copy(
+        self,
+        destination: Destination,
+        target: tuple[str, str | None],
+        columns: Sequence[str],
+        chunks: Iterator[bytes],
+    ) -> int:
+        table, schema = target
+        status = destination.connection.copy_to_table(
+            table,
+            source=chunks,
+            schema_name=schema,
+            columns=columns,
+            format="csv",
+            delimiter=self.delimiter,
+            null=self.null,
+            header=self.has_header,
+        )
+        return int(status.rpartition(" ")[2])
+
+    def _copy_staged(
+        self,
+        destination: Destination,
+        names: Sequence[str],
+        wanted: dict[str, str],
+        chunks: Iterator[bytes],
+    ) -> int:
+        """Through a table beside the table, which has room for the columns that are left out."""
+        connection, kept = destination.connection, ", ".join(map(quoted, wanted.values()))
+        connection.execute(
+            f"CREATE TEMPORARY TABLE {_STAGING} ON COMMIT DROP AS "
+            f"SELECT {kept} FROM {destination.table.sql} WITH NO DATA"
+        )
+        columns = []
+        for number, name in enumerate(names):
+            left_out = f"colonnade_left_out_{number}"
+            columns.append(wanted.get(name, left_out))
+            if name not in wanted:
+                connection.execute(f"ALTER TABLE {_STAGING} ADD {left_out} text")
+        rows = self._copy(destination, (_STAGING, None), columns, chunks)
+        connection.execute(
+            f"INSERT INTO {destination.table.sql} ({kept}) OVERRIDING SYSTEM VALUE "
+            f"SELECT {kept} FROM {_STAGING}"
+        )
+        connection.execute(f"DROP TABLE {_STAGING}")
+        return rows
+
+    def _empty(self, beginning: bytes, wanted: dict[str, str], typed: set[str]) -> Any:
+        """A table without rows, of the guessed types but where the table's are said."""
+        pa = importlib.import_module("pyarrow")
+        guessed = self._sample(beginning).schema
+        types = {
+            source: pa.null() if name in typed else guessed.field(source).type
+            for source, name in wanted.items()
+        }
+        return pa.schema(types).empty_table()
+
+    def _sample(self, beginning: bytes) -> Any:
+        arrow_csv = importlib.import_module("pyarrow.csv")
+        pa = importlib.import_module("pyarrow")
+        if len(beginning) == _SAMPLE_BYTES:
+            # The last row may be cut.
+            beginning = beginning[: beginning.rfind(b"\n") + 1]
+        elif not beginning.endswith(b"\n"):
+            beginning += b"\n"
+        try:
+            return arrow_csv.read_csv(
+                pa.py_buffer(b"".join(split_rows(beginning).rows)),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    true_values=["true", "True", "TRUE", "t"],
+                    false_values=["false", "False", "FALSE", "f"],
+                    null_values=[self.null],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise CommandError(f"{self.name}: {error}") from error
+
+    def _told(self, error: colonnade.PostgresError) -> CommandError:
+        """The server's error with the file, the line and the column in front."""
+        told = of_server(error, None)
+        place = _PLACE.fullmatch(error.context or "")
+        where = self.name
+        if place is not None:
+            where += f", line {place['line']}"
+            if place["column"] is not None:
+                where += f', column "{place["column"]}"'
+        return CommandError(f"{where}: {told.message}", told.hint)
+
+
+def _beginning(file: IO[bytes]) -> bytes:
+    beginning = file.read(_SAMPLE_BYTES)
+    return beginning.removeprefix(_BYTE_ORDER_MARK)
+
+
+def _chunks(beginning: bytes, rest: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
+    """The file in pieces; each is told when the server has taken the one before."""
+    view = memoryview(beginning)
+    for start in range(0, len(view), _CHUNK_BYTES):
+        chunk = bytes(view[start : start + _CHUNK_BYTES])
+        yield chunk
+        progress(len(chunk))
+    while chunk := rest.read(_CHUNK_BYTES):
+        yield chunk
+        progress(len(chunk))

@@ -1,0 +1,132 @@
+"""The table that files go into: its name, its columns, what becomes of it first."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from colonnade.cli.failures import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import colonnade.sync
+    from colonnade.frames.write import IfExists
+
+_PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
+_NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A table, and its schema where one is said."""
+
+    schema: str | None
+    name: str
+
+    @classmethod
+    def read(cls, text: str) -> TableName:
+        """Read a name as SQL does: without quotes, capitals are small letters."""
+        found = _NAME.fullmatch(text.strip())
+        if found is None:
+            raise click.BadParameter(
+                f'{text!r} is no name of a table; names look like trades, app.trades, "My table"',
+                param_hint="TABLE",
+            )
+        schema, name = found.groups()
+        return cls(None if schema is None else _as_read(schema), _as_read(name))
+
+    @property
+    def sql(self) -> str:
+        """The name in quotes."""
+        parts = [self.name] if self.schema is None else [self.schema, self.name]
+        return ".".join(map(quoted, parts))
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where rows go, and under which names."""
+
+    connection: colonnade.sync.Connection
+    table: TableName
+    if_exists: IfExists
+    #: Whether to make a table that is not there.
+    create: bool
+    #: Names of the table's columns, by those of the files.
+    renamed: dict[str, str] = field(default_factory=dict)
+    #: Columns of the files that are left out.
+    skipped: frozenset[str] = frozenset()
+    #: Types of columns of a table that is made, by the table's names.
+    types: dict[str, str] = field(default_factory=dict)
+
+    def exists(self) -> bool:
+        """Whether the table is there."""
+        asked = "SELECT to_regclass($1) IS NOT NULL"
+        return bool(self.connection.fetchval(asked, self.table.sql))
+
+    def check(self) -> bool:
+        """Whether the table is to be made; refuse what was not asked for."""
+        if self.exists():
+            if self.if_exists == "fail":
+                raise CommandError(
+                    f"the table {self.table.sql} exists",
+                    "--if-exists is append, replace or truncate, too",
+                )
+            return self.if_exists == "replace"
+        if not self.create and self.if_exists != "replace":
+            raise CommandError(
+                f"the table {self.table.sql} does not exist",
+                "--create makes it of the file's types",
+            )
+        return True
+
+    def truncate(self) -> None:
+        """Empty the table, if that was asked for."""
+        if self.if_exists == "truncate":
+            self.connection.execute(f"TRUNCATE {self.table.sql}")
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the table's columns."""
+        statement = self.connection.prepare(f"SELECT * FROM {self.table.sql}")
+        return tuple(attribute.name for attribute in statement.get_attributes())
+
+    def names(self, source: Sequence[str], where: str) -> dict[str, str]:
+        """The table's column for each column of a file that is not left out."""
+        for name in (*self.renamed, *self.skipped):
+            if name not in source:
+                raise CommandError(f'{where} has no column "{name}"; it has {listed(source)}')
+        again = next((name for name in source if list(source).count(name) > 1), None)
+        if again is not None:
+            raise CommandError(f'{where} has several columns "{again}"')
+        return {name: self.renamed.get(name, name) for name in source if name not in self.skipped}
+
+    def check_columns(self, names: Iterable[str], where: str) -> None:
+        """Refuse columns that the table does not have."""
+        known = self.columns()
+        for name in names:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, 1)
+                meant = f' did you mean "{close[0]}"?' if close else ""
+                raise CommandError(
+                    f'{where}: the table {self.table.sql} has no column "{name}":{meant} '
+                    f"it has {listed(known)}",
+                    f'--skip "{name}" leaves it out, --column "{name}=other" renames it',
+                )
+
+
+def quoted(name: str) -> str:
+    """A name as SQL text."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names for a message."""
+    return ", ".join(f'"{name}"' for name in names) or "none"
+
+
+def _as_read(part: str) -> str:
+    return part[1:-1].replace('""', '"') if part.startswith('"') else part.lower()

@@ -1,0 +1,168 @@
+"""Files of newline-delimited JSON, which the server parses with the table's own types."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import colonnade
+from colonnade.cli.failures import CommandError, of_server
+from colonnade.cli.importing.destination import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from colonnade.cli.importing.destination import Destination
+
+_CHUNK_BYTES = 256 * 1024
+_STAGING = "colonnade_import"
+_PLACE = re.compile(rf"^COPY {_STAGING}, line (\d+)", re.MULTILINE)
+#: Characters that JSON has only as escapes: a line is one value of one column.
+_DELIMITER, _QUOTE = "\x02", "\x01"
+
+
+@dataclass(frozen=True)
+class NdjsonFile:
+    """A file, or standard input, with an object in each line."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return "standard input" if str(self.path) == "-" else str(self.path)
+
+    def copy(self, destination: Destination, progress: Callable[[int], None]) -> int:
+        """Copy its rows into the table, through one beside it that has the lines."""
+        connection = destination.connection
+        connection.execute(
+            f"CREATE TEMPORARY TABLE {_STAGING} "
+            "(line bigint GENERATED ALWAYS AS IDENTITY, object json) ON COMMIT DROP"
+        )
+        try:
+            with self._opened() as file:
+                connection.copy_to_table(
+                    _STAGING,
+                    source=_chunks(file, progress),
+                    columns=["object"],
+                    format="csv",
+                    delimiter=_DELIMITER,
+                    quote=_QUOTE,
+                    null="",
+                )
+        except colonnade.PostgresError as error:
+            raise self._told(error, _line_of(error)) from error
+        names = self._names(destination)
+        if not names:
+            return 0
+        try:
+            with connection.transaction():
+                status = connection.execute(_insert_sql(destination, names))
+        except colonnade.PostgresError as error:
+            raise self._told(error, *self._place(destination, names)) from error
+        connection.execute(f"DROP TABLE {_STAGING}")
+        return int(status.rpartition(" ")[2])
+
+    @contextmanager
+    def _opened(self) -> Generator[IO[bytes], None, None]:
+        if str(self.path) == "-":
+            yield sys.stdin.buffer
+            return
+        with self.path.open("rb") as file:
+            yield file
+
+    def _names(self, destination: Destination) -> dict[str, str]:
+        """The table's column for each name that some object has."""
+        connection = destination.connection
+        other = connection.fetchval(
+            f"SELECT min(line) FROM {_STAGING} WHERE json_typeof(object) IS DISTINCT FROM 'object'"
+        )
+        if other is not None:
+            raise CommandError(f"{self.name}, line {other}: an object of JSON is expected here")
+        found = connection.fetch(
+            f"SELECT DISTINCT json_object_keys(object) AS name FROM {_STAGING} ORDER BY name"
+        )
+        names = destination.names([row["name"] for row in found], self.name) if found else {}
+        destination.check_columns(names.values(), self.name)
+        return names
+
+    def _place(self, destination: Destination, names: dict[str, str]) -> tuple[int | None, str]:
+        """Find the line that the server did not take, and its column, by asking again for parts."""
+        first, last = 1, destination.connection.fetchval(f"SELECT max(line) FROM {_STAGING}")
+        if not _fails(destination, names, first, last):
+            # Only all lines together fail, as two with the same key do.
+            return None, ""
+        while first < last:
+            middle = (first + last) // 2
+            if _fails(destination, names, first, middle):
+                last = middle
+            else:
+                first = middle + 1
+        for source, name in names.items():
+            if _fails(destination, {source: name}, first, first):
+                return first, source
+        return first, ""
+
+    def _told(
+        self, error: colonnade.PostgresError, line: int | None, column: str = ""
+    ) -> CommandError:
+        told = of_server(error, None)
+        where = self.name if line is None else f"{self.name}, line {line}"
+        if column:
+            where += f', column "{column}"'
+        return CommandError(f"{where}: {told.message}", told.hint)
+
+
+def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "true") -> str:
+    """The objects as rows of the table's columns, each value read as its column's type."""
+    table = destination.table.sql
+    pairs = ", ".join(
+        f"{_literal(name)}, object -> {_literal(source)}" for source, name in names.items()
+    )
+    columns = ", ".join(f"(row_of).{quoted(name)}" for name in names.values())
+    return (
+        f"SELECT {columns} FROM ("
+        f"SELECT json_populate_record(NULL::{table}, json_build_object({pairs})) AS row_of "
+        f"FROM {_STAGING} WHERE {lines} ORDER BY line OFFSET 0) AS objects"
+    )
+
+
+def _insert_sql(destination: Destination, names: dict[str, str]) -> str:
+    columns = ", ".join(map(quoted, names.values()))
+    return (
+        f"INSERT INTO {destination.table.sql} ({columns}) OVERRIDING SYSTEM VALUE "
+        f"{_rows_sql(destination, names)}"
+    )
+
+
+def _fails(destination: Destination, names: dict[str, str], first: int, last: int) -> bool:
+    """Whether these lines cannot be read as rows."""
+    rows = _rows_sql(destination, names, f"line BETWEEN {first} AND {last}")
+    sql = f"SELECT count(parts) FROM ({rows}) AS parts"
+    try:
+        with destination.connection.transaction():
+            destination.connection.fetchval(sql)
+    except colonnade.PostgresError:
+        return True
+    return False
+
+
+def _line_of(error: colonnade.PostgresError) -> int | None:
+    """The line that COPY complains about."""
+    found = _PLACE.search(error.context or "")
+    return None if found is None else int(found[1])
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("'", "''").replace("\\", "\\\\")
+    return f"E'{escaped}'"
+
+
+def _chunks(file: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK_BYTES):
+        yield chunk
+        progress(len(chunk))

@@ -1,0 +1,140 @@
+"""Options that several commands have, and what they are read as."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+_SERVER = """\
+--dsn, else COLONNADE_DSN, else libpq's variables (PGHOST, PGPORT, PGUSER, PGDATABASE, PGSERVICE,
+PGPASSWORD, PGSSLMODE, ...), else the server of this machine. A password in --dsn can be seen in
+the list of processes: -W, PGPASSWORD and the password file keep it to yourself.
+"""
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+class Command(click.Command):
+    """A command whose help ends with examples, line by line as they are."""
+
+    def __init__(self, *args: Any, examples: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, and where the server comes from."""
+        del ctx
+        for heading, text in (("Examples", self._examples), ("Server", _SERVER)):
+            with formatter.section(heading):
+                for line in text.splitlines():
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+class Pair(click.ParamType[tuple[str, str]]):
+    """NAME=VALUE; the value may have more of these signs."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split at the first sign."""
+        if isinstance(value, tuple):
+            return value
+        name, sign, rest = str(value).partition("=")
+        if not sign or not name:
+            self.fail(f"{value!r} is not of the form {self.name.upper()}", param, ctx)
+        return name, rest
+
+
+class Size(click.ParamType[int]):
+    """Bytes, as 256MB, 1.5GiB or 100000."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        if isinstance(value, int):
+            return value
+        found = _SIZE.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is no size; sizes look like 256MB, 1.5GiB or 100000", param, ctx)
+        number, prefix, binary = found.groups()
+        size = int(float(number) * (1024 if binary else 1000) ** _POWERS[prefix.lower()])
+        if size < 1:
+            self.fail("a size is one byte or more", param, ctx)
+        return size
+
+
+class Character(click.ParamType[str]):
+    r"""One character; \t stands for a tab."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The character."""
+        text = str(value).replace("\\t", "\t")
+        if len(text) != 1 or text in '"\r\n\\' or not text.isascii():
+            self.fail(f"{value!r} is not one character that can stand between values", param, ctx)
+        return text
+
+
+def query_options(function: F) -> F:
+    """Where the query's text comes from, and its parameters."""
+    return _together(
+        click.option(
+            "-f", "--file", metavar="FILE", help="Read the query from a file; - is stdin."
+        ),
+        click.option(
+            "-p",
+            "--param",
+            "named",
+            type=Pair(),
+            multiple=True,
+            help="Value for :name in the query; may be repeated.",
+        ),
+    )(function)
+
+
+def result_options(function: F) -> F:
+    """What the result becomes, in every format."""
+    return _together(
+        click.option(
+            "--schema",
+            type=Pair(),
+            multiple=True,
+            metavar="COLUMN=TYPE",
+            help="Arrow type of a column, as price=float64; may be repeated.",
+        ),
+        click.option(
+            "--infinity",
+            type=click.Choice(["raise", "null", "saturate"]),
+            default="raise",
+            show_default=True,
+            help="Infinite dates and numbers in Arrow and Parquet.",
+        ),
+        click.option(
+            "--compression", metavar="NAME", help="zstd (Parquet's default), snappy, lz4, none, ..."
+        ),
+        click.option(
+            "--delimiter", type=Character(), default=",", show_default=True, help="Of CSV."
+        ),
+        click.option("--null", default="", help="What NULL is in CSV; nothing unless said."),
+        click.option("--header/--no-header", default=True, help="Names of the columns in CSV."),
+    )(function)
+
+
+def _together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    def decorated(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorated

@@ -1,0 +1,201 @@
+"""The command itself."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from colonnade.cli.connecting import Target, connection_options
+from colonnade.cli.failures import CommandError, failures_told
+from colonnade.cli.files import WholeFiles
+from colonnade.cli.formats import Format, format_of
+from colonnade.cli.formats.arrow import checked_codec, require_pyarrow
+from colonnade.cli.formats.csv import CsvOptions
+from colonnade.cli.options import Command, query_options, result_options
+from colonnade.cli.outlet import STDOUT, Outlet, is_terminal
+from colonnade.cli.progress import count as counted, duration
+from colonnade.cli.query.table import show
+from colonnade.cli.result import ResultOptions, write_result
+from colonnade.cli.statement import Prepared, Query, given_query
+from colonnade.cli.transfer import Limits
+
+if TYPE_CHECKING:
+    from colonnade import QueryTiming
+
+_SHOWN_ROWS = 100
+_EXAMPLES = """\
+colonnade query "SELECT * FROM flights WHERE carrier = $1 AND month = $2" UA 6
+colonnade query "SELECT * FROM flights WHERE origin = :origin" -p origin=JFK -o jfk.parquet
+colonnade query -f report.sql --format ndjson | jq .total
+echo "SELECT now()" | colonnade query - --timing
+"""
+_PHASES = ("prepare", "send", "server_wait", "transfer", "decode")
+
+
+@click.command(
+    cls=Command, short_help="Run a query: a table, or a pipe or a file.", examples=_EXAMPLES
+)
+@click.argument("words", nargs=-1, metavar="[SQL] [VALUE]...")
+@query_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.value for form in Format]),
+    help="Default: what the file's name says, a table on a terminal, CSV in a pipe.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=STDOUT,
+    metavar="FILE",
+    help="Write the result to a file, which is whole or not there; - is stdout.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Stop after so many rows: the query is cancelled, and what it has changed is undone.",
+)
+@click.option(
+    "--max-rows",
+    type=click.IntRange(min=0),
+    default=_SHOWN_ROWS,
+    show_default=True,
+    help="Rows that a table shows; the others are read and counted. 0 shows all.",
+)
+@click.option("--timing", is_flag=True, help="Say where the time went.")
+@result_options
+@connection_options
+def query(
+    *,
+    words: tuple[str, ...],
+    file: str | None,
+    named: tuple[tuple[str, str], ...],
+    form: str | None,
+    output: Path,
+    max_rows: int,
+    timing: bool,
+    target: Target,
+    **options: Any,
+) -> None:
+    """Run one statement, and show or write its result.
+
+    On a terminal the result is a table. In a pipe it is CSV, unless --format or the end of the
+    file's name says otherwise: .csv, .ndjson, .jsonl, .parquet, .arrows (Arrow's stream format),
+    .arrow, .feather (Arrow's file format). It is never held in memory as a whole.
+
+    Values are given behind the query for $1, $2, ..., or as -p name=value for :name. The server
+    reads them as it reads a literal.
+    """
+    asked = given_query(words, file, named)
+    chosen = _format(form, output)
+    settings = _settings(chosen, options)
+    with failures_told(asked.sql), target.connect() as connection:
+        start = time.perf_counter()
+        prepared = Prepared(connection, asked)
+        if not prepared.attributes:
+            told = _run_command(prepared, output)
+        elif chosen is Format.TABLE:
+            told = _show_table(prepared, output, max_rows, settings.limits.rows)
+        else:
+            told = _write(prepared, output, settings)
+        elapsed = time.perf_counter() - start
+        if output == STDOUT and chosen is not Format.TABLE and not timing:
+            return
+        click.echo(f"{told}, {duration(elapsed)}", err=True)
+        if timing and connection.last_timing is not None:
+            click.echo(_phases(connection.last_timing), err=True)
+
+
+def _format(word: str | None, output: Path) -> Format:
+    if word is not None:
+        chosen = Format(word)
+    elif output != STDOUT:
+        chosen = format_of(output)
+    else:
+        chosen = Format.TABLE if is_terminal(output) else Format.CSV
+    if chosen.is_binary and is_terminal(output):
+        raise click.UsageError(f"{chosen} is not for terminals: say -o FILE, or use a pipe")
+    if chosen is Format.TABLE and output != STDOUT:
+        raise click.UsageError("a table is for terminals: files are CSV, NDJSON, Arrow or Parquet")
+    return chosen
+
+
+def _settings(chosen: Format, options: dict[str, Any]) -> ResultOptions:
+    if chosen.is_binary:
+        require_pyarrow(f"the format {chosen}")
+    return ResultOptions(
+        form=chosen,
+        csv=CsvOptions(options["delimiter"], options["header"], options["null"]),
+        schema=dict(options["schema"]),
+        infinity=options["infinity"],
+        codec=checked_codec(chosen, options["compression"]),
+        limits=Limits(rows=options["limit"]),
+    )
+
+
+def _run_command(prepared: Prepared, output: Path) -> str:
+    """Run a statement that has no rows, and say its status."""
+    if output != STDOUT:
+        raise CommandError(
+            "the statement gives no rows to write, and was not run", "leave out -o to run it"
+        )
+    return prepared.connection.execute(prepared.query.sql, *prepared.query.args)
+
+
+def _show_table(prepared: Prepared, output: Path, max_rows: int, limit: int | None) -> str:
+    """Print the first rows, and count all."""
+    del output
+    prepared = _with_unique_names(prepared)
+    rows: list[tuple[str | None, ...]] = []
+    count = 0
+    stream = prepared.statement.iter_columns(
+        *prepared.query.args, batch_rows=prepared.batch_rows, schema=prepared.text_schema
+    )
+    with stream:
+        for batch in stream:
+            kept = len(batch) if limit is None else min(len(batch), limit - count)
+            count += kept
+            wanted = kept if not max_rows else min(kept, max_rows - len(rows))
+            if wanted > 0:
+                columns = batch[:wanted].to_pydict().values()
+                rows += zip(*columns, strict=True)
+            if count == limit:
+                break
+    show(prepared.attributes, rows)
+    count_text = counted(count, "row")
+    if len(rows) < count:
+        return f"first {len(rows):,} of {count_text}"
+    return count_text
+
+
+def _with_unique_names(prepared: Prepared) -> Prepared:
+    """The same query; where names repeat, with places for names, which the table does not show."""
+    names = [attribute.name for attribute in prepared.attributes]
+    if len(set(names)) == len(names):
+        return prepared
+    if not prepared.query.is_selection:
+        raise CommandError(
+            "several columns have the same name", "name them in the query: RETURNING a AS first"
+        )
+    places = ", ".join(f"column_{number}" for number in range(1, len(names) + 1))
+    sql = f"SELECT * FROM ({prepared.query.sql}\n) AS query ({places})"
+    return Prepared(prepared.connection, Query(sql, prepared.query.args))
+
+
+def _write(prepared: Prepared, output: Path, options: ResultOptions) -> str:
+    prepared.ask_planner()
+    with WholeFiles() as files:
+        outlet = Outlet(files, output)
+        transfer = write_result(prepared, outlet, options)
+    return counted(transfer.rows, "row")
+
+
+def _phases(timing: QueryTiming) -> str:
+    phases = ", ".join(
+        f"{name.replace('_', ' ')} {getattr(timing, name) * 1000:.1f} ms" for name in _PHASES
+    )
+    return f"{phases}; {timing.bytes:,} bytes"

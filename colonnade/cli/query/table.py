@@ -1,0 +1,154 @@
+"""A result as a table that fits its terminal, or a record after the other where it cannot."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+
+from colonnade.cli.outlet import OutputFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from colonnade import Attribute
+
+    Row = Sequence[str | None]
+
+NULL = "NULL"
+_NUMBERS = {"int2", "int4", "int8", "float4", "float8", "numeric", "money", "oid", "xid", "xid8"}
+#: A column narrower than this, though its values are wider, tells too little.
+_COLUMN_WIDTH_MIN = 10
+#: No value is longer on a terminal.
+_CHARACTERS_MAX = 1000
+_GAP = "  "
+_CUT = "…"
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2;3m", "\x1b[0m"
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What standard output is: how wide, and whether it knows styles."""
+
+    width: int | None
+    has_styles: bool
+
+    @classmethod
+    def of_output(cls) -> Screen:
+        """Look at it: where it is no terminal, nothing is cut, and nothing stands out."""
+        if not sys.stdout.isatty():
+            return cls(None, has_styles=False)
+        is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return cls(shutil.get_terminal_size().columns, has_styles=not is_plain)
+
+    def styled(self, text: str, style: str) -> str:
+        """The text, standing out where that is possible."""
+        return f"{style}{text}{_PLAIN}" if self.has_styles else text
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What is to be seen of a result."""
+
+    heads: Sequence[str]
+    are_numbers: Sequence[bool]
+    rows: Sequence[Row]
+    #: The rows' values as they are printed.
+    cells: Sequence[Sequence[str]]
+
+    def widths(self) -> list[int]:
+        """What each column would take."""
+        return [max(map(cell_len, column)) for column in zip(self.heads, *self.cells, strict=True)]
+
+
+def show(attributes: Sequence[Attribute], rows: Sequence[Row]) -> None:
+    """Print the rows, of texts, to standard output."""
+    screen = Screen.of_output()
+    shown = _Shown(
+        heads=[printable(attribute.name) for attribute in attributes],
+        are_numbers=[attribute.type.name in _NUMBERS for attribute in attributes],
+        rows=rows,
+        cells=[[_cell(value, screen) for value in row] for row in rows],
+    )
+    widths = _allotted(shown.widths(), screen)
+    lines = _records(screen, shown) if widths is None else _table(screen, shown, widths)
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.flush()
+    out = OutputFile(sys.stdout.fileno(), "standard output", owned=False)
+    try:
+        for line in lines:
+            out.write(f"{line}\n".encode(encoding, "replace"))
+        out.close()
+    finally:
+        out.discard()
+
+
+def printable(text: str) -> str:
+    """The text with every character that is not to be seen as its escape.
+
+    So nothing that a row holds moves the cursor, breaks the line or commands the terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def _cell(value: str | None, screen: Screen) -> str:
+    if value is None:
+        return NULL
+    if screen.width is not None and len(value) > _CHARACTERS_MAX:
+        value = value[:_CHARACTERS_MAX] + _CUT
+    return printable(value)
+
+
+def _allotted(widths: Sequence[int], screen: Screen) -> list[int] | None:
+    """What each column gets: the widest give way first. None where that would leave too little."""
+    if screen.width is None:
+        return list(widths)
+    room = screen.width - len(_GAP) * (len(widths) - 1)
+    level = max(widths, default=0)
+    while sum(min(width, level) for width in widths) > room:
+        level -= 1
+        if level < _COLUMN_WIDTH_MIN:
+            return None
+    return [min(width, level) for width in widths]
+
+
+def _table(screen: Screen, shown: _Shown, widths: Sequence[int]) -> Iterator[str]:
+    """Numbers to the right, everything else to the left."""
+    columns = list(zip(widths, shown.are_numbers, strict=True))
+    heads = (_laid_out(head, *column) for head, column in zip(shown.heads, columns, strict=True))
+    yield _GAP.join(screen.styled(head, _BOLD) for head in heads).rstrip()
+    for row, texts in zip(shown.rows, shown.cells, strict=True):
+        line = [_laid_out(text, *column) for text, column in zip(texts, columns, strict=True)]
+        if screen.has_styles and None in row:
+            line = [
+                screen.styled(text, _DIM) if value is None else text
+                for text, value in zip(line, row, strict=True)
+            ]
+        yield _GAP.join(line).rstrip()
+
+
+def _laid_out(text: str, width: int, is_number: bool) -> str:
+    taken = cell_len(text)
+    if taken > width:
+        return set_cell_size(text, width - 1) + _CUT
+    padding = " " * (width - taken)
+    return padding + text if is_number else text + padding
+
+
+def _records(screen: Screen, shown: _Shown) -> Iterator[str]:
+    """Each row below the other, a line for each column; the terminal folds what is too long."""
+    width = max(map(cell_len, shown.heads), default=0)
+    names = [screen.styled(_laid_out(head, width, is_number=False), _BOLD) for head in shown.heads]
+    for number, (row, texts) in enumerate(zip(shown.rows, shown.cells, strict=True), 1):
+        yield screen.styled(f"row {number}", _DIM)
+        for name, value, text in zip(names, row, texts, strict=True):
+            yield f"{name}{_GAP}{screen.styled(text, _DIM) if value is None else text}"

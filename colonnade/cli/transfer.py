@@ -1,0 +1,125 @@
+"""A result on its way to files: cut into parts, counted, written in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade.cli.outlet import Outlet, OutputFile
+
+    #: Told of all rows and bytes so far.
+    Progress = Callable[[int, int], None]
+
+
+class EnoughRowsError(Exception):
+    """As many rows as were wanted are written."""
+
+
+class Writer(Protocol):
+    """Writes rows to one file."""
+
+    def write(self, unit: Any) -> None:
+        """Write these rows."""
+
+    def fitting(self, unit: Any, bytes_max: int) -> int:
+        """How many of these rows the file can take until it has about so many bytes."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write what stands at the end of the file."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much goes into a file, and into all of them; None sets no limit."""
+
+    file_bytes: int | None = None
+    file_rows: int | None = None
+    rows: int | None = None
+
+    @property
+    def are_parts(self) -> bool:
+        """Whether there may be several files."""
+        return self.file_bytes is not None or self.file_rows is not None
+
+
+class Transfer:
+    """Takes rows in units that have a length and slices, and writes them where they belong."""
+
+    def __init__(
+        self,
+        outlet: Outlet,
+        make_writer: Callable[[OutputFile, Any], Writer],
+        limits: Limits,
+        progress: Progress | None = None,
+    ) -> None:
+        self._outlet = outlet
+        self._make_writer = make_writer
+        self._limits = limits
+        self._progress = progress
+        self._file: OutputFile | None = None
+        self._writer: Writer | None = None
+        self._file_rows = 0
+        self._finished_bytes = 0
+        self.rows = 0
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes were written, to all files."""
+        return self._finished_bytes + (self._file.bytes_written if self._file else 0)
+
+    def take(self, unit: Any) -> None:
+        """Write some rows; the first unit begins a file even if it has none.
+
+        Raises EnoughRowsError when the limit of all rows is reached.
+        """
+        limit = self._limits.rows
+        if limit is not None and self.rows + len(unit) >= limit:
+            unit = unit[: limit - self.rows]
+        if self._writer is None and not self.rows:
+            self._begin_file(unit)
+        while len(unit):
+            unit = self._write_some(unit)
+        if self._progress is not None:
+            self._progress(self.rows, self.bytes)
+        if limit is not None and self.rows >= limit:
+            raise EnoughRowsError
+
+    def finish(self) -> None:
+        """End the last file."""
+        if self._writer is not None and self._file is not None:
+            self._writer.finish()
+            self._file.close()
+            self._finished_bytes += self._file.bytes_written
+        self._file = self._writer = None
+
+    def _write_some(self, unit: Any) -> Any:
+        """Write as many rows as the file takes, and return the others."""
+        if self._writer is None:
+            self._begin_file(unit)
+        count = self._room(unit)
+        head = unit if count == len(unit) else unit[:count]
+        if self._writer is not None and len(head):
+            self._writer.write(head)
+        self.rows += count
+        self._file_rows += count
+        if count < len(unit):
+            self.finish()
+        return unit[count:]
+
+    def _room(self, unit: Any) -> int:
+        """How many of the rows go into the file: at least one, where it has none."""
+        count = len(unit)
+        if self._limits.file_rows is not None:
+            count = min(count, self._limits.file_rows - self._file_rows)
+        if self._limits.file_bytes is not None and self._writer is not None:
+            count = min(count, self._writer.fitting(unit, self._limits.file_bytes))
+        return max(count, 0 if self._file_rows else 1)
+
+    def _begin_file(self, unit: Any) -> None:
+        self._file = self._outlet.next_file()
+        self._file_rows = 0
+        self._writer = self._make_writer(self._file, unit)

@@ -1,0 +1,159 @@
+"""Runs the program as people do: in a pipe, in a file, and on a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PROGRAM = (sys.executable, "-m", "colonnade.cli")
+TIMEOUT_S = 60.0
+_READ_BYTES = 65536
+
+
+def environment(dsn: str | None, **extra: str) -> dict[str, str]:
+    """Name no server but the one given."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    kept.pop("COLONNADE_DSN", None)
+    if dsn is not None:
+        kept["COLONNADE_DSN"] = dsn
+    return {**kept, **extra}
+
+
+def run(
+    dsn: str | None, *words: str, stdin: str = "", env: dict[str, str] | None = None, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run it with pipes, and wait for its end."""
+    return subprocess.run(
+        [*PROGRAM, *words],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_S,
+        env=environment(dsn, **(env or {})),
+        **more,
+    )
+
+
+def run_for_bytes(dsn: str, *words: str) -> bytes:
+    """Run it, expect success, and return what it wrote to the pipe."""
+    done = subprocess.run(
+        [*PROGRAM, *words],
+        capture_output=True,
+        check=False,
+        timeout=TIMEOUT_S,
+        env=environment(dsn),
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+@contextmanager
+def started(dsn: str, *words: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run it in the background; it has ended when the block has."""
+    process = subprocess.Popen(
+        [*PROGRAM, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(dsn, PGAPPNAME=APPLICATION),
+        **more,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+#: What programs of `started` are called in pg_stat_activity.
+APPLICATION = "colonnade under test"
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Return when the condition holds."""
+    give_up = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < give_up, "it has not come to pass"
+        time.sleep(0.005)
+
+
+@dataclass(frozen=True)
+class OnTerminal:
+    """What was on the screens of a run whose outputs are terminals."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run_on_terminal(
+    dsn: str | None,
+    *words: str,
+    width: int = 80,
+    typed: str = "",
+    env: dict[str, str] | None = None,
+) -> OnTerminal:
+    """Run it with a terminal for each of its outputs.
+
+    What is typed is typed when something was asked for.
+    """
+    with _terminal(width) as (out, out_end), _terminal(width) as (err, err_end):
+        process = subprocess.Popen(
+            [*PROGRAM, *words],
+            stdin=err_end,
+            stdout=out_end,
+            stderr=err_end,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+            env=environment(dsn, TERM="xterm-256color", **(env or {})),
+        )
+        os.close(out_end)
+        os.close(err_end)
+        shown = {out: b"", err: b""}
+        give_up = time.monotonic() + TIMEOUT_S
+        open_ends = [out, err]
+        while open_ends:
+            for end in select.select(open_ends, [], [], 0.1)[0]:
+                text = _read(end)
+                shown[end] += text
+                if not text:
+                    open_ends.remove(end)
+            if typed and b": " in shown[err]:
+                os.write(err, typed.encode())
+                typed = ""
+            if time.monotonic() > give_up:
+                process.kill()
+                raise AssertionError(shown)
+    return OnTerminal(process.wait(), shown[out].decode(), shown[err].decode())
+
+
+@contextmanager
+def _terminal(width: int) -> Iterator[tuple[int, int]]:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    try:
+        yield ours, theirs
+    finally:
+        os.close(ours)
+
+
+def _read(end: int) -> bytes:
+    try:
+        return os.read(end, _READ_BYTES)
+    except OSError:
+        # The other side is closed.
+        return b""

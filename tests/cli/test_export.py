@@ -1,0 +1,211 @@
+"""`colonnade export`: files that hold what the server has, whole or in parts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.program import run, run_on_terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import colonnade.sync
+
+NUMBERS = "SELECT i AS n, md5(i::text) AS t FROM generate_series(1, {rows}) AS i"
+
+
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "none"])
+def test_a_table_becomes_a_parquet_file(
+    codec: str, dsn: str, connection: colonnade.sync.Connection, mixed: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.parquet"
+    done = run(dsn, "export", mixed, "-o", str(path), "--compression", codec, "--fsync")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("2,500 rows, ")
+    assert list(tmp_path.iterdir()) == [path]
+    expected = pa.table(connection.fetch_columns(f"SELECT * FROM {mixed}"))
+    assert pq.read_table(path).equals(expected)
+    stored = pq.ParquetFile(path).metadata.row_group(0).column(0).compression
+    assert stored.lower() == {"none": "uncompressed"}.get(codec, codec)
+
+
+def test_names_of_tables_are_read_as_sql_has_them(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    connection.execute('CREATE TABLE "odd ""name""" AS SELECT 1 AS one')
+    try:
+        for number, name in enumerate(('"odd ""name"""', 'public."odd ""name"""')):
+            path = tmp_path / f"{number}.csv"
+            done = run(dsn, "export", name, "-o", str(path))
+            assert done.returncode == 0, done.stderr
+            assert path.read_text() == "one\n1\n"
+    finally:
+        connection.execute('DROP TABLE "odd ""name"""')
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet", "arrow", "arrows"])
+def test_parts_of_a_size_hold_all_rows(ending: str, dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.{ending}"
+    words = ("--max-file-size", "300kB")
+    done = run(dsn, "export", NUMBERS.format(rows=20_000), "-o", str(path), *words)
+    assert done.returncode == 0, done.stderr
+    parts = sorted(tmp_path.iterdir())
+    assert [part.name for part in parts] == [
+        f"out-{number:04}.{ending}" for number in range(1, len(parts) + 1)
+    ]
+    assert len(parts) > 2
+    assert [n for part in parts for n in numbers_of(part)] == list(range(1, 20_001))
+    # A footer may stand behind what was measured.
+    assert all(part.stat().st_size < 320_000 for part in parts)
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet"])
+def test_parts_of_a_number_of_rows(ending: str, dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.{ending}"
+    words = ("--max-rows-per-file", "300")
+    done = run(dsn, "export", NUMBERS.format(rows=900), "-o", str(path), *words)
+    assert done.returncode == 0, done.stderr
+    parts = sorted(tmp_path.iterdir())
+    assert [len(numbers_of(part)) for part in parts] == [300, 300, 300]
+
+
+def test_line_breaks_within_values_end_no_row(dsn: str, tmp_path: Path) -> None:
+    sql = "SELECT i AS n, E'a\nb \"c\"\n' AS t FROM generate_series(1, 10) AS i"
+    words = ("--max-rows-per-file", "3", "-q")
+    done = run(dsn, "export", sql, "-o", str(tmp_path / "out.csv"), *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    texts = [part.read_text() for part in sorted(tmp_path.iterdir())]
+    parts = [list(csv.reader(io.StringIO(text))) for text in texts]
+    assert [len(part) - 1 for part in parts] == [3, 3, 3, 1]
+    assert parts[3][1] == ["10", 'a\nb "c"\n']
+
+
+def test_no_rows_are_one_part(dsn: str, tmp_path: Path) -> None:
+    words = ("--max-rows-per-file", "3")
+    for ending in ("csv", "parquet"):
+        path = tmp_path / f"e.{ending}"
+        done = run(dsn, "export", "SELECT 1 AS n WHERE false", "-o", str(path), *words)
+        assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"e-0001.csv", "e-0001.parquet"}
+    assert pq.read_table(tmp_path / "e-0001.parquet").schema.names == ["n"]
+
+
+def test_parts_do_not_mix_with_older_ones(dsn: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "out.csv")
+    sql = NUMBERS.format(rows=100)
+    assert run(dsn, "export", sql, "-o", path, "--max-rows-per-file", "20").returncode == 0
+    before = {part: part.read_text() for part in tmp_path.iterdir()}
+    assert len(before) == 5
+    done = run(dsn, "export", sql, "-o", path, "--max-rows-per-file", "50")
+    assert done.returncode == 1
+    assert "parts of an earlier export" in done.stderr
+    assert {part: part.read_text() for part in tmp_path.iterdir()} == before
+    again = (*("export", sql, "-o", path, "--max-rows-per-file", "50"), "--overwrite")
+    assert run(dsn, *again).returncode == 0
+    assert sorted(part.name for part in tmp_path.iterdir()) == ["out-0001.csv", "out-0002.csv"]
+
+
+def test_a_file_is_replaced_by_a_whole_one_only(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    done = run(dsn, "export", "SELECT 1 / (5 - i) FROM generate_series(1, 9) i", "-o", str(path))
+    assert done.returncode == 1
+    assert "division by zero" in done.stderr
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    assert run(dsn, "export", "SELECT 1 AS one", "-o", str(path)).returncode == 0
+    assert path.read_text() == "one\n1\n"
+
+
+def test_types_that_parquet_lacks_are_named(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    sql = "SELECT interval '1 mon' AS span"
+    done = run(dsn, "export", sql, "-o", str(path))
+    assert done.returncode == 1
+    assert '"span"' in done.stderr
+    assert "--schema span=utf8" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert run(dsn, "export", sql, "-o", str(path), "--schema", "span=utf8").returncode == 0
+    assert pq.read_table(path).to_pylist() == [{"span": "1 mon"}]
+
+
+def test_values_that_have_no_place_are_named(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    sql = "SELECT 'infinity'::timestamp AS moment"
+    done = run(dsn, "export", sql, "-o", str(path))
+    assert done.returncode == 1
+    assert '"moment"' in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert run(dsn, "export", sql, "-o", str(path), "--infinity", "null").returncode == 0
+    assert pq.read_table(path).to_pylist() == [{"moment": None}]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("export", "t"), "--output"),
+        (("export", "t", "-o", "x.what"), 'the name "x.what" says no format'),
+        (("export", "t", "-o", "-"), "say --format"),
+        (("export", "t", "-o", "x.csv", "--max-file-size", "big"), "256MB"),
+        (("export", "-o", "x.csv"), "there is no query"),
+        (("export", "t", "-o", "x.csv", "-p", "novalue"), "NAME=VALUE"),
+        (("query", "SELECT 1", "--delimiter", "ab"), "not one character"),
+    ],
+)
+def test_misuse_ends_with_2(words: tuple[str, ...], told: str, dsn: str, tmp_path: Path) -> None:
+    done = run(dsn, *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bar_is_for_terminals(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    sql = NUMBERS.format(rows=300_000)
+    shown = run_on_terminal(dsn, "export", sql, "-o", str(path), width=120)
+    assert shown.status == 0, shown.err
+    assert "exporting" in shown.err
+    assert "of about 300,000 rows" in shown.err
+    assert "300,000 rows, " in shown.err
+    assert "exporting" not in run(dsn, "export", sql, "-o", str(path)).stderr
+    quiet = run_on_terminal(dsn, "export", sql, "-o", str(path), "-q")
+    assert quiet.err == ""
+
+
+def test_pyarrow_is_asked_for_where_it_is_needed(dsn: str, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    # Found before site-packages, and no package.
+    (hidden / "sitecustomize.py").write_text(
+        "import importlib.util\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'pyarrow' else find(n, *a)\n"
+    )
+    env = {"PYTHONPATH": str(hidden)}
+    done = run(dsn, "export", "SELECT 1", "-o", str(tmp_path / "x.parquet"), env=env)
+    assert done.returncode == 1
+    assert 'pip install "colonnade[cli,pyarrow]"' in done.stderr
+    assert run(dsn, "export", "SELECT 1", "-o", str(tmp_path / "x.csv"), env=env).returncode == 0
+
+
+def numbers_of(part: Path) -> list[int]:
+    """The first column of a part."""
+    if part.suffix == ".csv":
+        with part.open(newline="") as file:
+            return [int(row["n"]) for row in csv.DictReader(file)]
+    if part.suffix == ".ndjson":
+        return [json.loads(line)["n"] for line in part.read_text().splitlines()]
+    if part.suffix == ".parquet":
+        return list(pq.read_table(part)["n"].to_pylist())
+    opened = pa.ipc.open_file if part.suffix == ".arrow" else pa.ipc.open_stream
+    with pa.memory_map(str(part)) as source:
+        return list(opened(source).read_all()["n"].to_pylist())

@@ -29,7 +29,6 @@ from colonnade._async.column_stream import ColumnStream
 from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
 from colonnade._async.listen import listen
-from colonnade._async.notifications import Notification, NotificationGap
 from colonnade._async.pipeline import Pipeline, PipelineResult
 from colonnade._async.pool.pool import Pool, create_pool
 from colonnade._async.result import HeldResult, Result
@@ -37,6 +36,7 @@ from colonnade._asyncpg_names import install_as_asyncpg
 from colonnade._core import QueryTiming, Record, __version__
 from colonnade._logged_query import LoggedQuery
 from colonnade._named import Named, named
+from colonnade._notifications import Notification, NotificationGap
 from colonnade._supply.stats import PoolStats
 from colonnade.arrow_stream import ArrowStream
 from colonnade.columns import Columns

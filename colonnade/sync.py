@@ -9,6 +9,8 @@ connection, fetch at the same time.
 
 from __future__ import annotations
 
+from colonnade._listening import listen
+from colonnade._notifications import Notification, NotificationGap
 from colonnade._supply.stats import PoolStats
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.connect import connect
@@ -29,6 +31,8 @@ __all__ = [
     "Cursor",
     "CursorFactory",
     "HeldResult",
+    "Notification",
+    "NotificationGap",
     "Pipeline",
     "PipelineResult",
     "Pool",
@@ -39,4 +43,5 @@ __all__ = [
     "Transaction",
     "connect",
     "create_pool",
+    "listen",
 ]

@@ -7,26 +7,23 @@ import asyncio
 import contextlib
 import inspect
 import logging
-import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._async.connect import connect
-from colonnade._async.notifications import (
+from colonnade._async.notifications import Mailbox
+from colonnade._async.operation import checked_timeout
+from colonnade._notifications import (
+    PASSING,
     QUEUE_SIZE,
-    Mailbox,
+    STAYING,
     Notification,
     NotificationGap,
     checked_channels,
+    pause_before,
 )
-from colonnade._async.operation import checked_timeout
-from colonnade.errors import (
-    AuthenticationError,
-    ClientConfigurationError,
-    InterfaceError,
-    InternalClientError,
-    PostgresError,
-)
+from colonnade._transport.asyncio import Bell
+from colonnade.errors import InterfaceError, InternalClientError, PostgresError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,13 +35,7 @@ if TYPE_CHECKING:
     GapCallback = Callable[[NotificationGap], object]
 
 _logger = logging.getLogger("colonnade")
-_PAUSE_SECONDS_LEAST = 0.1
-_PAUSE_SECONDS_MOST = 30.0
-_DOUBLINGS_MOST = 10
 _CLOSE_SECONDS_MAX = 5.0
-# What may be over the next time. What the caller did wrong stays wrong.
-_PASSING = (OSError, PostgresError, InternalClientError, InterfaceError)
-_STAYING = (ClientConfigurationError, AuthenticationError)
 
 
 class Listening:
@@ -69,7 +60,7 @@ class Listening:
         self._channels = checked_channels(channels)
         self._options = options
         self._on_gap = on_gap
-        self._mailbox = Mailbox(queue_size)
+        self._mailbox = Mailbox(queue_size, Bell(None))
         self._health_interval = checked_timeout(health_interval)
         self._health_timeout = health_timeout
         self._give_up_after = checked_timeout(give_up_after)
@@ -204,7 +195,7 @@ class Listening:
             # Not the timeout of a call, which would first try to cancel the query.
             async with asyncio.timeout(self._health_timeout):
                 await connection.execute("")
-        except _PASSING as error:
+        except PASSING as error:
             _logger.warning("a connection that listens is lost: %r", error)
             return False
         return True
@@ -214,18 +205,15 @@ class Listening:
         loop = asyncio.get_running_loop()
         attempts = 0
         while True:
-            most = _PAUSE_SECONDS_LEAST * 2 ** min(attempts, _DOUBLINGS_MOST)
-            # Those that were cut off together shall not come back together.
-            pause = random.uniform(0.5, 1.0) * min(most, _PAUSE_SECONDS_MOST)  # noqa: S311
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause_before(attempts))
             attempts += 1
             try:
                 return await self._opened()
-            except _PASSING as error:
+            except PASSING as error:
                 is_late = (
                     self._give_up_after is not None and loop.time() - lost_at >= self._give_up_after
                 )
-                if is_late or isinstance(error, _STAYING):
+                if is_late or isinstance(error, STAYING):
                     raise
                 _logger.warning("no connection to listen on, attempt %d: %r", attempts, error)
 

@@ -7,13 +7,10 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-
-# async-only: begin
-from colonnade._async.notifications import QUEUE_SIZE, ConnectionNotifications
-
-# async-only: end
+from colonnade._async.notifications import ConnectionNotifications
 from colonnade._copy_options import quote_identifier
 from colonnade._logged_query import LoggedQuery
+from colonnade._notifications import QUEUE_SIZE
 from colonnade.errors import InterfaceError, log_message_from_fields
 
 if TYPE_CHECKING:
@@ -105,20 +102,25 @@ class ListenersMixin:
             self._channels.discard(channel)
             await self.execute(f"UNLISTEN {_checked_channel(channel)}")
 
-    # async-only: begin
     def notifications(
-        self, *channels: str, queue_size: int = QUEUE_SIZE
+        self,
+        *channels: str,
+        queue_size: int = QUEUE_SIZE,
+        timeout: float | None = None,
+        stop_after: int | None = None,
     ) -> ConnectionNotifications:
-        """The notifications of channels as an asynchronous iterator, within `async with`.
+        """The notifications of channels as an iterator, within `async with`.
 
-        Queries may run on the connection all the while. The iterator ends with
-        ConnectionDoesNotExistError when the connection does; `colonnade.listen` has one that
-        connects again. Of notifications that nobody takes, `queue_size` are kept and the ones after
+        A loop over it ends after `timeout` seconds (None: never; 0: with what is there already) and
+        after `stop_after` notifications (None: never); the next loop goes on where it has ended.
+        The iterator ends with ConnectionDoesNotExistError when the connection does;
+        `colonnade.listen` has one that connects again.
+
+        In asyncio, queries may run on the connection all the while; without, between two
+        notifications. Of notifications that nobody takes, `queue_size` are kept and the ones after
         them dropped; the next that is kept has `gap` set.
         """
-        return ConnectionNotifications(self, channels, queue_size)
-
-    # async-only: end
+        return ConnectionNotifications(self, channels, queue_size, timeout, stop_after)
 
     def _forget(self, channel: str, callback: NotificationListener) -> bool:
         """Forget a channel's callback, and say whether it was the last one."""

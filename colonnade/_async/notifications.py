@@ -1,45 +1,21 @@
-# async-only: file
 """Notifications of one connection as an iterator, and the queue in which they wait."""
 
 from __future__ import annotations
 
-import asyncio
+import time
 from collections import deque
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._async.operation import checked_timeout
+from colonnade._notifications import Notification, NotificationGap, checked_channels
+from colonnade._transport.asyncio import Bell, deadline
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.listeners import ListenersMixin
-
-QUEUE_SIZE = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """What a NOTIFY said."""
-
-    channel: str
-    payload: str
-    pid: int
-    """The server process that sent it."""
-    gap: bool = False
-    """Whether notifications before this one may have been lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotificationGap:
-    """A place where notifications were lost, or may have been."""
-
-    reason: Literal["reconnected", "overflow"]
-    """The connection was lost and is there again, or the queue was full."""
-    lost: int | None
-    """How many were dropped because the queue was full; None where nobody can know."""
-    seconds: float | None
-    """How long nobody listened; None where the queue was full."""
 
 
 class _Overflow:
@@ -52,7 +28,7 @@ class _Overflow:
 class Mailbox:
     """A queue for one reader, which drops what does not fit, and remembers that it did."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, bell: Bell) -> None:
         if size < 1:
             msg = f"queue_size must be 1 or more, not {size}"
             raise ValueError(msg)
@@ -61,10 +37,15 @@ class Mailbox:
         self._note_count = 0
         self._end: Exception | None = None
         self._is_closed = False
-        self._reader: asyncio.Future[None] | None = None
+        self._bell = bell
 
     def __len__(self) -> int:
         return self._note_count
+
+    @property
+    def has_items(self) -> bool:
+        """Whether something can be taken, be it only a gap."""
+        return bool(self._items)
 
     def put(self, note: Notification) -> None:
         """Append a notification; where the queue is full it is dropped and counted."""
@@ -77,38 +58,31 @@ class Mailbox:
             overflow = self._items[-1]
             if isinstance(overflow, _Overflow):
                 overflow.lost += 1
-        self._wake()
+        self._bell.ring()
 
     def put_gap(self, gap: NotificationGap) -> None:
         """Append a gap."""
         self._items.append(gap)
-        self._wake()
+        self._bell.ring()
 
     def end(self, error: Exception) -> None:
         """After what is in the queue, the reader gets this error."""
         self._end = error
-        self._wake()
+        self._bell.ring()
 
     def close(self) -> None:
         """After what is in the queue, the reader's loop ends."""
         self._is_closed = True
-        self._wake()
+        self._bell.ring()
 
     async def take(self) -> Notification | NotificationGap:
         """The next item, once there is one."""
-        if self._reader is not None:
-            msg = "notifications are read by another task already"
-            raise InterfaceError(msg)
         while not self._items:
             if self._is_closed:
                 raise StopAsyncIteration
             if self._end is not None:
                 raise self._end
-            self._reader = asyncio.get_running_loop().create_future()
-            try:
-                await self._reader
-            finally:
-                self._reader = None
+            await self._bell.rung()
         item = self._items.popleft()
         if isinstance(item, _Overflow):
             return NotificationGap("overflow", item.lost, None)
@@ -116,24 +90,62 @@ class Mailbox:
             self._note_count -= 1
         return item
 
-    def _wake(self) -> None:
-        if self._reader is not None and not self._reader.done():
-            self._reader.set_result(None)
+
+class LoopLimits:
+    """How long a loop over notifications lasts, and over how many it goes."""
+
+    def __init__(self, timeout: float | None, stop_after: int | None) -> None:
+        self._timeout = checked_timeout(timeout)
+        if stop_after is not None and stop_after < 1:
+            msg = f"stop_after must be 1 or more, or None, not {stop_after}"
+            raise ValueError(msg)
+        self._stop_after = stop_after
+        self._ends_at: float | None = None
+        self._left = stop_after
+
+    def begin(self) -> None:
+        """A loop begins."""
+        self._ends_at = None if self._timeout is None else time.monotonic() + self._timeout
+        self._left = self._stop_after
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the loop has had all that it wanted."""
+        return self._left == 0
+
+    def count(self) -> None:
+        """It was given one."""
+        if self._left is not None:
+            self._left -= 1
+
+    def seconds_left(self) -> float | None:
+        """The rest of the loop's time; None where it has no end."""
+        if self._timeout is None:
+            return None
+        if self._ends_at is None:
+            self.begin()
+        return max(0.0, (self._ends_at or 0.0) - time.monotonic())
 
 
 class ConnectionNotifications:
     """The notifications of channels, while one connection lasts.
 
     Made by `Connection.notifications`. A context manager, which begins to listen and ends it, and
-    within it an iterator of `Notification`.
+    within it an iterator of `Notification`. Each loop over it has `timeout` and `stop_after` anew.
     """
 
     def __init__(
-        self, connection: ListenersMixin, channels: tuple[str, ...], queue_size: int
+        self,
+        connection: ListenersMixin,
+        channels: tuple[str, ...],
+        queue_size: int,
+        timeout: float | None,
+        stop_after: int | None,
     ) -> None:
         self._connection = connection
         self._channels = checked_channels(channels)
-        self._mailbox = Mailbox(queue_size)
+        self._mailbox = Mailbox(queue_size, Bell(connection))
+        self._loop_limits = LoopLimits(timeout, stop_after)
         self._is_entered = False
         self._is_after_gap = False
 
@@ -163,6 +175,7 @@ class ConnectionNotifications:
 
     def __aiter__(self) -> Self:
         """It is its own iterator."""
+        self._loop_limits.begin()
         return self
 
     async def __anext__(self) -> Notification:
@@ -174,10 +187,27 @@ class ConnectionNotifications:
         if not self._is_entered:
             msg = 'nobody listens yet: use "async with"'
             raise InterfaceError(msg)
-        while not isinstance(item := await self._mailbox.take(), Notification):
+        if self._loop_limits.is_full:
+            raise StopAsyncIteration
+        while not isinstance(item := await self._taken(), Notification):
             self._is_after_gap = True
+        self._loop_limits.count()
         is_after_gap, self._is_after_gap = self._is_after_gap, False
         return replace(item, gap=True) if is_after_gap else item
+
+    async def _taken(self) -> Notification | NotificationGap:
+        """The next item; the end of the loop where its time is up."""
+        if not len(self._mailbox) and not self._connection._session.is_closed:  # noqa: SLF001
+            # What is there already comes without a wait.
+            await self._connection._transport.give_turn()  # noqa: SLF001
+        limit = deadline(self._loop_limits.seconds_left())
+        try:
+            async with limit:
+                return await self._mailbox.take()
+        except TimeoutError:
+            if limit.expired():
+                raise StopAsyncIteration from None
+            raise
 
     def _heard(self, _connection: Any, pid: int, channel: str, payload: str) -> None:
         self._mailbox.put(Notification(channel, payload, pid))
@@ -191,11 +221,3 @@ class ConnectionNotifications:
         self._connection.remove_termination_listener(self._ended)
         for channel in self._channels:
             self._connection._forget(channel, self._heard)  # noqa: SLF001 - a part of it
-
-
-def checked_channels(channels: tuple[str, ...]) -> tuple[str, ...]:
-    """The channels, each once."""
-    if not channels:
-        msg = "no channel is named to listen on"
-        raise InterfaceError(msg)
-    return tuple(dict.fromkeys(channels))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from colonnade import _core
 from colonnade._copy_options import quote_identifier
 from colonnade._logged_query import LoggedQuery
+from colonnade._notifications import QUEUE_SIZE
+from colonnade._sync.notifications import ConnectionNotifications
 from colonnade.errors import InterfaceError, log_message_from_fields
 
 if TYPE_CHECKING:
@@ -101,6 +103,26 @@ class ListenersMixin:
         if self._forget(channel, callback) and not self._session.is_closed:
             self._channels.discard(channel)
             self.execute(f"UNLISTEN {_checked_channel(channel)}")
+
+    def notifications(
+        self,
+        *channels: str,
+        queue_size: int = QUEUE_SIZE,
+        timeout: float | None = None,
+        stop_after: int | None = None,
+    ) -> ConnectionNotifications:
+        """The notifications of channels as an iterator, within `with`.
+
+        A loop over it ends after `timeout` seconds (None: never; 0: with what is there already) and
+        after `stop_after` notifications (None: never); the next loop goes on where it has ended.
+        The iterator ends with ConnectionDoesNotExistError when the connection does;
+        `colonnade.listen` has one that connects again.
+
+        In asyncio, queries may run on the connection all the while; without, between two
+        notifications. Of notifications that nobody takes, `queue_size` are kept and the ones after
+        them dropped; the next that is kept has `gap` set.
+        """
+        return ConnectionNotifications(self, channels, queue_size, timeout, stop_after)
 
     def _forget(self, channel: str, callback: NotificationListener) -> bool:
         """Forget a channel's callback, and say whether it was the last one."""

@@ -56,6 +56,30 @@ deadline = asyncio.timeout
 mutex = asyncio.Lock
 
 
+class Bell:
+    """Tells one reader that something has come; the loop reads by itself."""
+
+    def __init__(self, connection: object) -> None:
+        del connection
+        self._reader: asyncio.Future[None] | None = None
+
+    def ring(self) -> None:
+        """Something has come."""
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    async def rung(self) -> None:
+        """Wait until something comes."""
+        if self._reader is not None:
+            msg = "notifications are read by another task already"
+            raise InterfaceError(msg)
+        self._reader = asyncio.get_running_loop().create_future()
+        try:
+            await self._reader
+        finally:
+            self._reader = None
+
+
 class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
     _core.Receiver, asyncio.BufferedProtocol
 ):

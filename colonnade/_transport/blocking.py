@@ -109,6 +109,21 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
         _clock.deadline = self._outer
 
 
+class Bell:
+    """Whoever waits for what comes reads it, which takes the connection as long as it lasts."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def ring(self) -> None:
+        """Something has come: the reader itself has read it."""
+
+    def rung(self) -> None:
+        """Wait until something comes, and take it in."""
+        with self._connection._operation(None):  # noqa: SLF001 - its own bell
+            self._connection._transport.take_in()  # noqa: SLF001
+
+
 class BlockingTransport:
     """One blocking socket, pumping bytes between the server and a session."""
 
@@ -183,6 +198,11 @@ class BlockingTransport:
         """Take in what has come: nothing else waits for this thread."""
         if not self._session.is_closed and self._is_ready(select.POLLIN, 0):
             self._read()
+
+    def take_in(self) -> None:
+        """Wait for whatever comes, while no exchange is under way."""
+        self._send()
+        self._receive()
 
     def off_loop(self, function: Callable[..., Any], *args: object) -> Any:
         """Call what may block: here nothing else waits."""

@@ -25,7 +25,7 @@ _OF_A_CONNECTION = {
     "user",
     *("add_listener", "add_log_listener", "add_query_logger", "add_termination_listener"),
     *("remove_listener", "remove_log_listener", "remove_query_logger"),
-    *("remove_termination_listener", "query_logger"),
+    *("remove_termination_listener", "notifications", "query_logger"),
     *("cursor", "prepare", "transaction", "reset", "get_reset_query", "reload_schema_state"),
     *("get_server_pid", "get_server_version", "get_settings", "last_timing"),
     *("is_closed", "is_in_transaction", "row_factory"),

@@ -20,6 +20,7 @@ _PUBLIC_CLASSES = {
     "_core",
     "_gssapi",
     "_logged_query",
+    "_notifications",
     "_schema",
     "_shaped_query",
     "_server_facts",
@@ -59,6 +60,8 @@ ROOMS: dict[str, set[str]] = {
     "_schema": {"errors"},
     # What a query logger is told, whatever the colour.
     "_logged_query": {"_connection_options", "_core"},
+    # What a NOTIFY said, whatever the colour.
+    "_notifications": {"errors"},
     "_sql_text": set(),
     # Queries with named parameters, and rows of other shapes.
     "_named": {"_sql_text", "errors"},
@@ -70,6 +73,8 @@ ROOMS: dict[str, set[str]] = {
     "_server_facts": {"types"},
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,
+    # `listen` in the blocking colour, which has no task to keep its connection.
+    "_listening": {"_notifications", "_sync", "_transport", "errors"},
     # Starts a server and knows no driver.
     "embedded": set(),
 }

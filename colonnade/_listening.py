@@ -1,0 +1,324 @@
+"""The blocking twin of `_async/listen.py`: no task keeps the connection, its reader does."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade._notifications import (
+    PASSING,
+    QUEUE_SIZE,
+    STAYING,
+    Notification,
+    NotificationGap,
+    checked_channels,
+    pause_before,
+)
+from colonnade._sync.connect import connect
+from colonnade._sync.notifications import LoopLimits, Mailbox
+from colonnade._sync.operation import checked_timeout
+from colonnade._transport.blocking import Bell, deadline, remaining
+from colonnade.errors import (
+    ConnectionDoesNotExistError,
+    InterfaceError,
+    InternalClientError,
+    PostgresError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from colonnade._sync.connection import Connection
+
+    GapCallback = Callable[[NotificationGap], object]
+
+_logger = logging.getLogger("colonnade")
+_CLOSE_SECONDS_MAX = 5.0
+
+
+class Listening:
+    """Notifications of channels, over as many connections as it takes, one after the other.
+
+    Made by `colonnade.sync.listen`: a context manager, and within it an iterator of
+    `Notification`. Each loop over it has `timeout` and `stop_after` anew.
+    """
+
+    def __init__(
+        self,
+        dsn: str | None,
+        channels: tuple[str, ...],
+        options: dict[str, Any],
+        *,
+        timeout: float | None,
+        stop_after: int | None,
+        on_gap: GapCallback | None,
+        queue_size: int,
+        health_interval: float | None,
+        health_timeout: float,
+        give_up_after: float | None,
+    ) -> None:
+        if inspect.iscoroutinefunction(on_gap):
+            msg = f"on_gap must be a function that is not a coroutine function, not {on_gap!r}"
+            raise InterfaceError(msg)
+        self._dsn = dsn
+        self._channels = checked_channels(channels)
+        self._options = options
+        self._loop_limits = LoopLimits(timeout, stop_after)
+        self._on_gap = on_gap
+        # Whoever reads takes what it has read from here.
+        self._mailbox = Mailbox(queue_size, Bell(None))
+        self._health_interval = checked_timeout(health_interval)
+        self._health_timeout = health_timeout
+        self._give_up_after = checked_timeout(give_up_after)
+        self._connection: Connection | None = None
+        self._is_entered = False
+        self._is_closed = False
+        self._untold: NotificationGap | None = None
+        self._is_after_gap = False
+        self._lost_at = 0.0
+        self._attempts = 0
+        self._next_attempt_at = 0.0
+
+    @property
+    def connection_pid(self) -> int | None:
+        """The server process that listens now; None while there is no connection."""
+        return None if self._connection is None else self._connection.get_server_pid()
+
+    @property
+    def queued(self) -> int:
+        """How many notifications wait to be read."""
+        return len(self._mailbox)
+
+    def __enter__(self) -> Self:
+        """Connect and listen; the first attempt is the only one."""
+        if self._is_entered:
+            msg = "notifications cannot be listened to twice: call listen() again"
+            raise InterfaceError(msg)
+        self._is_entered = True
+        self._connection = self._opened()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the connection."""
+        self.close()
+
+    def close(self) -> None:
+        """Listen no more, and close the connection; a loop ends with what has come."""
+        self._is_closed = True
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(OSError, PostgresError, InternalClientError):
+                connection.close(timeout=_CLOSE_SECONDS_MAX)
+
+    def __iter__(self) -> Self:
+        """It is its own iterator."""
+        self._loop_limits.begin()
+        return self
+
+    def __next__(self) -> Notification:
+        """The next notification, once it comes, over whichever connection.
+
+        Raises what kept it from connecting again, where that is not to be mended by waiting, or
+        took longer than `give_up_after`.
+        """
+        if not self._is_entered:
+            msg = 'nobody listens yet: use "with"'
+            raise InterfaceError(msg)
+        if self._loop_limits.is_full:
+            raise StopIteration
+        while True:
+            if self._untold is not None:
+                self._tell(self._untold)
+            if not len(self._mailbox):
+                self._read_what_is_there()
+            limit = deadline(self._loop_limits.seconds_left())
+            try:
+                with limit:
+                    item = self._taken()
+            except TimeoutError:
+                if limit.expired():
+                    raise StopIteration from None
+                raise
+            if isinstance(item, Notification):
+                break
+            self._untold, self._is_after_gap = item, True
+        self._loop_limits.count()
+        is_after_gap, self._is_after_gap = self._is_after_gap, False
+        return replace(item, gap=True) if is_after_gap else item
+
+    def __repr__(self) -> str:
+        """What it listens to, and how many notifications wait to be read."""
+        channels = ", ".join(self._channels)
+        state = "no connection" if self._connection is None else f"pid={self.connection_pid}"
+        return f"<{type(self).__name__} {channels} {state} queued={len(self._mailbox)}>"
+
+    # Inside
+
+    def _tell(self, gap: NotificationGap) -> None:
+        """Tell of a gap; where that is interrupted, it is told again."""
+        try:
+            if self._on_gap is not None:
+                self._on_gap(gap)
+        except Exception:
+            self._untold = None
+            raise
+        self._untold = None
+
+    def _read_what_is_there(self) -> None:
+        """What has come already, which a loop without time gets as well."""
+        connection = self._connection
+        if connection is not None and not connection.is_closed():
+            connection._transport.give_turn()  # noqa: SLF001 - its own
+
+    def _taken(self) -> Notification | NotificationGap:
+        """The next item, over as many connections as it takes."""
+        while not self._mailbox.has_items:
+            if self._is_closed:
+                raise StopIteration
+            connection = self._connection
+            if connection is None:
+                self._connect_again()
+            elif connection.is_closed() or not self._hears(connection):
+                self._lose(connection)
+        return self._mailbox.take()
+
+    def _hears(self, connection: Connection) -> bool:
+        """Wait for something to come; False where the connection is lost."""
+        limit = deadline(self._health_interval)
+        try:
+            with limit:
+                Bell(connection).rung()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return self._is_healthy(connection)
+        except (ConnectionDoesNotExistError, OSError) as error:
+            _logger.warning("a connection that listens is lost: %r", error)
+            return False
+        return True
+
+    def _is_healthy(self, connection: Connection) -> bool:
+        limit = deadline(self._health_timeout)
+        try:
+            with limit:
+                connection.execute("")
+        except PASSING as error:
+            if isinstance(error, TimeoutError) and not limit.expired():
+                raise
+            _logger.warning("a connection that listens is lost: %r", error)
+            return False
+        return True
+
+    def _lose(self, connection: Connection) -> None:
+        connection.terminate()
+        self._connection = None
+        self._lost_at = time.monotonic()
+        self._attempts = 0
+        self._next_attempt_at = self._lost_at + pause_before(0)
+
+    def _connect_again(self) -> None:
+        """One more attempt, when its time has come; a loop that ends before goes on from here."""
+        _pause(self._next_attempt_at - time.monotonic())
+        self._attempts += 1
+        self._next_attempt_at = time.monotonic() + pause_before(self._attempts)
+        try:
+            self._connection = self._opened()
+        except PASSING as error:
+            gone = time.monotonic() - self._lost_at
+            is_late = self._give_up_after is not None and gone >= self._give_up_after
+            if is_late or isinstance(error, STAYING):
+                raise
+            _logger.warning("no connection to listen on, attempt %d: %r", self._attempts, error)
+            return
+        gone = time.monotonic() - self._lost_at
+        _logger.warning("listening again after %.1f s without a connection", gone)
+        self._mailbox.put_gap(NotificationGap("reconnected", None, gone))
+
+    def _opened(self) -> Connection:
+        """A connection that listens on all channels."""
+        connection: Connection = connect(self._dsn, **self._options)
+        try:
+            with deadline(self._health_timeout):
+                for channel in self._channels:
+                    connection.add_listener(channel, self._heard)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    def _heard(self, _connection: Any, pid: int, channel: str, payload: str) -> None:
+        self._mailbox.put(Notification(channel, payload, pid))
+
+
+def _pause(seconds: float) -> None:
+    """Sleep, but not beyond the deadline around."""
+    left = remaining()
+    if left is not None and left < seconds:
+        time.sleep(left)
+        raise TimeoutError
+    time.sleep(max(0.0, seconds))
+
+
+def listen(
+    dsn: str | None,
+    *channels: str,
+    timeout: float | None = None,
+    stop_after: int | None = None,
+    on_gap: GapCallback | None = None,
+    queue_size: int = QUEUE_SIZE,
+    health_interval: float | None = 30.0,
+    health_timeout: float = 10.0,
+    give_up_after: float | None = None,
+    **options: Any,
+) -> Listening:
+    """Listen on channels, over a connection of its own that is made anew whenever it is lost.
+
+        with colonnade.sync.listen(dsn, "orders", "users") as notifications:
+            for note in notifications:
+                print(note.channel, note.payload, note.pid)
+
+    `dsn` and `options` are those of `colonnade.sync.connect`, but for `timeout`: a loop ends after
+    so many seconds (None: never; 0: with what is there already), and after `stop_after`
+    notifications (None: never). The next loop goes on where it has ended.
+
+    Entering the block connects, and raises what `connect` raises. After that a lost connection is
+    not an error: whoever iterates makes it again, with pauses that grow to 30 s, and listens again.
+
+    PostgreSQL keeps no notification for who is not there. So the function `on_gap(gap)` is called
+    as soon as a new connection listens, by the thread that iterates: look there for what may have
+    been missed. The first notification after it has `gap` set.
+
+    While nobody iterates, nobody reads: what is said meanwhile waits in the socket, and then with
+    the server. Of what one read brings, `queue_size` notifications are kept and those after them
+    dropped, which is such a gap too, with their number.
+
+    After every `health_interval` seconds without a word the server is asked for a sign of life, so
+    that a connection that was cut is noticed; one that gives none for `health_timeout` seconds is
+    given up. None asks never.
+
+    `give_up_after` is the number of seconds without a connection after which the last error is
+    raised; None tries forever. Options that cannot be used, and a server that fails to prove who
+    it is, are raised at once.
+    """
+    return Listening(
+        dsn,
+        channels,
+        options,
+        timeout=timeout,
+        stop_after=stop_after,
+        on_gap=on_gap,
+        queue_size=queue_size,
+        health_interval=health_interval,
+        health_timeout=health_timeout,
+        give_up_after=give_up_after,
+    )

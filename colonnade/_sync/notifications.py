@@ -1,0 +1,225 @@
+# Generated from colonnade/_async/notifications.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Notifications of one connection as an iterator, and the queue in which they wait."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade._notifications import Notification, NotificationGap, checked_channels
+from colonnade._sync.operation import checked_timeout
+from colonnade._transport.blocking import Bell, deadline
+from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from colonnade._sync.listeners import ListenersMixin
+
+
+class _Overflow:
+    """Stands in the queue where notifications were dropped."""
+
+    def __init__(self) -> None:
+        self.lost = 0
+
+
+class Mailbox:
+    """A queue for one reader, which drops what does not fit, and remembers that it did."""
+
+    def __init__(self, size: int, bell: Bell) -> None:
+        if size < 1:
+            msg = f"queue_size must be 1 or more, not {size}"
+            raise ValueError(msg)
+        self._size = size
+        self._items: deque[Notification | NotificationGap | _Overflow] = deque()
+        self._note_count = 0
+        self._end: Exception | None = None
+        self._is_closed = False
+        self._bell = bell
+
+    def __len__(self) -> int:
+        return self._note_count
+
+    @property
+    def has_items(self) -> bool:
+        """Whether something can be taken, be it only a gap."""
+        return bool(self._items)
+
+    def put(self, note: Notification) -> None:
+        """Append a notification; where the queue is full it is dropped and counted."""
+        if self._note_count < self._size:
+            self._note_count += 1
+            self._items.append(note)
+        else:
+            if not isinstance(self._items[-1], _Overflow):
+                self._items.append(_Overflow())
+            overflow = self._items[-1]
+            if isinstance(overflow, _Overflow):
+                overflow.lost += 1
+        self._bell.ring()
+
+    def put_gap(self, gap: NotificationGap) -> None:
+        """Append a gap."""
+        self._items.append(gap)
+        self._bell.ring()
+
+    def end(self, error: Exception) -> None:
+        """After what is in the queue, the reader gets this error."""
+        self._end = error
+        self._bell.ring()
+
+    def close(self) -> None:
+        """After what is in the queue, the reader's loop ends."""
+        self._is_closed = True
+        self._bell.ring()
+
+    def take(self) -> Notification | NotificationGap:
+        """The next item, once there is one."""
+        while not self._items:
+            if self._is_closed:
+                raise StopIteration
+            if self._end is not None:
+                raise self._end
+            self._bell.rung()
+        item = self._items.popleft()
+        if isinstance(item, _Overflow):
+            return NotificationGap("overflow", item.lost, None)
+        if isinstance(item, Notification):
+            self._note_count -= 1
+        return item
+
+
+class LoopLimits:
+    """How long a loop over notifications lasts, and over how many it goes."""
+
+    def __init__(self, timeout: float | None, stop_after: int | None) -> None:
+        self._timeout = checked_timeout(timeout)
+        if stop_after is not None and stop_after < 1:
+            msg = f"stop_after must be 1 or more, or None, not {stop_after}"
+            raise ValueError(msg)
+        self._stop_after = stop_after
+        self._ends_at: float | None = None
+        self._left = stop_after
+
+    def begin(self) -> None:
+        """A loop begins."""
+        self._ends_at = None if self._timeout is None else time.monotonic() + self._timeout
+        self._left = self._stop_after
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the loop has had all that it wanted."""
+        return self._left == 0
+
+    def count(self) -> None:
+        """It was given one."""
+        if self._left is not None:
+            self._left -= 1
+
+    def seconds_left(self) -> float | None:
+        """The rest of the loop's time; None where it has no end."""
+        if self._timeout is None:
+            return None
+        if self._ends_at is None:
+            self.begin()
+        return max(0.0, (self._ends_at or 0.0) - time.monotonic())
+
+
+class ConnectionNotifications:
+    """The notifications of channels, while one connection lasts.
+
+    Made by `Connection.notifications`. A context manager, which begins to listen and ends it, and
+    within it an iterator of `Notification`. Each loop over it has `timeout` and `stop_after` anew.
+    """
+
+    def __init__(
+        self,
+        connection: ListenersMixin,
+        channels: tuple[str, ...],
+        queue_size: int,
+        timeout: float | None,
+        stop_after: int | None,
+    ) -> None:
+        self._connection = connection
+        self._channels = checked_channels(channels)
+        self._mailbox = Mailbox(queue_size, Bell(connection))
+        self._loop_limits = LoopLimits(timeout, stop_after)
+        self._is_entered = False
+        self._is_after_gap = False
+
+    def __enter__(self) -> Self:
+        """Listen."""
+        self._connection.add_termination_listener(self._ended)
+        self._is_entered = True
+        try:
+            for channel in self._channels:
+                self._connection.add_listener(channel, self._heard)
+        except BaseException:
+            self._forget()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Listen no more."""
+        self._mailbox.close()
+        self._connection.remove_termination_listener(self._ended)
+        for channel in self._channels:
+            self._connection.remove_listener(channel, self._heard)
+
+    def __iter__(self) -> Self:
+        """It is its own iterator."""
+        self._loop_limits.begin()
+        return self
+
+    def __next__(self) -> Notification:
+        """The next notification, once it comes.
+
+        Raises ConnectionDoesNotExistError where the connection is lost or closed, after all that
+        came before.
+        """
+        if not self._is_entered:
+            msg = 'nobody listens yet: use "with"'
+            raise InterfaceError(msg)
+        if self._loop_limits.is_full:
+            raise StopIteration
+        while not isinstance(item := self._taken(), Notification):
+            self._is_after_gap = True
+        self._loop_limits.count()
+        is_after_gap, self._is_after_gap = self._is_after_gap, False
+        return replace(item, gap=True) if is_after_gap else item
+
+    def _taken(self) -> Notification | NotificationGap:
+        """The next item; the end of the loop where its time is up."""
+        if not len(self._mailbox) and not self._connection._session.is_closed:  # noqa: SLF001
+            # What is there already comes without a wait.
+            self._connection._transport.give_turn()  # noqa: SLF001
+        limit = deadline(self._loop_limits.seconds_left())
+        try:
+            with limit:
+                return self._mailbox.take()
+        except TimeoutError:
+            if limit.expired():
+                raise StopIteration from None
+            raise
+
+    def _heard(self, _connection: Any, pid: int, channel: str, payload: str) -> None:
+        self._mailbox.put(Notification(channel, payload, pid))
+
+    def _ended(self, _connection: Any) -> None:
+        self._mailbox.end(ConnectionDoesNotExistError("connection was closed while listening"))
+
+    def _forget(self) -> None:
+        """Without a word to the server, which may be in the middle of something."""
+        self._is_entered = False
+        self._connection.remove_termination_listener(self._ended)
+        for channel in self._channels:
+            self._connection._forget(channel, self._heard)  # noqa: SLF001 - a part of it

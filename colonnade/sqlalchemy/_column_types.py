@@ -61,7 +61,7 @@ def _plain(kind: sqltypes.TypeEngine[Any]) -> Any:
 def _declared(kind: Any, *, is_of_table: bool) -> str | None:
     if isinstance(kind, sqltypes.Enum):
         return "dictionary<int32, utf8>"
-    if isinstance(kind, sqltypes.Numeric) and not kind.asdecimal:
+    if isinstance(kind, sqltypes.Numeric | sqltypes.Float) and not kind.asdecimal:
         return "float64"
     if not is_of_table or isinstance(kind, sqltypes.ARRAY | pg.CITEXT):
         return None

@@ -122,9 +122,12 @@ def iter_columns(
 
     With `for`, or with `async for` on an async connection. Memory stays at a few batches, whatever
     the size of the result. The statement is executed when the first batch is asked for; until the
-    last one the connection runs nothing else. Leaving a loop early closes the stream when its
-    iterator is dropped, or at the end of a `with` block over it. `timeout` limits the wait for each
-    batch. A result without rows gives one empty batch. All else is as in `fetch_columns`.
+    last one the connection runs nothing else. `timeout` limits the wait for each batch. A result
+    without rows gives one empty batch. All else is as in `fetch_columns`.
+
+    To leave early, do so within a `with` block over the stream, or `close` it: the query is
+    cancelled, and the transaction goes on. A stream that is only dropped cancels its query too, and
+    its transaction has failed by that.
     """
     if batch_rows < 1:
         raise ValueError(f"batch_rows must be 1 or more, not {batch_rows}")

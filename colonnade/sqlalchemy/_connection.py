@@ -17,6 +17,7 @@ from colonnade.dbapi.errors import OperationalError, ProgrammingError, translate
 from colonnade.dbapi.parameters import adapted
 from colonnade.errors import (
     EncodeError,
+    InFailedSQLTransactionError,
     InternalServerError,
     InvalidCachedStatementError,
     OutdatedTypeError,
@@ -27,6 +28,8 @@ from colonnade.types import TextValue
 
 # How long a connection may take to say goodbye before its socket is closed.
 _CLOSE_SECONDS = 2.0
+# The savepoint before a stream of columns; a connection has one stream at a time.
+_STREAM = "colonnade_stream"
 
 
 class AdaptedConnection(SQLAlchemysAdaptedConnection):
@@ -40,6 +43,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         "_connection",
         "_has_altered",
         "_has_made",
+        "_has_stream",
         "_is_outdated",
         "_known_change",
         "_two_phase_id",
@@ -59,6 +63,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         # What the open transaction has done to tables and types.
         self._has_altered = False
         self._has_made = False
+        self._has_stream = False
         self._is_outdated = False
         self._known_change = _schema_changes.last()
 
@@ -225,6 +230,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
                 fetched = self._connection.fetch_columns(operation, *arguments, **words)
                 cursor.columns = self._wait(fetched)
                 return
+            # Leaving a stream early cancels its query, which the transaction shall survive.
+            self._has_stream = self.in_transaction
+            if self._has_stream:
+                self._wait(self._connection.execute(f"SAVEPOINT {_STREAM}"))
             cursor.stream = self._connection.iter_columns(
                 operation, *arguments, batch_rows=request.batch_rows, **words
             )
@@ -240,17 +249,39 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
     def next_batch(self, stream: Any) -> Any:
         """The next batch of a stream of columns, or None at its end."""
         try:
-            return self._next_batch(stream)
+            batch = self._next_batch(stream)
         except Exception as error:  # noqa: BLE001
+            # An error of the query's own ends the transaction, as everywhere.
+            self._has_stream = False
             self._raise(error)
+        if batch is None:
+            self._leave_savepoint()
+        return batch
 
     @staticmethod
     def _next_batch(stream: Any) -> Any:
         return next(stream, None)
 
     def close_stream(self, stream: Any) -> None:
-        """End a stream of columns."""
+        """End a stream of columns; the transaction goes on."""
+        self._close_stream(stream)
+        self._leave_savepoint()
+
+    @staticmethod
+    def _close_stream(stream: Any) -> None:
         stream.close()
+
+    def _leave_savepoint(self) -> None:
+        """Go on behind a stream, whether its query was cancelled or came to its end before."""
+        has_stream, self._has_stream = self._has_stream, False
+        if not has_stream or self.closed or not self.in_transaction:
+            return
+        try:
+            self._wait(self._connection.execute(f"RELEASE SAVEPOINT {_STREAM}"))
+        except InFailedSQLTransactionError:
+            self._command(f"ROLLBACK TO SAVEPOINT {_STREAM}; RELEASE SAVEPOINT {_STREAM}")
+        except Exception as error:  # noqa: BLE001
+            self._raise(error)
 
     def _run(self, run: Any) -> Any:
         """Run a statement within its transaction.
@@ -348,8 +379,8 @@ class AsyncAdaptedConnection(AsyncAdapt_terminate, AdaptedConnection):
     def _next_batch(stream: Any) -> Any:
         return await_only(anext(stream, None))
 
-    def close_stream(self, stream: Any) -> None:
-        """End a stream of columns."""
+    @staticmethod
+    def _close_stream(stream: Any) -> None:
         await_only(stream.aclose())
 
     async def _terminate_graceful_close(self) -> None:

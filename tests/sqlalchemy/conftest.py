@@ -14,6 +14,7 @@ from psycopg import conninfo
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from colonnade import embedded
+from tests.sqlalchemy.tables import Base, Thing, things
 
 # It takes over pytest, so it runs in processes of its own: see test_compliance.py.
 collect_ignore = ["compliance"]
@@ -102,3 +103,16 @@ def within(request: pytest.FixtureRequest, url: sa.URL) -> Callable[..., Any]:
     if request.param == "sync":
         return run_blocking
     return lambda body, **options: asyncio.run(run_in_loop(body, **options))
+
+
+@pytest.fixture(scope="module")
+def filled(url: sa.URL) -> Iterator[None]:
+    """The table `Thing`, with its rows."""
+    engine = sa.create_engine(url)
+    Base.metadata.drop_all(engine)
+    Base.metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.insert(Thing), things())
+    yield
+    Base.metadata.drop_all(engine)
+    engine.dispose()

@@ -91,6 +91,21 @@ def test_a_failure_within_an_open_transaction_keeps_what_was_before(own: Connect
         assert own.fetchval("SELECT count(*) FROM lent") == 1
 
 
+def test_a_pool_of_threads(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        assert write_table(ONE, "lent", pool) == 1
+        assert exists(dsn, "lent")
+        with pool.acquire() as connection:
+            assert len(read_sql("SELECT a FROM lent", connection)) == 1
+            assert write_table(ONE, "lent", connection, if_exists="append") == 1
+        for frame in read_sql("SELECT a FROM lent", pool, batch_rows=1):
+            assert len(frame) == 1
+            break
+        # The only connection came back from each of them.
+        assert read_sql("SELECT a FROM lent", pool, into="numpy")["a"].tolist() == [1, 1]
+        pool.execute("DROP TABLE lent")
+
+
 def test_a_connection_of_dbapi(dsn: str) -> None:
     with dbapi.connect(dsn) as connection:
         assert write_table(ONE, "lent", connection) == 1

@@ -116,7 +116,6 @@ UNSAFE_FILES = {
     "python/src/allocator.rs",
     "python/src/arrow_import.rs",
     "python/src/arrow_series.rs",
-    "python/src/batch/requested.rs",
     "python/src/buffer.rs",
     "python/src/column/numpy_strings.rs",
     "python/src/record/block.rs",
@@ -130,6 +129,7 @@ UNSAFE_FILES = {
 }
 # Dependency, by the beginning of its name -> the crates that may have it.
 CRATE_LIBRARIES: dict[str, set[str]] = {
+    "adbc": {"python"},
     "arrow": {"columnar", "session", "python"},
     "pyo3": {"python"},
     "async-": set(),

@@ -8,7 +8,7 @@
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError, Field, SchemaRef};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
@@ -34,6 +34,11 @@ impl Stream {
         self.0.schema()
     }
 
+    /// The next batch as it comes, for another reader that does not take it for granted.
+    pub(crate) fn next_unchecked(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        self.0.next()
+    }
+
     /// The next batch, checked.
     pub(crate) fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
         let checked = |batch: RecordBatch| {
@@ -42,6 +47,15 @@ impl Stream {
         };
         self.0.next().map(|batch| batch.and_then(checked))
     }
+}
+
+/// Reads the schema out of an "arrow_schema" capsule, which keeps it.
+pub(crate) fn schema_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
+    let pointer = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
+    // SAFETY: a capsule of this name holds an ArrowSchema by the interface's definition, its
+    // name was just checked, and the capsule outlives this borrow.
+    let schema = unsafe { pointer.as_ref() };
+    Schema::try_from(schema).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Takes the array out of an "arrow_array" capsule, which the "arrow_schema" capsule beside it

@@ -17,6 +17,7 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
+use crate::arrow_import;
 use crate::arrow_names::field_type_name;
 use crate::codecs::Codecs;
 use crate::column::Column;
@@ -200,7 +201,7 @@ impl Batch {
         strings: &str,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let wanted = requested_schema.map(requested::schema_of).transpose()?;
+        let wanted = requested_schema.map(arrow_import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
         let batch = self.exported(layout, wanted.as_ref()).map_err(export_error)?;
         let schema = batch.schema();
@@ -220,7 +221,7 @@ impl Batch {
         strings: &str,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let wanted = requested_schema.map(requested::schema_of).transpose()?;
+        let wanted = requested_schema.map(arrow_import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
         let schema = self.exported(layout, wanted.as_ref()).map_err(export_error)?.schema();
         let reader = fetched::Reader::new(next_batch, schema, layout, wanted);

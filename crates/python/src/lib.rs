@@ -4,6 +4,7 @@
 //! Python values into parameters and neutral values into Python objects. What the bytes mean is
 //! decided below; what the public API looks like is decided above, in Python.
 
+mod adbc;
 mod allocator;
 mod arrow_column;
 mod arrow_import;

@@ -3,20 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Schema};
 use colonnade_columnar::{StringLayout, export};
-use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods};
-
-/// Reads the schema out of an "arrow_schema" capsule, which keeps it.
-pub(super) fn schema_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
-    let pointer = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
-    // SAFETY: a capsule of this name holds an ArrowSchema by the interface's definition, its
-    // name was just checked, and the capsule outlives this borrow.
-    let schema = unsafe { pointer.as_ref() };
-    Schema::try_from(schema).map_err(super::export_error)
-}
 
 /// The batch with each text column in the layout that `wanted` has at its place. A schema of
 /// another number of columns says nothing, and another type than text is not followed: a producer

@@ -1,0 +1,50 @@
+"""Colonnade as an ADBC driver, for what takes connections of ADBC's driver manager alone.
+
+    with colonnade.adbc.connect("postgresql://localhost/test") as connection:
+        frame = pandas.read_sql("SELECT * FROM flights", connection)
+        frame = polars.read_database("SELECT * FROM flights", connection)
+
+The driver is the extension module's own library; `adbc_driver_manager` loads it by its C interface.
+It works in processes that run Python, over the same sockets as the rest of the package.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from adbc_driver_manager import dbapi
+
+__all__ = ["ENTRYPOINT", "connect", "library"]
+
+ENTRYPOINT = "ColonnadeAdbcInit"
+"""The function of the library that makes the driver."""
+
+
+def library() -> str:
+    """The path of the library that the driver manager loads."""
+    spec = importlib.util.find_spec("colonnade._core")
+    if spec is None or spec.origin is None:
+        raise ImportError("the extension module colonnade._core was not found")
+    return spec.origin
+
+
+def connect(dsn: str, *, autocommit: bool = False) -> dbapi.Connection:
+    """Connect to a server, and return a connection of `adbc_driver_manager.dbapi`.
+
+    `dsn` is what `colonnade.connect` takes. Without `autocommit` a transaction begins with the
+    first statement, and `commit` or `rollback` ends it, as PEP 249 has it.
+
+    Raises errors of `adbc_driver_manager`, and ImportError where that is not installed.
+    """
+    try:
+        from adbc_driver_manager import dbapi
+    except ImportError as error:
+        raise ImportError(
+            'colonnade.adbc.connect() needs ADBC\'s driver manager: pip install "colonnade[adbc]"',
+            name="adbc_driver_manager",
+        ) from error
+    return dbapi.connect(
+        driver=library(), entrypoint=ENTRYPOINT, db_kwargs={"uri": dsn}, autocommit=autocommit
+    )

@@ -1,0 +1,394 @@
+"""What the C interface of the driver calls: a database, a connection, a statement.
+
+Each method stands for one function of ADBC's. Their results leave as Arrow streams and schemas.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Any, Self
+
+import colonnade
+from colonnade import ArrowStream, Columns, dbapi, write_table
+from colonnade.adbc.info import info_table, table_types_table
+from colonnade.adbc.status import status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from colonnade import sync
+
+__all__ = ["Connection", "Database", "Statement", "status_of"]
+
+_SWITCH = {"true": True, "false": False}
+_LEVELS = {
+    "adbc.connection.transaction.isolation.default": None,
+    "adbc.connection.transaction.isolation.read_uncommitted": 1,
+    "adbc.connection.transaction.isolation.read_committed": 2,
+    "adbc.connection.transaction.isolation.repeatable_read": 3,
+    "adbc.connection.transaction.isolation.serializable": 4,
+}
+_DEPTHS = {0: "all", 1: "catalogs", 2: "db_schemas", 3: "tables"}
+_MODES: dict[str, str] = {
+    "adbc.ingest.mode.create": "fail",
+    "adbc.ingest.mode.append": "append",
+    "adbc.ingest.mode.replace": "replace",
+    "adbc.ingest.mode.create_append": "append",
+}
+_INGEST = "adbc.ingest."
+_TABLE, _MODE = f"{_INGEST}target_table", f"{_INGEST}mode"
+_CATALOG, _SCHEMA = f"{_INGEST}target_catalog", f"{_INGEST}target_db_schema"
+_TEMPORARY = f"{_INGEST}temporary"
+_BY_NAME = "adbc.statement.bind_by_name"
+
+
+class Database:
+    """Where to connect to."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options: dict[str, Any] = {}
+        for key, value in options.items():
+            self.set_option(key, value)
+
+    def set_option(self, key: str, value: Any) -> None:
+        """The DSN, the user or the password."""
+        if key not in {"uri", "username", "password"}:
+            raise dbapi.NotSupportedError(f"a database of Colonnade's has no option {key!r}")
+        self._options[key] = value
+
+    def get_option(self, key: str) -> str:
+        """An option, but for the password."""
+        return str(self._options[key]) if key != "password" else ""
+
+    def get_number(self, key: str) -> float:
+        """There is none."""
+        raise KeyError(key)
+
+    def connect(self, options: Mapping[str, Any]) -> Connection:
+        """A connection; in autocommit mode, as ADBC begins."""
+        words = {"user": "username", "password": "password"}
+        given = {word: self._options[key] for word, key in words.items() if key in self._options}
+        connection = Connection(dbapi.connect(self._options.get("uri"), autocommit=True, **given))
+        for key, value in options.items():
+            connection.set_option(key, value)
+        return connection
+
+
+class Connection:
+    """A connection, and the one stream of a result that may be open on it."""
+
+    def __init__(self, connection: dbapi.Connection) -> None:
+        self._connection = connection
+        self._stream: ArrowStream | None = None
+        self._result: _Result | None = None
+
+    # Options
+
+    def set_option(self, key: str, value: Any) -> None:
+        """Autocommit, read-only, isolation level, current schema."""
+        connection = self._connection
+        if key == "adbc.connection.autocommit":
+            self.end_stream()
+            # What was begun is kept where each statement shall be kept from now on.
+            connection.commit()
+            connection.autocommit = _switch(key, value)
+        elif key == "adbc.connection.readonly":
+            connection.read_only = _switch(key, value)
+        elif key == "adbc.connection.transaction.isolation_level" and value in _LEVELS:
+            connection.isolation_level = _LEVELS[value]
+        elif key == "adbc.connection.db_schema":
+            quoted = '"' + str(value).replace('"', '""') + '"'
+            self.begun().execute(f"SET search_path TO {quoted}")
+        else:
+            raise dbapi.NotSupportedError(f"there is no option {key!r} of the value {value!r}")
+
+    def get_option(self, key: str) -> str:
+        """As `set_option`, and the current catalog."""
+        if key == "adbc.connection.autocommit":
+            return "true" if self._connection.autocommit else "false"
+        if key == "adbc.connection.catalog":
+            return self._connection.info.dbname
+        if key == "adbc.connection.db_schema":
+            return str(self.begun().fetchval("SELECT current_schema()"))
+        raise KeyError(key)
+
+    def get_number(self, key: str) -> float:
+        """There is none."""
+        raise KeyError(key)
+
+    # What the server has
+
+    def get_info(self, codes: Sequence[int] | None) -> pa.Table:
+        """Names and versions."""
+        return info_table(self._connection.adbc_get_info(), codes)
+
+    def get_objects(  # noqa: PLR0917 - in the order of ADBC's function
+        self,
+        depth: int,
+        catalog: str | None,
+        db_schema: str | None,
+        table_name: str | None,
+        table_types: list[str] | None,
+        column_name: str | None,
+    ) -> pa.RecordBatchReader:
+        """Databases, schemas, tables, columns and constraints."""
+        self.end_stream()
+        names: Any = _DEPTHS
+        return self._connection.adbc_get_objects(
+            depth=names.get(depth, "all"),
+            catalog_filter=catalog,
+            db_schema_filter=db_schema,
+            table_name_filter=table_name,
+            table_types_filter=table_types,
+            column_name_filter=column_name,
+        )
+
+    def get_table_schema(
+        self, catalog: str | None, db_schema: str | None, table_name: str
+    ) -> pa.Schema:
+        """The Arrow schema of a table."""
+        self.end_stream()
+        return self._connection.adbc_get_table_schema(
+            table_name, catalog_filter=catalog, db_schema_filter=db_schema
+        )
+
+    def get_table_types(self) -> pa.Table:
+        """The kinds of tables."""
+        return table_types_table(self._connection.adbc_get_table_types())
+
+    # Statements and transactions
+
+    def statement(self) -> Statement:
+        """A new statement."""
+        return Statement(self)
+
+    def begun(self) -> sync.Connection:
+        """The blocking connection, in a transaction unless each statement is one."""
+        self.end_stream()
+        return self._connection.__colonnade_connection__()
+
+    def streamed(self, batches: Iterator[Columns]) -> ArrowStream:
+        """The batches as the open stream, which whatever comes next on the connection ends."""
+        self._result = _Result(batches)
+        self._stream = ArrowStream(self._result)
+        return self._stream
+
+    def end_stream(self) -> None:
+        """Close the open stream; its consumer gets an error if it wants more.
+
+        Within a transaction, which a cancelled query would abort, what is left is read.
+        """
+        if self._stream is not None and self._result is not None:
+            self._result.is_read_to_its_end = not self._connection.autocommit
+            self._close_stream()
+
+    def _drop_stream(self) -> None:
+        """Close the open stream, and cancel its query."""
+        if self._result is not None:
+            self._result.is_read_to_its_end = False
+            self._close_stream()
+
+    def _close_stream(self) -> None:
+        stream, self._stream, self._result = self._stream, None, None
+        if stream is not None:
+            stream.close()
+
+    def commit(self) -> None:
+        """Commit the transaction."""
+        self.end_stream()
+        self._connection.commit()
+
+    def rollback(self) -> None:
+        """Roll the transaction back."""
+        self._drop_stream()
+        self._connection.rollback()
+
+    def cancel(self) -> None:
+        """Cancel what runs, from another thread."""
+        self._connection.cancel()
+
+    def close(self) -> None:
+        """Close the connection, which rolls a transaction back."""
+        if not self._connection.closed:
+            self._drop_stream()
+            self._connection.close()
+
+
+class _Result:
+    """The batches of a query, or of several."""
+
+    def __init__(self, batches: Iterator[Columns]) -> None:
+        self._batches = batches
+        self.is_read_to_its_end = False
+        """Whether closing reads what is left; else it cancels the query."""
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Columns:
+        return next(self._batches)
+
+    def close(self) -> None:
+        """End the query."""
+        if self.is_read_to_its_end:
+            collections.deque(self._batches, maxlen=0)
+        close = getattr(self._batches, "close", None)
+        if close is not None:
+            close()
+
+
+class Statement:
+    """A query with its parameters, or the table that bound data go into."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._query: str | None = None
+        self._options: dict[str, str] = {}
+        self._bound: _Capsule | None = None
+
+    def set_option(self, key: str, value: Any) -> None:
+        """Where and how data are ingested, and whether parameters are bound by name."""
+        if key not in {_TABLE, _MODE, _CATALOG, _SCHEMA, _TEMPORARY, _BY_NAME}:
+            raise dbapi.NotSupportedError(f"a statement of Colonnade's has no option {key!r}")
+        if key == _MODE and value not in _MODES:
+            raise dbapi.NotSupportedError(f"{value!r} is no mode: there are {', '.join(_MODES)}")
+        if key == _TABLE:
+            # The others may come before or behind it, and none is left of an earlier table.
+            self._query = None
+            self._options = {_BY_NAME: self._options.get(_BY_NAME, "false")}
+        self._options[key] = value
+
+    def get_option(self, key: str) -> str:
+        """An option that was set."""
+        return self._options[key]
+
+    def get_number(self, key: str) -> float:
+        """There is none."""
+        raise KeyError(key)
+
+    def set_query(self, query: str) -> None:
+        """The text, with `$1`, ... for parameters, or `:name` where they are bound by name."""
+        self._query = query
+        self._options.pop(_TABLE, None)
+
+    def prepare(self) -> None:
+        """Nothing more: the driver keeps statements that are used again."""
+        self._text()
+
+    def bind(self, capsule: object) -> None:
+        """The rows of parameters, or the data to ingest."""
+        self._bound = _Capsule(capsule)
+
+    def execute(self) -> ArrowStream:
+        """Run the query for each row of parameters; the batches of all results."""
+        if _TABLE in self._options:
+            self._ingest()
+            return ArrowStream([self._connection.begun().fetch_columns("SELECT")])
+        text, runs = self._runs()
+        driver = self._connection.begun()
+        if len(runs) == 1:
+            return self._connection.streamed(driver.iter_columns(text, *runs[0]))
+        return self._connection.streamed(_results(driver, text, runs))
+
+    def execute_update(self) -> int | None:
+        """Run the command for each row of parameters, or ingest; the number of rows, if known."""
+        if _TABLE in self._options:
+            return self._ingest()
+        text, runs = self._runs()
+        driver = self._connection.begun()
+        if len(runs) == 1:
+            return _rows(driver.execute(text, *runs[0]))
+        driver.executemany(text, runs)
+        return None
+
+    def execute_schema(self) -> Columns:
+        """The columns that the query would give."""
+        text, runs = self._runs()
+        query = f"SELECT * FROM ({text}\n) AS described LIMIT 0"
+        return self._connection.begun().fetch_columns(query, *runs[0] if runs else ())
+
+    def cancel(self) -> None:
+        """Cancel what runs, from another thread."""
+        self._connection.cancel()
+
+    def close(self) -> None:
+        """Nothing is left behind."""
+        self._bound = None
+
+    def _text(self) -> str:
+        if self._query is None:
+            raise dbapi.ProgrammingError("the statement has no query")
+        return self._query
+
+    def _runs(self) -> tuple[str, list[tuple[Any, ...]]]:
+        """The query, and the arguments of each run: of one where nothing was bound."""
+        text = self._text()
+        if self._bound is None:
+            return text, [()]
+        import pyarrow as pa
+
+        bound, self._bound = self._bound, None
+        rows = pa.RecordBatchReader.from_stream(bound).read_all()
+        if _switch(_BY_NAME, self._options.get(_BY_NAME, "false")):
+            query = colonnade.Named(text)
+            return query.sql, list(query.rows(rows.to_pylist()))
+        columns = [column.to_pylist() for column in rows.columns]
+        return text, list(zip(*columns, strict=True))
+
+    def _ingest(self) -> int:
+        if self._bound is None:
+            raise dbapi.ProgrammingError("no data were bound that could be ingested")
+        bound, self._bound = self._bound, None
+        options = self._options
+        driver = self._connection.begun()
+        schema = options.get(_SCHEMA)
+        if options.get(_CATALOG, driver.database) != driver.database:
+            raise dbapi.NotSupportedError(f"the connection is to {driver.database!r} alone")
+        if _switch(_TEMPORARY, options.get(_TEMPORARY, "false")):
+            schema = "pg_temp"
+        mode = options.get(_MODE, "adbc.ingest.mode.create")
+        table = options[_TABLE]
+        if mode.endswith(".append") and not _exists(driver, schema, table):
+            raise colonnade.UndefinedTableError(f"there is no table {table!r} to append to")
+        how: Any = _MODES[mode]
+        return write_table(bound, table, driver, schema_name=schema, if_exists=how)
+
+
+class _Capsule:
+    """A stream that was handed over, as the object that libraries ask for it."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The stream, once."""
+        del requested_schema
+        return self._capsule
+
+
+def _results(
+    driver: sync.Connection, text: str, runs: Sequence[tuple[Any, ...]]
+) -> Iterator[Columns]:
+    for args in runs:
+        with driver.iter_columns(text, *args) as batches:
+            yield from batches
+
+
+def _switch(key: str, value: object) -> bool:
+    if value not in _SWITCH:
+        raise dbapi.ProgrammingError(f"{key} is 'true' or 'false', not {value!r}")
+    return _SWITCH[str(value)]
+
+
+def _rows(status: str) -> int | None:
+    """The number that a command's status ends with: `INSERT 0 3`."""
+    count = status.rpartition(" ")[2]
+    return int(count) if count.isdecimal() else None
+
+
+def _exists(driver: sync.Connection, schema: str | None, table: str) -> bool:
+    names = [table] if schema is None else [schema, table]
+    quoted = ".".join('"' + name.replace('"', '""') + '"' for name in names)
+    return driver.fetchval("SELECT to_regclass($1)::oid", quoted) is not None

@@ -1,0 +1,181 @@
+//! A Python object behind ADBC's calls, and what goes to it and comes back.
+
+use std::ffi::c_char;
+
+use adbc_core::CancelHandle;
+use adbc_core::error::{Error, Result, Status};
+use adbc_core::options::OptionValue;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+use crate::arrow_import::{self, Stream};
+
+/// An object of `colonnade.adbc.driver`.
+pub(super) struct Object(Py<PyAny>);
+
+impl Object {
+    /// The object that a call makes.
+    pub(super) fn made(
+        make: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> Result<Self> {
+        attached(|py| make(py).map(|made| Self(made.unbind())))
+    }
+
+    /// The object that a call to this one makes.
+    pub(super) fn child(
+        &self,
+        make: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> Result<Self> {
+        attached(|py| make(py, self.0.bind(py)).map(|made| Self(made.unbind())))
+    }
+
+    /// A call to the object.
+    pub(super) fn call<T>(
+        &self,
+        call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> Result<T> {
+        attached(|py| call(self.0.bind(py)))
+    }
+
+    /// The batches that a call to the object gives.
+    pub(super) fn reader(
+        &self,
+        call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> Result<Box<dyn RecordBatchReader + Send + 'static>> {
+        self.call(|object| {
+            let capsule = call(object)?.call_method0("__arrow_c_stream__")?;
+            let stream = Stream::take(capsule.cast::<PyCapsule>()?)?;
+            Ok(Box::new(Reader(stream)) as Box<dyn RecordBatchReader + Send>)
+        })
+    }
+
+    /// The schema that a call to the object gives.
+    pub(super) fn schema(
+        &self,
+        call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> Result<Schema> {
+        self.call(|object| {
+            let capsule = call(object)?.call_method0("__arrow_c_schema__")?;
+            arrow_import::schema_of(capsule.cast::<PyCapsule>()?)
+        })
+    }
+
+    /// What ends a call to the object from another thread.
+    pub(super) fn cancel_handle(&self) -> Box<dyn CancelHandle> {
+        let object = Python::try_attach(|py| self.0.clone_ref(py));
+        object.map_or_else(
+            || Box::new(adbc_core::NoOpCancellationHandle {}) as Box<dyn CancelHandle>,
+            |object| Box::new(Self(object)),
+        )
+    }
+}
+
+impl CancelHandle for Object {
+    fn try_cancel(&self) -> Result<()> {
+        self.call(|object| object.call_method0("cancel").map(drop))
+    }
+}
+
+/// The batches of another producer.
+struct Reader(Stream);
+
+impl Iterator for Reader {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next_unchecked()
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+}
+
+/// Runs with the interpreter, and gives an exception ADBC's form.
+pub(super) fn attached<T>(run: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
+    let ran = Python::try_attach(|py| run(py).map_err(|error| failure(py, &error)));
+    ran.unwrap_or_else(|| {
+        let text = "the interpreter is shutting down";
+        Err(Error::with_message_and_status(text, Status::InvalidState))
+    })
+}
+
+/// An exception as ADBC's error; `colonnade.adbc.driver` says of which status it is.
+fn failure(py: Python<'_>, error: &PyErr) -> Error {
+    // The text ends up as a string of C.
+    let text = error.value(py).to_string().replace('\0', "\\0");
+    let described = py
+        .import("colonnade.adbc.driver")
+        .and_then(|module| module.call_method1("status_of", (error.value(py),)))
+        .and_then(|described| described.extract::<(u8, String)>());
+    let (status, sqlstate) = described.unwrap_or_default();
+    let status = Status::try_from(status).ok().filter(|status| *status != Status::Ok);
+    let mut made = Error::with_message_and_status(text, status.unwrap_or(Status::Unknown));
+    for (slot, byte) in made.sqlstate.iter_mut().zip(sqlstate.bytes()) {
+        *slot = byte as c_char;
+    }
+    made
+}
+
+/// Options as a dictionary.
+pub(super) fn options_of<'py, K: AsRef<str>>(
+    py: Python<'py>,
+    options: Vec<(K, OptionValue)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    for (key, value) in options {
+        made.set_item(key.as_ref(), option_value(py, value)?)?;
+    }
+    Ok(made)
+}
+
+/// An option's value as Python's.
+pub(super) fn option_value(py: Python<'_>, value: OptionValue) -> PyResult<Bound<'_, PyAny>> {
+    match value {
+        OptionValue::String(text) => text.into_bound_py_any(py),
+        OptionValue::Bytes(bytes) => bytes.into_bound_py_any(py),
+        OptionValue::Int(number) => number.into_bound_py_any(py),
+        OptionValue::Double(number) => number.into_bound_py_any(py),
+        _ => Err(PyRuntimeError::new_err("an option's value is of a kind that is not known")),
+    }
+}
+
+/// The options of an object are those of the Python object behind it.
+macro_rules! optionable {
+    ($object:ty, $key:ty) => {
+        impl Optionable for $object {
+            type Option = $key;
+
+            fn set_option(&mut self, key: $key, value: OptionValue) -> Result<()> {
+                self.0.call(|object| {
+                    let value = $crate::adbc::object::option_value(object.py(), value)?;
+                    object.call_method1("set_option", (key.as_ref(), value)).map(drop)
+                })
+            }
+
+            fn get_option_string(&self, key: $key) -> Result<String> {
+                self.0.call(|object| object.call_method1("get_option", (key.as_ref(),))?.extract())
+            }
+
+            fn get_option_bytes(&self, key: $key) -> Result<Vec<u8>> {
+                self.get_option_string(key).map(String::into_bytes)
+            }
+
+            fn get_option_int(&self, key: $key) -> Result<i64> {
+                self.0.call(|object| object.call_method1("get_number", (key.as_ref(),))?.extract())
+            }
+
+            fn get_option_double(&self, key: $key) -> Result<f64> {
+                self.0.call(|object| object.call_method1("get_number", (key.as_ref(),))?.extract())
+            }
+        }
+    };
+}
+
+pub(super) use optionable;

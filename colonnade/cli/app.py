@@ -9,7 +9,9 @@ import click
 
 import colonnade
 from colonnade.cli import interrupts
+from colonnade.cli.bench.command import bench
 from colonnade.cli.demo.command import demo
+from colonnade.cli.doctor.command import doctor
 from colonnade.cli.export.command import export
 from colonnade.cli.importing.command import import_
 from colonnade.cli.query.command import query
@@ -21,7 +23,7 @@ def cli() -> None:
     """PostgreSQL in columns."""
 
 
-for command in (query, export, import_, demo):
+for command in (query, export, import_, bench, doctor, demo):
     cli.add_command(command)
 
 

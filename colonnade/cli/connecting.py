@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 import colonnade.sync
+from colonnade.cli.failures import unreachable
+from colonnade.cli.understood import Understood, understood
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +29,30 @@ class Target:
     service: str | None = None
     password: str | None = field(default=None, repr=False)
 
-    def connect(self) -> colonnade.sync.Connection:
-        """Connect; what is not said here comes from the environment."""
-        return colonnade.sync.connect(self.dsn, service=self.service, password=self.password)
+    def connect(
+        self, *, server_settings: dict[str, str] | None = None
+    ) -> colonnade.sync.Connection:
+        """Connect; what is not said here comes from the environment.
 
-    @property
-    def words(self) -> dict[str, str | None]:
-        """The same for other ways to connect, as arguments of `connect`."""
-        return {"service": self.service, "password": self.password}
+        No statement is kept on the server, so that poolers of any mode may stand in between.
+        """
+        try:
+            return colonnade.sync.connect(
+                self.dsn,
+                service=self.service,
+                password=self.password,
+                server_settings=server_settings,
+                statement_cache_size=0,
+            )
+        except OSError as error:
+            raise unreachable(self.understood().places, error) from error
+
+    def understood(self) -> Understood:
+        """The same as the driver understands it.
+
+        Raises ClientConfigurationError for options that cannot be used.
+        """
+        return understood(self.dsn, {"service": self.service, "password": self.password})
 
 
 def connection_options(function: F) -> F:

@@ -64,7 +64,7 @@ def failures_told(sql: str | None = None) -> Generator[None, None, None]:
     except (errors.InterfaceError, errors.InternalClientError) as error:
         raise CommandError(error.args[0] if error.args else str(error), _hint(error)) from error
     except OSError as error:
-        raise CommandError(_system_text(error), connection_hint(error)) from error
+        raise CommandError(_system_text(error)) from error
 
 
 def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
@@ -79,12 +79,18 @@ def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
     return CommandError("\n".join(lines), error.hint or _known_hint(error))
 
 
-def connection_hint(error: BaseException) -> str | None:
+def unreachable(places: str, error: OSError) -> CommandError:
+    """Say that no server could be reached, and what to look at."""
+    said = error.strerror or str(error) or "no answer"
+    return CommandError(f"no connection to {places}: {said}", connection_hint(places, error))
+
+
+def connection_hint(places: str, error: BaseException) -> str | None:
     """What to look at when a server cannot be reached."""
     if isinstance(error, ConnectionRefusedError):
-        return "nobody listens there: is the server running, and are host and port right?"
-    if isinstance(error, FileNotFoundError) and ".s.PGSQL." in str(error):
-        return "there is no such socket: is the server running, and is its directory right?"
+        return f"nobody listens there: is the server running on {places}?"
+    if isinstance(error, FileNotFoundError):
+        return f"there is no such socket: is the server running, and does it listen at {places}?"
     # socket.gaierror, whose module only the transports know.
     if type(error).__name__ == "gaierror":
         return "the host's name is not known: is it spelled right, and is the network there?"

@@ -91,7 +91,8 @@ class Prepared:
     def __init__(self, connection: colonnade.sync.Connection, query: Query) -> None:
         self.connection = connection
         self.query = query
-        self.statement = connection.prepare(query.sql)
+        # The unnamed statement: its text travels along, and a pooler may lend any server.
+        self.statement = connection.prepare(query.sql, name="")
         self.attributes: tuple[Attribute, ...] = self.statement.get_attributes()
         self._check_arguments()
         self.rows: int | None = None

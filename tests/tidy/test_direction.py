@@ -94,6 +94,7 @@ FACES = {
 }
 # (file, room it imports) -> why it may.
 EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/dbapi/_oids.py", "_core"): "an OID stands in one place, the core's table of types",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/dbapi/_script.py", "_sql_text"): "what is code, and what is quoted",

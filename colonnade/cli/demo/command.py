@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from colonnade import embedded, errors
 from colonnade.cli.demo import data, flights
 from colonnade.cli.demo.server import demo_server
-from colonnade.cli.measure import machine, peers
+from colonnade.cli.measure import machine
+from colonnade.cli.measure.choice import BASE, choose_peers
 from colonnade.cli.measure.figure import Panel
 from colonnade.cli.measure.report import Measured, Report, versions
 from colonnade.cli.measure.shapes import SEED
-from colonnade.cli.measure.table import PLAIN_WIDTH, cost_table
+from colonnade.cli.measure.table import cost_table
+from colonnade.cli.measure.terminal import Terminal
 from colonnade.cli.measure.watch import measure_all, progress_bar
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from colonnade.cli.demo.server import DemoServer
     from colonnade.cli.measure.peers import Peer
 
-#: The peer that the ratios refer to.
-BASE = "colonnade-columns"
 INSTALL = 'pip install "colonnade[demo]"'
 PANELS = (
     Panel("wall time, ms", "wall_s", factor=1e3),
@@ -62,28 +61,6 @@ class Plan:
     skipped: dict[str, str]
     #: The files of the flights.
     directory: Path
-
-
-@dataclass(frozen=True)
-class Terminal:
-    """Results go to standard output; whatever only accompanies them goes to standard error."""
-
-    out: Console
-    err: Console
-
-    @classmethod
-    def open(cls) -> Terminal:
-        """Look at what the two streams are: a pipe gets plain text of a fixed width."""
-        out = Console()
-        return cls(out if out.is_terminal else Console(width=PLAIN_WIDTH), Console(stderr=True))
-
-    def say(self, text: str) -> None:
-        """Print plain words."""
-        self.out.print(text, markup=False, highlight=False, soft_wrap=True)
-
-    def note(self, text: str) -> None:
-        """Print words that are no result."""
-        self.err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @click.command()
@@ -124,7 +101,7 @@ def demo(
     dropped at the end. Without them a private server is started and removed.
     """
     directory = _require()
-    chosen, skipped = _choose(peer_names)
+    chosen, skipped = choose_peers(peer_names)
     plan = Plan(rows, rounds, chosen, skipped, directory)
     terminal = Terminal.open()
     try:
@@ -150,19 +127,6 @@ def _require() -> Path:
         names = " and ".join(missing or [flights.PACKAGE])
         raise click.ClickException(f"the demo needs {names}. Install the extras:\n    {INSTALL}")
     return directory
-
-
-def _choose(names: str | None) -> tuple[list[Peer], dict[str, str]]:
-    known = peers.discover()
-    if names is not None:
-        try:
-            known = peers.choose(known, filter(None, names.split(",")))
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint="--peers") from error
-    # Colonnade first: it is what the others are compared with.
-    known.sort(key=lambda peer: not peer.name.startswith("colonnade"))
-    skipped = {peer.name: peer.unavailable for peer in known if peer.unavailable}
-    return [peer for peer in known if peer.name not in skipped], skipped
 
 
 def _demonstrate(server: DemoServer, plan: Plan, terminal: Terminal) -> Report:

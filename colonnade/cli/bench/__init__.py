@@ -1,0 +1,3 @@
+"""`colonnade bench`: what a query of the user's own costs with each driver."""
+
+from __future__ import annotations

@@ -1,0 +1,218 @@
+"""The way to a host, step by step: its name, its socket, TLS, and what it asks for to let us in."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import ssl
+import struct
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from colonnade.cli.doctor.certificate import CertificateError, read_certificate
+from colonnade.cli.doctor.check import Check, Outcome, failed, milliseconds, ok, warning
+from colonnade.cli.failures import connection_hint
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from colonnade.cli.understood import Host, Understood
+
+_STEP_S = 10.0
+_TLS_REQUEST = struct.pack("!II", 8, 80877103)
+_PROTOCOL = 3 << 16
+_LENGTH_BYTES = 4
+_MESSAGE_BYTES_MAX = 10_000
+_EXPIRES_SOON_DAYS = 30
+_METHODS = {
+    0: "nothing: the server trusts us as we are (trust, peer or a certificate)",
+    2: "Kerberos V5",
+    3: "the password in clear text",
+    5: "an MD5 of the password",
+    6: "an SCM credential",
+    7: "GSSAPI (Kerberos)",
+    9: "SSPI",
+}
+_SASL = 10
+_NO_TLS_HINT = "the server was built or configured without TLS: sslmode=disable or prefer goes on"
+
+
+async def host_checks(host: Host, target: Understood) -> AsyncIterator[Check]:
+    """The steps up to the first one that fails."""
+    if not isinstance(host.place, str):
+        check = await _name(host)
+        yield check
+        if check.outcome is Outcome.FAILED:
+            return
+    opened = await _socket(host)
+    yield opened[0]
+    if opened[1] is None:
+        return
+    reader, writer = opened[1]
+    try:
+        check = await _tls(host, reader, writer, target)
+        yield check
+        if check.outcome is not Outcome.FAILED:
+            yield await _authentication(host, reader, writer, target)
+    finally:
+        writer.close()
+        with suppress(OSError, ssl.SSLError):
+            await writer.wait_closed()
+
+
+async def _name(host: Host) -> Check:
+    start = time.perf_counter()
+    try:
+        async with asyncio.timeout(_STEP_S):
+            found = await asyncio.get_running_loop().getaddrinfo(host.connect_to, host.place[1])
+    except OSError as error:
+        return failed("name", f"{host.connect_to}: {error}", connection_hint(host.name, error))
+    addresses = sorted({str(entry[4][0]) for entry in found})
+    took = milliseconds(time.perf_counter() - start)
+    return ok("name", f"{host.connect_to} is {', '.join(addresses)} ({took})", addresses=addresses)
+
+
+async def _socket(
+    host: Host,
+) -> tuple[Check, tuple[asyncio.StreamReader, asyncio.StreamWriter] | None]:
+    start = time.perf_counter()
+    try:
+        async with asyncio.timeout(_STEP_S):
+            if isinstance(host.place, str):
+                streams = await asyncio.open_unix_connection(host.place)
+            elif host.is_direct and host.context is not None:
+                streams = await asyncio.open_connection(
+                    host.connect_to,
+                    host.place[1],
+                    ssl=host.context,
+                    server_hostname=host.server_hostname,
+                )
+            else:
+                streams = await asyncio.open_connection(host.connect_to, host.place[1])
+    except ssl.SSLError as error:
+        return _tls_failed(error), None
+    except OSError as error:
+        said = "no answer" if isinstance(error, TimeoutError) else str(error)
+        return failed("socket", f"{host.name}: {said}", connection_hint(host.name, error)), None
+    seconds = time.perf_counter() - start
+    summary = f"{host.name} answers ({milliseconds(seconds)})"
+    return ok("socket", summary, seconds=seconds), streams
+
+
+async def _tls(
+    host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: Understood
+) -> Check:
+    is_required = target.sslmode in {"require", "verify-ca", "verify-full"}
+    if host.context is None:
+        why = "a Unix socket carries none" if isinstance(host.place, str) else "none is asked for"
+        return ok("tls", f"{why} (sslmode {target.sslmode})", in_use=False)
+    try:
+        async with asyncio.timeout(_STEP_S):
+            if not host.is_direct:
+                writer.write(_TLS_REQUEST)
+                answer = await reader.readexactly(1)
+                if answer == b"N" and is_required:
+                    return failed("tls", "the server offers no TLS", _NO_TLS_HINT, in_use=False)
+                if answer == b"N":
+                    told = "the server offers none: the connection is not encrypted"
+                    return warning("tls", told, "sslmode=require refuses that", in_use=False)
+                if answer != b"S":
+                    hint = "is it the right port?"
+                    return failed("tls", "what answers is not PostgreSQL", hint, in_use=False)
+                await writer.start_tls(host.context, server_hostname=host.server_hostname)
+    except ssl.SSLError as error:
+        return _tls_failed(error)
+    except (OSError, asyncio.IncompleteReadError) as error:
+        return failed("tls", f"the connection broke: {error}", connection_hint(host.name, error))
+    return _tls_facts(writer.get_extra_info("ssl_object"), host.context, target)
+
+
+def _tls_failed(error: ssl.SSLError) -> Check:
+    reason = getattr(error, "verify_message", None) or error.reason or str(error)
+    hint = "sslrootcert names the authority to trust; sslrootcert=system has the system's"
+    if "hostname" in reason.lower() or "ip address" in reason.lower():
+        hint = "the certificate is for another name: connect by that one"
+    elif "expired" in reason.lower():
+        hint = "the server needs a new certificate"
+    elif getattr(error, "verify_message", None) is None:
+        hint = "versions or certificates of the two sides do not fit"
+    return failed("tls", f"the handshake failed: {reason}", hint, in_use=False)
+
+
+def _tls_facts(session: Any, context: ssl.SSLContext, target: Understood) -> Check:
+    """Version and certificate; one that ends soon is a warning."""
+    cipher = session.cipher()[0]
+    is_verified = context.verify_mode == ssl.CERT_REQUIRED
+    checked = "not verified"
+    if is_verified:
+        checked = "verified with the host's name" if context.check_hostname else "verified"
+    facts: dict[str, Any] = {
+        "in_use": True,
+        "version": session.version(),
+        "cipher": cipher,
+        "sslmode": target.sslmode,
+        "is_verified": is_verified,
+        "checks_host_name": context.check_hostname,
+    }
+    summary = f"{session.version()}, {cipher}"
+    try:
+        certificate = read_certificate(session.getpeercert(True) or b"")
+    except CertificateError as error:
+        return warning("tls", f"{summary}; {error}", **facts)
+    left = (certificate.ends - dt.datetime.now(dt.UTC)).days
+    facts |= {
+        "subject": certificate.subject,
+        "issuer": certificate.issuer,
+        "not_before": certificate.begins.isoformat(),
+        "not_after": certificate.ends.isoformat(),
+        "days_left": left,
+    }
+    summary += (
+        f"; certificate of {certificate.subject}, from {certificate.issuer}, until "
+        f"{certificate.ends:%Y-%m-%d} ({left} days), {checked} (sslmode {target.sslmode})"
+    )
+    if left < _EXPIRES_SOON_DAYS:
+        return warning("tls", summary, "the server's certificate must be renewed", **facts)
+    return ok("tls", summary, **facts)
+
+
+async def _authentication(
+    host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: Understood
+) -> Check:
+    """Say who we are, and see what the server asks for; it is not answered."""
+    words = ("user", target.user, "database", target.database, "")
+    body = struct.pack("!I", _PROTOCOL) + b"".join(word.encode() + b"\0" for word in words)
+    try:
+        async with asyncio.timeout(_STEP_S):
+            writer.write(struct.pack("!I", len(body) + _LENGTH_BYTES) + body)
+            kind, length = struct.unpack("!cI", await reader.readexactly(5))
+            if not _LENGTH_BYTES <= length <= _MESSAGE_BYTES_MAX:
+                return failed("authentication", "what answers is not PostgreSQL")
+            content = await reader.readexactly(length - _LENGTH_BYTES)
+    except (OSError, asyncio.IncompleteReadError) as error:
+        return failed(
+            "authentication", f"the connection broke: {error}", connection_hint(host.name, error)
+        )
+    if kind == b"E":
+        told = _error_fields(content)
+        return failed("authentication", told, "pg_hba.conf on the server says who may come in")
+    if kind != b"R":
+        return failed("authentication", "what answers is not PostgreSQL")
+    (code,) = struct.unpack_from("!I", content)
+    asked = _METHODS.get(code, f"method {code}")
+    if code == _SASL:
+        methods = content[_LENGTH_BYTES:].decode("utf-8", "replace").split("\0")
+        asked = ", ".join(filter(None, methods))
+    needs_password = code in {3, 5, _SASL}
+    facts = {"method": asked, "needs_password": needs_password}
+    if needs_password and not target.has_password:
+        hint = "there is no password: -W asks for it; PGPASSWORD and the password file are read"
+        return failed("authentication", f"the server asks for {asked}", hint, **facts)
+    return ok("authentication", f"the server asks for {asked}", **facts)
+
+
+def _error_fields(content: bytes) -> str:
+    """The words of an error message of the server."""
+    fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in content.split(b"\0")}
+    return fields.get(b"M", "the server refuses")

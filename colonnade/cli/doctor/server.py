@@ -1,0 +1,137 @@
+"""What the server says of itself once we are in, and how long things take."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING
+
+import colonnade.sync
+from colonnade.cli.doctor.check import Check, milliseconds, ok, warning
+from colonnade.cli.failures import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from colonnade.cli.connecting import Target
+
+_PINGS = 20
+_SPLIT_SQL = "SELECT i, i / 8.0::float8 AS x, md5(i::text) AS t FROM generate_series(1, 20000) i"
+_PHASES = ("prepare", "send", "server_wait", "transfer", "decode", "total")
+_REPORTED = (
+    "server_encoding",
+    "client_encoding",
+    "TimeZone",
+    "DateStyle",
+    "integer_datetimes",
+    "standard_conforming_strings",
+)
+#: Poolers refuse settings that they do not keep track of; servers take any with a dot.
+_UNKNOWN_SETTING = "colonnade.doctor"
+#: A round trip that is longer than this makes every query slow.
+_SLOW_S = 0.05
+
+
+def server_checks(connection: colonnade.sync.Connection, target: Target) -> Iterator[Check]:
+    """The facts of the server, of what stands between, and of the time."""
+    yield _version(connection)
+    yield _encodings(connection)
+    yield _role(connection)
+    yield _pooler(connection, target)
+    yield _latency(connection)
+    yield _time_split(connection)
+
+
+def _version(connection: colonnade.sync.Connection) -> Check:
+    version = connection.fetchval("SELECT version()")
+    settings = connection.get_settings()
+    return ok("server", version, version=settings.get("server_version"), description=version)
+
+
+def _encodings(connection: colonnade.sync.Connection) -> Check:
+    settings = connection.get_settings()
+    known = {name: settings[name] for name in _REPORTED if name in settings}
+    said = ", ".join(f"{name} {value}" for name, value in known.items() if "_encoding" in name)
+    said += f", {known.get('TimeZone', 'unknown')} time, DateStyle {known.get('DateStyle')}"
+    if known.get("server_encoding") == "SQL_ASCII":
+        hint = "text of any encoding may be stored: what is not UTF-8 cannot be read as text"
+        return warning("settings", said, hint, **known)
+    return ok("settings", said, **known)
+
+
+def _role(connection: colonnade.sync.Connection) -> Check:
+    row = connection.fetchrow(
+        "SELECT pg_is_in_recovery() AS standby, current_user::text AS name, "
+        "current_setting('transaction_read_only') = 'on' AS read_only, "
+        "current_setting('is_superuser') = 'on' AS superuser, "
+        "current_setting('max_connections')::int AS room, "
+        "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used"
+    )
+    place = "a standby in recovery (only reads)" if row["standby"] else "a primary"
+    said = f"{place}; {row['used']} of {row['room']} connections are taken; we are {row['name']}"
+    if row["superuser"]:
+        said += ", a superuser"
+    facts = {
+        "is_in_recovery": row["standby"],
+        "is_read_only": row["read_only"],
+        "user": row["name"],
+        "is_superuser": row["superuser"],
+        "connections": row["used"],
+        "max_connections": row["room"],
+    }
+    if row["read_only"] and not row["standby"]:
+        hint = "default_transaction_read_only is on: writes are refused"
+        return warning("role", said, hint, **facts)
+    return ok("role", said, **facts)
+
+
+def _pooler(connection: colonnade.sync.Connection, target: Target) -> Check:
+    """A pooler makes up the process identifier that it greets us with."""
+    told, real = connection.get_server_pid(), connection.fetchval("SELECT pg_backend_pid()")
+    if told == real:
+        return ok("pooler", "none: we speak with the server itself", is_pooled=False)
+    name = "PgBouncer" if _refuses_unknown_settings(target) else "a pooler"
+    hint = (
+        "where it lends a server for a transaction, connect with statement_cache_size=0, "
+        "and set nothing for the session"
+    )
+    return warning("pooler", f"{name} stands between", hint, is_pooled=True, pooler=name)
+
+
+def _refuses_unknown_settings(target: Target) -> bool:
+    try:
+        target.connect(server_settings={_UNKNOWN_SETTING: "1"}).close()
+    except colonnade.PostgresError as error:
+        return "unsupported startup parameter" in str(error)
+    except CommandError:
+        return False
+    return False
+
+
+def _latency(connection: colonnade.sync.Connection) -> Check:
+    times = []
+    for _ in range(_PINGS):
+        start = time.perf_counter()
+        connection.fetchval("SELECT 1")
+        times.append(time.perf_counter() - start)
+    least, median = min(times), statistics.median(times)
+    said = (
+        f"SELECT 1 takes {milliseconds(median)} (median of {_PINGS}), {milliseconds(least)} at best"
+    )
+    facts = {"median_s": median, "minimum_s": least, "count": _PINGS}
+    if least > _SLOW_S:
+        hint = "the server is far away: pipelines save round trips"
+        return warning("latency", said, hint, **facts)
+    return ok("latency", said, **facts)
+
+
+def _time_split(connection: colonnade.sync.Connection) -> Check:
+    timing = connection.fetch_columns(_SPLIT_SQL).timing
+    if timing is None:
+        return warning("time", "no times were taken")
+    seconds = {phase: float(getattr(timing, phase)) for phase in _PHASES}
+    said = ", ".join(
+        f"{phase.replace('_', ' ')} {milliseconds(value)}" for phase, value in seconds.items()
+    )
+    rows = f"{timing.rows:,} rows of {timing.bytes:,} bytes"
+    return ok("time", f"{rows}: {said}", rows=timing.rows, bytes=timing.bytes, **seconds)

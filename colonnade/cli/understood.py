@@ -1,0 +1,87 @@
+"""How the driver understands what it was told, before it connects to anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from colonnade._connection_options import TlsArguments, resolve
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Host:
+    """One place to try, and how."""
+
+    #: As people write it.
+    name: str
+    #: Host and port, or the path of a Unix socket.
+    place: tuple[str, int] | str
+    #: What is connected to, where that is not the name.
+    connect_to: str
+    has_password: bool
+    #: What TLS is made with first; None where it is not asked for.
+    context: ssl.SSLContext | None
+    server_hostname: str | None
+    #: TLS begins at once, without asking the server first.
+    is_direct: bool
+
+
+@dataclass(frozen=True)
+class Understood:
+    """The target, without secrets."""
+
+    user: str
+    database: str
+    hosts: tuple[Host, ...]
+    sslmode: str
+    target_session_attrs: str
+    connect_timeout: float | None
+    server_settings: dict[str, str]
+
+    @property
+    def has_password(self) -> bool:
+        """Whether a password is known for some host."""
+        return any(host.has_password for host in self.hosts)
+
+    @property
+    def places(self) -> str:
+        """The hosts, as people write them."""
+        return ", ".join(host.name for host in self.hosts)
+
+
+def understood(dsn: str | None, words: Mapping[str, object]) -> Understood:
+    """Resolve the options as `connect` does.
+
+    Raises ClientConfigurationError for options that cannot be used.
+    """
+    options = resolve(dsn, words, None, TlsArguments())
+    hosts = []
+    for endpoint in options.endpoints:
+        address = endpoint.address
+        first = options.tls.attempts(address)[0]
+        place = address.place
+        host = place if isinstance(place, str) else place[0]
+        hosts.append(
+            Host(
+                name=str(address),
+                place=place,
+                connect_to=getattr(address, "connect_to", None) or host,
+                has_password=endpoint.password is not None,
+                context=first.context,
+                server_hostname=first.server_hostname(host),
+                is_direct=first.is_direct,
+            )
+        )
+    return Understood(
+        user=options.info.user,
+        database=options.info.database,
+        hosts=tuple(hosts),
+        sslmode=options.tls.mode.value,
+        target_session_attrs=options.target_session_attrs,
+        connect_timeout=options.connect_timeout,
+        server_settings=dict(options.info.server_settings),
+    )

@@ -85,9 +85,13 @@ __all__ = [
     "threadsafety",
 ]
 
-for _name in __all__:
-    _item = globals()[_name]
-    if isinstance(_item, type) and _item.__module__.startswith(__name__):
-        # Tracebacks and pickles name the public path.
-        _item.__module__ = __name__
-del _name, _item
+
+def _publish() -> None:
+    """Tracebacks and pickles name the public path."""
+    for name in __all__:
+        item = globals()[name]
+        if isinstance(item, type) and item.__module__.startswith(__name__):
+            item.__module__ = __name__
+
+
+_publish()

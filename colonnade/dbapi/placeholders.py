@@ -35,11 +35,13 @@ class Placeholders(Protocol):
 
     def translated(self, query: str, parameters: Parameters) -> tuple[str, Sequence[Any]]:
         """The text with `$1`, `$2`, ... and the values in that order."""
+        raise NotImplementedError
 
     def translated_many(
         self, query: str, sets: Sequence[Parameters]
     ) -> tuple[str, list[Sequence[Any]]]:
         """The same of one text with many sets of values."""
+        raise NotImplementedError
 
 
 class Numeric:

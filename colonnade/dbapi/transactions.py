@@ -102,5 +102,5 @@ def checked_level(level: int | None) -> IsolationLevel | None:
     try:
         return IsolationLevel(level)
     except ValueError:
-        names = ", ".join(str(each) for each in IsolationLevel)
+        names = ", ".join(each.name for each in IsolationLevel)
         raise ProgrammingError(f"isolation_level is one of {names}, not {level!r}") from None

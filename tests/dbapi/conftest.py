@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from colonnade import dbapi
+from colonnade import dbapi, embedded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,3 +18,10 @@ def conn(dsn: str) -> Iterator[dbapi.Connection]:
     connection = dbapi.connect(dsn)
     yield connection
     connection.close()
+
+
+@pytest.fixture(scope="session")
+def two_phase_dsn() -> Iterator[str]:
+    """A server of its own that keeps prepared transactions."""
+    with embedded.start(tcp=True, settings={"max_prepared_transactions": "10"}) as server:
+        yield server.dsn

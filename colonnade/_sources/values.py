@@ -216,7 +216,8 @@ def _without_nan(array: NDArray[Any], mask: Mask) -> Mask:
     if array.dtype.kind != "f":
         return mask
     # A row of several numbers is missing where all of them are.
-    missing: NDArray[np.bool_] = np.isnan(array).all(axis=tuple(range(1, array.ndim)))
+    axes = tuple(range(1, array.ndim))
+    missing: NDArray[np.bool_] = np.atleast_1d(np.isnan(array).all(axis=axes))
     if not missing.any():
         return mask
     return missing if mask is None else missing | mask

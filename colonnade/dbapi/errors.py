@@ -188,7 +188,8 @@ def translated(error: BaseException) -> Error | None:
     """
     for kind, target in _BY_CLASS:
         if isinstance(error, kind):
-            return target(*error.args[:1] or (str(error),))
+            # Not its first argument alone, which of an OSError is a number.
+            return target(str(error))
     if not isinstance(error, errors.PostgresError):
         return None
     state = error.sqlstate or ""

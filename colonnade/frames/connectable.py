@@ -69,16 +69,20 @@ def _is_blocking(con: object, method: str) -> bool:
 
 
 def _of_sqlalchemy(con: Any) -> AbstractContextManager[sync.Connection]:
+    check_dialect(con)
     # A Session has the connection of its transaction.
-    engine_or_connection = con.connection() if hasattr(con, "get_bind") else con
-    dialect = engine_or_connection.dialect
+    return _lent_by_sqlalchemy(con.connection() if hasattr(con, "get_bind") else con)
+
+
+def check_dialect(con: Any) -> None:
+    """Refuse an engine, connection or session of SQLAlchemy's that is not on our dialect."""
+    dialect = (con.get_bind() if hasattr(con, "get_bind") else con).dialect
     if dialect.driver != "colonnade" or dialect.is_async:
         raise TypeError(
             f"{type(con).__name__} is of the dialect {dialect.name}+{dialect.driver}"
             f"{' for asyncio' if dialect.is_async else ''}: make it with "
             'create_engine("postgresql+colonnade://..."), or pass a DSN'
         )
-    return _lent_by_sqlalchemy(engine_or_connection)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import colonnade
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
+from colonnade.frames.selects import batches, fetched, is_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    import sqlalchemy as sa
     from numpy.typing import NDArray
 
     from colonnade import Columns
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 Into: TypeAlias = Literal["pandas", "polars", "arrow", "numpy"]
 Dtypes: TypeAlias = Literal["numpy", "nullable", "arrow"]
+Query: TypeAlias = "str | sa.Executable"
 Params: TypeAlias = "Sequence[object] | Mapping[str, object] | None"
 
 _INTO = ("pandas", "polars", "arrow", "numpy")
@@ -31,7 +34,7 @@ _INTO = ("pandas", "polars", "arrow", "numpy")
 
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -44,7 +47,7 @@ def read_sql(
 ) -> pd.DataFrame: ...
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -55,7 +58,7 @@ def read_sql(
 ) -> pl.DataFrame: ...
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -66,7 +69,7 @@ def read_sql(
 ) -> pa.Table: ...
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -77,7 +80,7 @@ def read_sql(
 ) -> Arrays: ...
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -91,7 +94,7 @@ def read_sql(
 ) -> Generator[pd.DataFrame, None, None]: ...
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -103,7 +106,7 @@ def read_sql(
 ) -> Generator[pl.DataFrame, None, None]: ...
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -115,7 +118,7 @@ def read_sql(
 ) -> Generator[pa.Table, None, None]: ...
 @overload
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -126,7 +129,7 @@ def read_sql(
     timeout: float | None = None,
 ) -> Generator[Arrays, None, None]: ...
 def read_sql(
-    query: str,
+    query: Query,
     con: Connectable,
     *,
     params: Params = None,
@@ -143,7 +146,8 @@ def read_sql(
     `con` is a DSN, for which a connection is made and closed again, a connection or pool of
     `colonnade.sync`, a connection of `colonnade.dbapi`, or SQLAlchemy's on our dialect.
 
-    `params` is a sequence for `$1`, `$2`, ..., or a mapping for `:name`.
+    `params` is a sequence for `$1`, `$2`, ..., or a mapping for `:name`. With `con` of SQLAlchemy,
+    `query` may be a statement of SQLAlchemy's, whose `params` are a mapping.
 
     `into` is "pandas" (a DataFrame), "polars" (a DataFrame), "arrow" (a pyarrow.Table) or "numpy"
     (a dict of arrays by column name). For pandas, `dtypes` is the family of types as in
@@ -162,19 +166,23 @@ def read_sql(
     does not fit its type, PostgresError for what the server refuses, ImportError without the
     library that `into` names.
     """
-    if not isinstance(query, str):
-        raise TypeError(f"query must be a str, not {type(query).__name__}; con comes second")
     convert = _conversion(into, dtypes, index_col)
-    sql, args = _arguments(query, params)
+    options: dict[str, Any] = {"schema": schema, "infinity": infinity, "timeout": timeout}
     if batch_rows is not None:
         if batch_rows < 1:
             raise ValueError(f"batch_rows must be 1 or more, not {batch_rows}")
-        options = {"schema": schema, "infinity": infinity, "timeout": timeout}
-        return _frames(con, sql, args, {**options, "batch_rows": batch_rows}, convert)
+        options["batch_rows"] = batch_rows
+    if is_statement(query, con):
+        if batch_rows is None:
+            return convert(fetched(query, con, params, options))
+        return (convert(columns) for columns in batches(query, con, params, options))
+    if not isinstance(query, str):
+        raise TypeError(f"query must be a str, not {type(query).__name__}; con comes second")
+    sql, args = _arguments(query, params)
+    if batch_rows is not None:
+        return _frames(con, sql, args, options, convert)
     with connection_of(con) as connection, _placeholders_explained(sql):
-        columns = connection.fetch_columns(
-            sql, *args, schema=schema, infinity=infinity, timeout=timeout
-        )
+        columns = connection.fetch_columns(sql, *args, **options)
     return convert(columns)
 
 

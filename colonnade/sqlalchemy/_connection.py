@@ -94,6 +94,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             raise ProgrammingError("autocommit cannot be changed within a transaction")
         self._autocommit = value
 
+    def __colonnade_connection__(self) -> Any:
+        """The driver's connection, in a transaction of this one, for `colonnade.frames`."""
+        return self._run(lambda: self._connection)
+
     def cursor(self, *, server_side: bool = False) -> Cursor:
         """A cursor; with `server_side` one that leaves its rows on the server."""
         return ServerSideCursor(self) if server_side else Cursor(self)

@@ -170,8 +170,9 @@ def test_errors_say_what_they_are(connection: Connection, dsn: str) -> None:
             entrypoint=adbc.ENTRYPOINT,
             db_kwargs={"uri": dsn, "adbc.nothing": "1"},
         )
-    with pytest.raises(manager.Error):
+    with pytest.raises(manager.OperationalError, match="refused") as refused:
         adbc.connect("postgresql://nobody@127.0.0.1:1/nowhere")
+    assert refused.value.status_code == codes.IO
 
 
 def test_an_error_within_the_rows_is_no_end(connection: Connection) -> None:

@@ -1,0 +1,55 @@
+"""Statements of SQLAlchemy's, run by its own connections."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from colonnade.errors import InterfaceError
+from colonnade.frames.connectable import check_dialect
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping
+
+    from colonnade import Columns
+
+
+def is_statement(query: object, con: object) -> bool:
+    """Whether a query is an object of SQLAlchemy's, for a connection of SQLAlchemy's."""
+    return hasattr(query, "compile") and (hasattr(con, "dialect") or hasattr(con, "get_bind"))
+
+
+def fetched(statement: Any, con: Any, params: Any, options: Mapping[str, Any]) -> Columns:
+    """The statement's result."""
+    from colonnade.sqlalchemy import fetch_columns
+
+    with _executor(con) as executor:
+        columns: Columns = fetch_columns(executor, statement, _checked(params), **options)
+    return columns
+
+
+def batches(statement: Any, con: Any, params: Any, options: Mapping[str, Any]) -> Iterator[Columns]:
+    """The statement's result, batch by batch."""
+    from colonnade.sqlalchemy import iter_columns
+
+    checked = _checked(params)
+    with _executor(con) as executor, iter_columns(executor, statement, checked, **options) as found:
+        yield from found
+
+
+@contextlib.contextmanager
+def _executor(con: Any) -> Generator[Any]:
+    """A connection of an engine, for the block; a connection or a session itself."""
+    check_dialect(con)
+    if hasattr(con, "raw_connection"):
+        with con.connect() as connection:
+            yield connection
+    else:
+        yield con
+
+
+def _checked(params: Any) -> Mapping[str, Any] | None:
+    if params is None or hasattr(params, "keys"):
+        named: Mapping[str, Any] | None = params
+        return named
+    raise InterfaceError("the parameters of SQLAlchemy's statements have names: pass a mapping")

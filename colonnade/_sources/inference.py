@@ -41,7 +41,8 @@ _WIDER: dict[frozenset[str], str] = {
     frozenset({"bigint", "double precision"}): "double precision",
     frozenset({"inet", "cidr"}): "inet",
 }
-_BIGINT = range(-(2**63), 2**63)
+# Of bigint.
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 class _Seen(NamedTuple):
@@ -60,12 +61,20 @@ class Inference:
         self._types: dict[str, _Seen] = {}
         self._elements: Inference | None = None
         self._first_list: _Seen | None = None
+        # Classes that say nothing new, but for an int beyond bigint.
+        self._known: set[type] = set()
 
     def see(self, values: Iterable[Any], first_row: int) -> None:
         """Take note of values, the first of which is that of a row."""
+        known = self._known
         for row, value in enumerate(values, first_row):
+            kind = type(value)
+            if kind in known and (kind is not int or _LEAST <= value <= _MOST):
+                continue
             if not is_missing(value):
                 self._see_one(value, row)
+                if kind in _CLASSES:
+                    known.add(kind)
 
     def _see_one(self, value: Any, row: int) -> None:
         if isinstance(value, list | tuple) or hasattr(value, "__array_interface__"):
@@ -96,7 +105,8 @@ class Inference:
         for kind in type(value).__mro__:
             if kind in _CLASSES:
                 found = _CLASSES[kind]
-                return "numeric" if found == "bigint" and value not in _BIGINT else found
+                is_wide = found == "bigint" and not _LEAST <= value <= _MOST
+                return "numeric" if is_wide else found
         raise self._refusal(f"no type stands for {type(value).__name__}")
 
     def sql_type(self) -> str:

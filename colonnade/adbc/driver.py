@@ -6,6 +6,7 @@ Each method stands for one function of ADBC's. Their results leave as Arrow stre
 from __future__ import annotations
 
 import collections
+import weakref
 from typing import TYPE_CHECKING, Any, Self
 
 import colonnade
@@ -81,6 +82,8 @@ class Connection:
 
     def __init__(self, connection: dbapi.Connection) -> None:
         self._connection = connection
+        # Also where the program ends without closing it: later, there is little left to do it with.
+        weakref.finalize(self, _terminate, connection.driver_connection)
         self._stream: ArrowStream | None = None
         self._result: _Result | None = None
 
@@ -374,6 +377,11 @@ def _results(
     for args in runs:
         with driver.iter_columns(text, *args) as batches:
             yield from batches
+
+
+def _terminate(driver: sync.Connection) -> None:
+    if not driver.is_closed():
+        driver.terminate()
 
 
 def _switch(key: str, value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from decimal import Decimal
@@ -230,3 +231,17 @@ def test_without_the_driver_manager(dsn: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "adbc_driver_manager", None)
     with pytest.raises(ImportError, match=r"colonnade\[adbc\]"):
         adbc.connect(dsn)
+
+
+def test_a_program_may_end_without_closing(dsn: str) -> None:
+    program = (
+        "from colonnade import adbc\n"
+        f"connection = adbc.connect({dsn!r})\n"
+        "cursor = connection.cursor()\n"
+        "cursor.execute('SELECT g FROM generate_series(1, 1000000) g')\n"
+        "print(cursor.fetchone())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (done.stdout, done.stderr) == ("(1,)\n", "")

@@ -419,6 +419,32 @@ def test_progress(
     assert link.fetchval('SELECT count(*) FROM "frames ""of"" a test"') == 200_000
 
 
+def test_an_interrupted_copy_leaves_nothing(link: Connection, table: str) -> None:
+    def interrupt(rows: int) -> None:
+        if rows > 50_000:
+            raise KeyboardInterrupt
+
+    frame = pl.DataFrame({"a": range(500_000)})
+    for if_exists in ("fail", "append"):
+        with pytest.raises(KeyboardInterrupt):
+            write_table(frame, table, link, if_exists=if_exists, progress=interrupt)
+        assert types(link, table) == {}
+    with link.transaction():
+        with pytest.raises(KeyboardInterrupt):
+            write_table(frame, table, link, progress=interrupt)
+        assert write_table(ONE, table, link) == 2
+    assert rows(link, table) == [(1,), (2,)]
+
+
+def test_a_limit_of_time_leaves_nothing(link: Connection, table: str, dsn: str) -> None:
+    write_table(ONE, table, link)
+    with colonnade.sync.connect(dsn) as other, other.transaction():
+        other.execute('LOCK TABLE "frames ""of"" a test"')
+        with pytest.raises(TimeoutError):
+            write_table(ONE, table, link, if_exists="append", timeout=0.1)
+    assert rows(link, table) == [(1,), (2,)]
+
+
 def test_by_dsn(dsn: str, link: Connection, table: str) -> None:
     assert write_table(ONE, table, dsn) == 2
     assert rows(link, table) == [(1,), (2,)]

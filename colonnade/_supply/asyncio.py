@@ -49,7 +49,10 @@ class Supply(Ledger[H]):
     """
 
     def __init__(
-        self, options: PoolOptions, connect: Callable[[], Any], holder_class: type[H]
+        self,
+        options: PoolOptions,
+        connect: Callable[[], Any],
+        holder_class: Callable[[Any, Any, int], H],
     ) -> None:
         super().__init__(options, connect, holder_class)
         self._loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()

@@ -33,8 +33,6 @@ class Holder(Protocol):
     idle_since: float
     ending: str
 
-    def __init__(self, supply: Any, connection: Any, epoch: int) -> None: ...
-
     def detach(self) -> None:
         """Make what was handed out stale."""
 
@@ -46,7 +44,10 @@ class Ledger(Generic[H]):
     """What both supplies have: options, figures, the ages of connections, the types they share."""
 
     def __init__(
-        self, options: PoolOptions, connect: Callable[[], Any], holder_class: type[H]
+        self,
+        options: PoolOptions,
+        connect: Callable[[], Any],
+        holder_class: Callable[[Any, Any, int], H],
     ) -> None:
         self.options = options
         self.epoch = 0

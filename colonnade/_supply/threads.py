@@ -80,7 +80,10 @@ class Supply(Ledger[H]):
     """
 
     def __init__(
-        self, options: PoolOptions, connect: Callable[[], Any], holder_class: type[H]
+        self,
+        options: PoolOptions,
+        connect: Callable[[], Any],
+        holder_class: Callable[[Any, Any, int], H],
     ) -> None:
         super().__init__(options, connect, holder_class)
         # The one used last is used next, so the first one has been idle for longest.

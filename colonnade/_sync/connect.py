@@ -129,7 +129,8 @@ def _checked_classes(connection: object, record: type[_core.Record], row_factory
         msg = "connection_class is expected to be a subclass of colonnade.sync.Connection"
         raise InterfaceError(f"{msg}, got {connection!r}")
     _core.check_record_class(record)
-    if row_factory is not None and not callable(row_factory):
+    factory: object = row_factory
+    if factory is not None and not callable(factory):
         msg = (
             f"row_factory is expected to be a function of colonnade.rows' kind, got {row_factory!r}"
         )

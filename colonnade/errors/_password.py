@@ -6,7 +6,9 @@ from colonnade.errors._client import AuthenticationError
 from colonnade.errors._sqlstate import InvalidPasswordError
 
 
-class MissingPasswordError(AuthenticationError, InvalidPasswordError):
+class MissingPasswordError(  # pyright: ignore[reportIncompatibleVariableOverride]
+    AuthenticationError, InvalidPasswordError
+):
     """The server asks for a password, and none was given.
 
     The client says so itself, and sends nothing. It is an ``InvalidPasswordError``, too, with its

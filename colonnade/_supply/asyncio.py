@@ -87,8 +87,7 @@ class Supply(Ledger[H]):
             elif holder.epoch != self.epoch:
                 self.retire(holder, "expired")
             else:
-                self.tally.acquired += 1
-                holder.connection._pool_wait = 0.0
+                self._hand_out(holder, 0.0)
                 return holder
         return None
 
@@ -113,9 +112,8 @@ class Supply(Ledger[H]):
                 self._check_drained()
             raise
         seconds = self._loop.time() - began
-        tally.acquired += 1
         tally.note_wait(seconds)
-        holder.connection._pool_wait = seconds
+        self._hand_out(holder, seconds)
         return holder
 
     # Back

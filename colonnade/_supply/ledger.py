@@ -71,6 +71,15 @@ class Ledger(Generic[H]):
         """Replace every connection before it is handed out again."""
         self.epoch += 1
 
+    def _hand_out(self, holder: H, seconds: float) -> None:
+        """See to what a connection has missed, for one who has waited so long."""
+        connection = holder.connection
+        session = connection._session
+        if not session.is_closed:
+            session.follow_catalog()
+        connection._pool_wait = seconds
+        self.tally.acquired += 1
+
     def _holder_of(self, connection: Any, epoch: int) -> H:
         holder = self._holder_class(self, connection, epoch)
         if self.options.max_lifetime is not None:

@@ -118,8 +118,7 @@ class Supply(Ledger[H]):
             self._serve()
         self._tend()
         if holder is not None:
-            self.tally.acquired += 1
-            holder.connection._pool_wait = 0.0
+            self._hand_out(holder, 0.0)
         return holder
 
     def wait(self) -> H:
@@ -145,9 +144,8 @@ class Supply(Ledger[H]):
                 holder = given
                 break
         seconds = time.monotonic() - began
-        self.tally.acquired += 1
         self.tally.note_wait(seconds)
-        holder.connection._pool_wait = seconds
+        self._hand_out(holder, seconds)
         return holder
 
     # Back

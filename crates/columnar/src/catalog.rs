@@ -2,6 +2,7 @@
 //! database.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use colonnade_protocol::Oid;
@@ -15,7 +16,14 @@ const DEPTH_MAX: usize = 64;
 
 /// The types of one database that were asked for so far. Clones share what they know.
 #[derive(Clone, Default, Debug)]
-pub struct Catalog(Arc<RwLock<HashMap<Oid, Arc<Type>>>>);
+pub struct Catalog(Arc<Known>);
+
+#[derive(Default, Debug)]
+struct Known {
+    types: RwLock<HashMap<Oid, Arc<Type>>>,
+    /// How often something was found to be out of date.
+    generation: AtomicU64,
+}
 
 /// What the catalogs say of one type.
 #[derive(Clone, Default, Debug)]
@@ -51,7 +59,7 @@ impl Catalog {
         if let Some(found) = built_in(oid) {
             return Some(Arc::clone(found));
         }
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&oid).map(Arc::clone)
+        self.0.types.read().unwrap_or_else(PoisonError::into_inner).get(&oid).map(Arc::clone)
     }
 
     /// Takes what the catalogs said of `asked`: a type that is not among `rows` is known from now
@@ -62,7 +70,7 @@ impl Catalog {
         for oid in asked.iter().copied().chain(rows.iter().map(|row| row.oid)) {
             self.resolve(oid, &by_oid, &mut resolved, 0);
         }
-        self.0.write().unwrap_or_else(PoisonError::into_inner).extend(resolved);
+        self.0.types.write().unwrap_or_else(PoisonError::into_inner).extend(resolved);
     }
 
     fn resolve(
@@ -90,7 +98,7 @@ impl Catalog {
     /// Forgets a type and what it is made of: it was altered.
     pub fn forget(&self, pg_type: &Type) {
         {
-            let mut types = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let mut types = self.0.types.write().unwrap_or_else(PoisonError::into_inner);
             types.remove(&pg_type.oid);
         }
         match &pg_type.shape {
@@ -105,14 +113,18 @@ impl Catalog {
         }
     }
 
+    fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Relaxed)
+    }
+
     /// Forgets everything.
     pub fn clear(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0.types.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// How many types were learned.
     pub fn len(&self) -> usize {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.0.types.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Whether none was learned.
@@ -178,6 +190,8 @@ fn scalar_shape(row: &TypeRow) -> Shape {
 #[derive(Clone, Default, Debug)]
 pub struct Types {
     catalog: Catalog,
+    /// The catalog's generation that this connection's statements were made with, or a later one.
+    generation: u64,
     /// By the type's OID: what the owner has put in its place.
     changes: Arc<BTreeMap<Oid, Change>>,
 }
@@ -194,12 +208,30 @@ enum Change {
 impl Types {
     /// What a catalog knows, without codecs.
     pub fn new(catalog: Catalog) -> Self {
-        Self { catalog, changes: Arc::default() }
+        let generation = catalog.generation();
+        Self { catalog, generation, changes: Arc::default() }
     }
 
     /// Takes a catalog that others have too, and keeps the codecs.
     pub fn share(&mut self, catalog: Catalog) {
+        self.generation = catalog.generation();
         self.catalog = catalog;
+    }
+
+    /// Tells those who share the catalog that something is out of date: a type was altered, or the
+    /// shape of a result.
+    pub fn tell_outdated(&mut self) {
+        let before = self.catalog.0.generation.fetch_add(1, Ordering::Relaxed);
+        // What others have told meanwhile is still to be followed.
+        if self.generation == before {
+            self.generation = before.wrapping_add(1);
+        }
+    }
+
+    /// Whether somebody has told so since this connection has looked.
+    pub fn is_outdated(&mut self) -> bool {
+        let latest = self.catalog.generation();
+        std::mem::replace(&mut self.generation, latest) != latest
     }
 
     /// What is shared with other connections to the database.

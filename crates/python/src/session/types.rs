@@ -52,6 +52,13 @@ impl Session {
         self.begin(py, Core::forget_types)
     }
 
+    /// Forgets the statements where another session, which has the same catalog, has found that a
+    /// type or the shape of a result is out of date.
+    fn follow_catalog(&self, py: Python<'_>) -> PyResult<()> {
+        let followed = self.lock(py)?.core.follow_catalog();
+        followed.map_err(|error| errors::of_session(py, error))
+    }
+
     /// Forgets a statement and the types of its parameters, one of which may have been altered;
     /// false where none can be.
     fn forget_parameters(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {

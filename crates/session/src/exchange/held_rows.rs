@@ -109,13 +109,14 @@ impl<S: Sink> Replay<S> {
             return Err(Error::Decode(self.error));
         };
         self.rounds_left = rounds_left;
-        let types = &context.link.types;
+        let types = &mut context.link.types;
         let mut wanted: Vec<Oid> = self.error.reason.unknown_type().into_iter().collect();
         if wanted.is_empty() {
             for column in self.statement.columns.iter() {
                 types.catalog().forget(&column.pg_type);
                 wanted.push(column.pg_type.oid);
             }
+            types.tell_outdated();
         }
         let missing = types.missing(wanted);
         let then = Then::Replay(Box::new(self));

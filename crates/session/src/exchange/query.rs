@@ -100,6 +100,9 @@ pub(crate) fn forget_stale<S: Sink>(
         for pg_type in parameters.chain(columns) {
             context.link.types.catalog().forget(pg_type);
         }
+        context.link.types.tell_outdated();
+    } else if is_altered_result(error) {
+        context.link.types.tell_outdated();
     } else if !is_of_text && !is_stale_plan(error) {
         return;
     }
@@ -140,6 +143,14 @@ fn is_stale_plan(error: &Error) -> bool {
         },
         _ => false,
     }
+}
+
+/// The server has planned a statement anew and found another result: something was altered that
+/// other connections have statements about, too.
+fn is_altered_result(error: &Error) -> bool {
+    // The one who raises it; the message is translated.
+    const ROUTINE: &str = "RevalidateCachedQuery";
+    matches!(error, Error::Server(fields) if fields.field(b'R') == Some(ROUTINE))
 }
 
 /// A text that travels along is no longer what it was known for.

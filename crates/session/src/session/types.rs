@@ -72,7 +72,17 @@ impl<S: Sink> Session<S> {
     /// A closed session.
     pub fn forget_types(&mut self) -> Result<(), Error> {
         self.talk.link.types.catalog().clear();
+        self.talk.link.types.tell_outdated();
         self.forget_statements()
+    }
+
+    /// Forgets the statements where another session, which has the same catalog, has found that
+    /// something is out of date.
+    ///
+    /// # Errors
+    /// A closed session.
+    pub fn follow_catalog(&mut self) -> Result<(), Error> {
+        if self.talk.link.types.is_outdated() { self.forget_statements() } else { Ok(()) }
     }
 
     /// Forgets a statement that is to be prepared anew, and for all who share them the types of its
@@ -89,6 +99,9 @@ impl<S: Sink> Session<S> {
         for pg_type in statement.parameters.iter().filter(|it| it.oid >= FIRST_NORMAL_OID) {
             link.types.catalog().forget(pg_type);
             can_alter = true;
+        }
+        if can_alter {
+            link.types.tell_outdated();
         }
         if can_alter && let Some(gone) = link.statements.remove(statement) {
             frontend::close_statement(&mut self.talk.out, &gone.name)?;

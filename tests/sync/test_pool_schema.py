@@ -1,0 +1,75 @@
+# Generated from tests/async/test_pool_schema.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""What one connection of a pool finds out of date, the others need not find again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from colonnade.errors import (
+    FeatureNotSupportedError,
+    InvalidCachedStatementError,
+    UndefinedTableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_QUERY = "SELECT * FROM pool_schema AS t"
+
+
+@pytest.fixture
+def pool(dsn: str, nothing_left: None) -> Iterator[colonnade.sync.Pool]:
+    del nothing_left
+    with colonnade.sync.create_pool(dsn, min_size=2, max_size=2) as pool:
+        pool.execute("DROP TABLE IF EXISTS pool_schema; CREATE TABLE pool_schema AS SELECT 1 AS a")
+        with pool.acquire() as one, pool.acquire() as other:
+            for connection in (one, other):
+                assert connection.fetch(_QUERY) == [(1,)]
+                assert connection.fetchval("SELECT t FROM pool_schema AS t") == (1,)
+        yield pool
+        pool.execute("DROP TABLE pool_schema")
+
+
+def test_a_plan_that_one_has_found_stale_is_stale_for_all(pool: colonnade.sync.Pool) -> None:
+    pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
+    with pool.acquire() as one:
+        # Nobody knows yet, and within a transaction nothing can be repeated.
+        with pytest.raises(InvalidCachedStatementError):
+            with one.transaction():
+                one.fetch(_QUERY)
+        with pool.acquire() as other, other.transaction():
+            assert other.fetch(_QUERY) == [(1, "x")]
+
+
+def test_a_type_that_one_has_found_altered_is_altered_for_all(pool: colonnade.sync.Pool) -> None:
+    query = "SELECT t FROM pool_schema AS t"
+    pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
+    with pool.acquire() as one:
+        assert one.fetchval(query) == (1, "x")
+        with pool.acquire() as other, other.transaction():
+            statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
+            assert other.fetchval(statements, query) == 0
+            assert other.fetchval(query) == (1, "x")
+
+
+def test_a_reload_is_one_for_all(pool: colonnade.sync.Pool) -> None:
+    statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
+    with pool.acquire() as one:
+        one.reload_schema_state()
+        with pool.acquire() as other:
+            assert other.fetchval(statements, _QUERY) == 0
+
+
+def test_other_errors_are_nobody_elses(pool: colonnade.sync.Pool) -> None:
+    statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
+    with pool.acquire() as one:
+        with pytest.raises(UndefinedTableError):
+            one.fetch("SELECT * FROM no_such_table")
+        with pytest.raises(FeatureNotSupportedError):
+            one.fetch("SELECT a FROM pool_schema GROUP BY a FOR UPDATE")
+        with pool.acquire() as other:
+            assert other.fetchval(statements, _QUERY) == 1

@@ -375,6 +375,9 @@ class AsyncAdaptedConnection(AsyncAdapt_terminate, AdaptedConnection):
 
     __slots__ = ()
 
+    # What SQLAlchemy 2.0's part of it waits by.
+    await_ = staticmethod(await_only)
+
     @staticmethod
     def _wait(result: Any) -> Any:
         return await_only(result)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
+from sqlalchemy.pool import AsyncAdaptedQueuePool, Pool
 
 from colonnade.sqlalchemy._adapters import AsyncioAdapter, BlockingAdapter
 from colonnade.sqlalchemy._columns_request import OPTION
@@ -233,6 +234,12 @@ class ColonnadeAsyncDialect(ColonnadeDialect):
     def import_dbapi(cls) -> Any:
         """The adapter that stands for a module of PEP 249."""
         return AsyncioAdapter()
+
+    @classmethod
+    def get_pool_class(cls, url: sa.URL) -> type[Pool]:
+        """A pool for tasks; SQLAlchemy 2.0 does not choose it by itself."""
+        del url
+        return AsyncAdaptedQueuePool
 
 
 def _adapted(connection: sa.Connection) -> Any:

@@ -108,7 +108,8 @@ def within(request: pytest.FixtureRequest, url: sa.URL) -> Callable[..., Any]:
 @pytest.fixture(scope="module")
 def filled(url: sa.URL) -> Iterator[None]:
     """The table `Thing`, with its rows."""
-    engine = sa.create_engine(url)
+    # A connection that a failed test left open must not hold up the others.
+    engine = sa.create_engine(url.update_query_dict({"options": "-c lock_timeout=20s"}))
     Base.metadata.drop_all(engine)
     Base.metadata.create_all(engine)
     with engine.begin() as connection:

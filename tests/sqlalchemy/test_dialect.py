@@ -279,7 +279,7 @@ def test_a_connection_goes_back_to_its_pool_without_a_transaction(within: Within
         connection.execute(sa.text("SELECT 1"))
         assert raw is not None
         assert raw.in_transaction
-        connection.connection.close()
+        connection.close()
         assert not raw.in_transaction
 
     within(body)

@@ -224,8 +224,19 @@ class Cursor(ColumnsMixin):
 
     def __iter__(self) -> Iterator[Any]:
         """The rows that are left, one by one."""
-        while self._position < len(self._all_rows()):
-            yield self.fetchone()
+        return self
+
+    def __next__(self) -> Any:
+        """The next row."""
+        rows = self._rows
+        if rows is None:
+            with self._connection._guard:
+                rows = self._all_rows()
+        position = self._position
+        if position >= len(rows):
+            raise StopIteration
+        self._position = position + 1
+        return rows[position] if self.row_factory is None else self._shaped([rows[position]])[0]
 
     def _all_rows(self) -> list[Any]:
         rows = self._rows

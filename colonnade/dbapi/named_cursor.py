@@ -128,6 +128,13 @@ class NamedCursor(Cursor):
         """How many rows were fetched; None before it was declared."""
         return self._position if self._is_declared else None
 
+    def __next__(self) -> Any:
+        """The next row; a round trip, as `fetchone`."""
+        rows = self._fetched("FORWARD 1")
+        if not rows:
+            raise StopIteration
+        return rows[0]
+
     # Inside
 
     def _options(self) -> str:

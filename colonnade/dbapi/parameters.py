@@ -23,6 +23,9 @@ __all__ = ["adapted", "adapted_many"]
 _INT2, _INT4, _INT8, _NUMERIC, _FLOAT8 = (
     OIDS[name] for name in ("int2", "int4", "int8", "numeric", "float8")
 )
+# In the order of their sizes, and arrays of them.
+_SIZES = (_INT2, _INT4, _INT8, _NUMERIC)
+_ARRAY_SIZES = tuple(ARRAY_OIDS[oid] for oid in _SIZES)
 _INTS = ((_INT2, 1 << 15), (_INT4, 1 << 31), (_INT8, 1 << 63))
 
 # What a value of exactly this class is, whatever the value.
@@ -87,10 +90,9 @@ def _column(values: Sequence[Any]) -> tuple[Sequence[Any], int]:
         return values, oids.pop() if len(oids) == 1 else UNKNOWN
     taken, types = adapted(values)
     known = {oid for value, oid in zip(values, types, strict=True) if value is not None}
-    if known <= {_INT2, _INT4, _INT8, _NUMERIC}:
-        # In the order of their sizes.
-        sizes = (_INT2, _INT4, _INT8, _NUMERIC)
-        return taken, max(known, key=sizes.index)
+    for sizes in (_SIZES, _ARRAY_SIZES):
+        if known <= set(sizes):
+            return taken, max(known, key=sizes.index)
     return taken, known.pop() if len(known) == 1 else UNKNOWN
 
 
@@ -147,7 +149,7 @@ def _list(value: list[Any]) -> tuple[Any, int]:
     known = set(types)
     if not known or known == {UNKNOWN}:
         return _literal(value), UNKNOWN
-    if known <= {_INT2, _INT4, _INT8, _NUMERIC} and all(isinstance(leaf, int) for leaf in taken):
+    if known <= set(_SIZES) and all(isinstance(leaf, int) for leaf in taken):
         return value, ARRAY_OIDS[_int_oid(taken)]
     if len(known) > 1:
         classes = ", ".join(sorted({type(leaf).__name__ for leaf in leaves}))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import enum
 import uuid
 from typing import Any
 
+import numpy as np
 import pytest
 
 from colonnade import dbapi
@@ -152,3 +154,152 @@ def test_a_closed_cursor_does_nothing(conn: dbapi.Connection) -> None:
     for use in (cur.fetchone, cur.fetchall, lambda: cur.execute("SELECT 1")):
         with pytest.raises(dbapi.InterfaceError):
             use()
+
+
+def test_results_one_after_the_other(conn: dbapi.Connection) -> None:
+    cur = conn.execute("SELECT 1; CREATE TEMP TABLE t (n int); SELECT 2 UNION ALL SELECT 3")
+    assert cur.fetchall() == [(1,)]
+    assert cur.nextset()
+    assert (cur.description, cur.statusmessage) == (None, "CREATE TABLE")
+    assert cur.nextset()
+    assert (cur.rowcount, cur.fetchall()) == (2, [(2,), (3,)])
+    assert cur.nextset() is None
+    assert cur.fetchall() == []
+    cur.executemany(
+        "INSERT INTO t VALUES (%s) RETURNING n, %s", [(1, "a"), (2, "b")], returning=True
+    )
+    assert (cur.rowcount, cur.fetchall()) == (1, [(1, "a")])
+    assert cur.nextset()
+    assert cur.fetchall() == [(2, "b")]
+    assert cur.nextset() is None
+    conn.rollback()
+
+
+def test_a_script_with_rows_and_autocommit(dsn: str) -> None:
+    with dbapi.connect(dsn, autocommit=True) as conn:
+        cur = conn.execute("SET application_name = 'x'; SELECT 1")
+        assert (cur.description, cur.rowcount) == (None, 1)
+        cur.executescript("SELECT 1; SELECT 2")
+        assert cur.statusmessage == "SELECT 1"
+
+
+def test_rowcount_of_many(conn: dbapi.Connection) -> None:
+    cur = conn.execute("CREATE TEMP TABLE t (n int)")
+    cur.executemany("INSERT INTO t SELECT generate_series(1, %s)", [(2,), (3,), (0,)])
+    assert cur.rowcount == 5
+    cur.executemany("DELETE FROM t WHERE n = %(n)s", ({"n": n} for n in (1, 2, 9)))
+    assert cur.rowcount == 4
+    cur.executemany("DELETE FROM t WHERE n = %s", [])
+    assert cur.rowcount == 0
+    with pytest.raises(dbapi.ProgrammingError, match="1 placeholders but 2"):
+        cur.executemany("DELETE FROM t WHERE n = %s", [(1,), (1, 2)])
+    with pytest.raises(dbapi.ProgrammingError):
+        cur.fetchall()
+
+
+MANY: list[tuple[list[Any], str, list[str]]] = [
+    ([1, None, 2], "smallint", ["1", "2"]),
+    ([1, 70_000], "integer", ["1", "70000"]),
+    ([1, 2**40, True], "text", []),
+    ([2**70, 1], "numeric", ["1180591620717411303424", "1"]),
+    ([1.5, None], "double precision", ["1.5"]),
+    (["1", "x"], "text", ["1", "x"]),
+    ([[1], [70_000]], "integer[]", ["{1}", "{70000}"]),
+]
+
+
+@pytest.mark.parametrize(("values", "name", "texts"), MANY, ids=[name for _, name, _ in MANY])
+def test_types_of_many_sets(
+    conn: dbapi.Connection, values: list[Any], name: str, texts: list[str]
+) -> None:
+    cur = conn.execute("CREATE TEMP TABLE t (kind text, value text)")
+    sets = [(value,) for value in values]
+    query = "INSERT INTO t SELECT pg_typeof(x)::text, x::text FROM (SELECT %s AS x) AS given"
+    if not texts:
+        with pytest.raises(dbapi.DataError):
+            cur.executemany(query, sets)
+        return
+    cur.executemany(query, sets)
+    rows = cur.execute("SELECT kind, value FROM t WHERE value IS NOT NULL").fetchall()
+    assert rows == [(name, text) for text in texts]
+
+
+def test_numpys_scalars_and_enums(conn: dbapi.Connection) -> None:
+    class Mood(enum.Enum):
+        GLAD = 1
+
+    class Word(enum.StrEnum):
+        SAD = "sad"
+
+    class Size(enum.IntEnum):
+        BIG = 7
+
+    values = (np.int64(5), np.float32(1.5), np.bool_(True), np.str_("x"), Mood.GLAD, Word.SAD)
+    row = conn.execute(
+        "SELECT %s, %s, %s, %s::text, %s::text, %s::text, %s", (*values, Size.BIG)
+    ).fetchone()
+    assert row == (5, 1.5, True, "x", "GLAD", "sad", 7)
+
+
+def test_json(conn: dbapi.Connection) -> None:
+    cur = conn.execute(
+        "SELECT pg_typeof(%s)::text, %s -> 'a', %s, pg_typeof(%s)::text",
+        (dbapi.Jsonb({"a": [1]}), dbapi.Jsonb({"a": [1]}), *[dbapi.Json(5, dumps=repr)] * 2),
+    )
+    assert cur.fetchone() == ("jsonb", "[1]", "5", "json")
+
+
+def test_lists_of_several_types_are_refused(conn: dbapi.Connection) -> None:
+    with pytest.raises(dbapi.DataError, match="float, int"):
+        conn.execute("SELECT %s", ([1, 1.5],))
+
+
+def test_callproc(conn: dbapi.Connection) -> None:
+    conn.execute(
+        'CREATE FUNCTION pg_temp."Add"(a int, b int = 10) RETURNS TABLE (total int) '
+        "LANGUAGE sql AS 'SELECT a + b UNION ALL SELECT a - b'"
+    )
+    cur = conn.cursor()
+    given = (1, 2)
+    assert cur.callproc("pg_temp.Add", given) is given
+    assert cur.fetchall() == [(3,), (-1,)]
+    cur.callproc("pg_temp.Add", {"b": 5, "a": 1})
+    assert cur.fetchone() == (6,)
+    assert cur.callproc("pg_backend_pid") == ()
+    assert cur.fetchone() == (conn.info.backend_pid,)
+
+
+def test_scrolling_through_a_result(conn: dbapi.Connection) -> None:
+    cur = conn.execute("SELECT generate_series(0, 9)")
+    cur.scroll(4)
+    assert cur.fetchone() == (4,)
+    cur.scroll(-3)
+    assert cur.fetchone() == (2,)
+    cur.scroll(9, mode="absolute")
+    assert next(cur) == (9,)
+    for value in (1, -11):
+        with pytest.raises(IndexError):
+            cur.scroll(value)
+    with pytest.raises(StopIteration):
+        next(cur)
+    with pytest.raises(ValueError, match="sideways"):
+        cur.scroll(1, mode="sideways")
+
+
+def test_what_the_connection_knows(conn: dbapi.Connection, dsn: str) -> None:
+    info = conn.info
+    row = conn.execute(
+        "SELECT current_database(), current_user, pg_backend_pid(), "
+        "current_setting('server_version_num')::int, inet_server_port()"
+    ).fetchone()
+    assert (info.dbname, info.user, info.backend_pid, info.server_version, info.port) == row
+    assert info.parameter_status("server_encoding") == "UTF8"
+    assert info.parameter_status("nonsense") is None
+    conn.execute("SET TimeZone = 'Europe/Paris'")
+    assert str(info.timezone) == "Europe/Paris"
+    with dbapi.connect(dsn, dbname="template1", application_name="it's \\ mine") as other:
+        assert other.info.dbname == "template1"
+        assert other.execute("SHOW application_name").fetchone() == ("it's \\ mine",)
+    words = f"host={info.host} port={info.port} user={info.user}"
+    with dbapi.connect(words, dbname="postgres", application_name="a b") as other:
+        assert other.execute("SHOW application_name").fetchone() == ("a b",)

@@ -162,8 +162,14 @@ class Supply(Ledger[H]):
 
     def put_back_unsent(self, holder: H) -> None:
         """The same, where its session has something to send that nobody waits for."""
-        holder.connection._transport.flush()
-        self.put_back(holder)
+        connection = holder.connection
+        # What fails here is told to nobody: who gives back has all that was asked for.
+        with contextlib.suppress(Exception):
+            connection._transport.flush()
+        if connection._session.is_closed:
+            self.discard(holder, "lost")
+        else:
+            self.put_back(holder)
 
     def retire(self, holder: H, reason: str) -> None:
         """Close a connection in good order."""
@@ -343,7 +349,8 @@ class Supply(Ledger[H]):
         """Whether an idle connection is alive and of this epoch; else it is put away."""
         connection = holder.connection
         # Nobody reads while it is idle: now it shows whether the server is gone.
-        connection._transport.give_turn()
+        with contextlib.suppress(Exception):
+            connection._transport.give_turn()
         if connection._session.is_closed:
             self.discard(holder, "lost")
             return False

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import signal
+import socket
 import time
 from typing import Any
 
@@ -16,6 +17,7 @@ from colonnade import InterfaceError, embedded, errors
 from colonnade.sync import Pool, PoolConnectionProxy
 from tests.support.crowd import Crowd, see
 from tests.support.leftovers import BackendWatch
+from tests.support.proxy import Proxy
 
 THREADS = 50
 PID = "SELECT pg_backend_pid()"
@@ -170,6 +172,25 @@ def test_lost_connections_are_never_handed_out(dsn: str, watch: BackendWatch) ->
         assert answers == [1] * 6
         # The floor is restored by those who came.
         assert (pool.get_size(), pool.get_stats().closed) == (3, {"lost": 3})
+
+
+def test_a_connection_that_was_reset_is_not_handed_out(proxy: Proxy) -> None:
+    with colonnade.sync.create_pool(f"{proxy.dsn}?sslmode=disable", min_size=1, max_size=1) as pool:
+        assert pool.fetchval("SELECT 1") == 1
+        proxy.first.break_off()
+        assert pool.fetchval("SELECT 2") == 2
+        assert pool.get_stats().closed == {"lost": 1}
+
+
+def test_who_gives_a_lost_connection_back_has_no_part_in_it(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        with pool.acquire() as connection:
+            assert connection.fetchval("SELECT 1") == 1
+            bare: Any = connection._con
+            # The reset cannot be sent.
+            bare._transport._socket.shutdown(socket.SHUT_RDWR)
+        assert pool.fetchval("SELECT 2") == 2
+        assert pool.get_stats().closed == {"lost": 1}
 
 
 def test_a_connection_that_is_lost_in_use_frees_its_place(dsn: str, watch: BackendWatch) -> None:

@@ -17,6 +17,7 @@ from colonnade._frames.polars import polars_frame
 from colonnade._frames.structured import structured_array
 from colonnade._frames.text_table import text_table
 from colonnade._frames.values import python_values
+from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -211,6 +212,27 @@ class Columns:
             return [{} for _ in range(self.num_rows)]
         columns = [python_values(self._batch, index) for index in range(len(names))]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    @staticmethod
+    def concat(parts: Sequence[Columns]) -> Columns:
+        """The rows of all parts, one part after another; of one part, the part itself.
+
+        The parts are results of one query, or of its parts: names and types agree, but for what a
+        result decides itself. Numerics without a declared scale get the largest one of all parts,
+        and dictionaries each value once. The rows are copied.
+
+        Raises SchemaError for parts whose columns differ, ValueError where there are none.
+        """
+        if not parts:
+            raise ValueError("there is nothing to concatenate")
+        if len(parts) == 1:
+            return parts[0]
+        batches = [part._batch for part in parts]  # noqa: SLF001 - of its own class
+        try:
+            batch = _core.Batch.concat(batches)
+        except ValueError as error:
+            raise SchemaError(str(error)) from None
+        return Columns(batch, parts[0]._row)  # noqa: SLF001 - as above
 
     def __arrow_c_schema__(self) -> object:
         return self._batch.export_schema("small")

@@ -104,7 +104,8 @@ pub(crate) fn string_layout_schema(schema: &SchemaRef, layout: StringLayout) -> 
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
-fn convert(column: &ArrayRef, layout: StringLayout) -> ArrayRef {
+/// A column with its text in `layout`.
+pub(crate) fn convert(column: &ArrayRef, layout: StringLayout) -> ArrayRef {
     let any = column.as_any();
     let small = any.downcast_ref::<StringArray>();
     let large = any.downcast_ref::<LargeStringArray>();

@@ -24,6 +24,7 @@ mod catalog;
 pub mod cells;
 mod column;
 mod column_value;
+mod concat;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
@@ -45,6 +46,7 @@ pub use catalog::{Catalog, TypeRow, Types, named_type};
 pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
 pub use column_value::{column_value, list_dimensions};
+pub use concat::concat;
 pub use error::{
     AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason, within,
 };

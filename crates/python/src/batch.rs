@@ -11,7 +11,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
 use arrow_schema::{ArrowError, Schema};
 use colonnade_columnar::{
-    CellEncoding, ResultColumn, Shape, StringLayout, Type, export, for_polars,
+    CellEncoding, ResultColumn, Shape, StringLayout, Type, concat, export, for_polars,
 };
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -182,6 +182,23 @@ impl Batch {
             return Err(PyIndexError::new_err("slice reaches past the last row"));
         }
         Ok(self.of_same(self.batch.slice(offset, length)))
+    }
+
+    /// The rows of all batches, which are results of one query or of its parts. ValueError where
+    /// their columns differ.
+    #[staticmethod]
+    fn concat(py: Python<'_>, batches: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
+        let Some(first) = batches.first() else {
+            return Err(PyValueError::new_err("there is nothing to concatenate"));
+        };
+        let parts: Vec<RecordBatch> = batches.iter().map(|batch| batch.record_batch()).collect();
+        let whole = py.detach(|| concat(&parts));
+        whole.map(|whole| first.of_same(whole)).map_err(|error| {
+            PyValueError::new_err(match error {
+                ArrowError::SchemaError(text) | ArrowError::InvalidArgumentError(text) => text,
+                other => other.to_string(),
+            })
+        })
     }
 
     /// The batch as Polars takes it; and the positions of the columns that became text because of

@@ -1,0 +1,102 @@
+"""Partitions as a Dask DataFrame.
+
+    import colonnade.parallel.dask
+
+    frame = colonnade.parallel.dask.read("flights", dsn, parts=16)
+    frame.groupby("carrier").distance.mean().compute()
+
+Each partition is read by the worker that needs it, over a connection of its own, and only the
+columns that the computation uses.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from colonnade.parallel.planning import plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from colonnade.parallel.cuts import Cuts
+    from colonnade.parallel.partition import Partition
+    from colonnade.parallel.planning import Snapshot
+    from colonnade.parallel.plans import Plan
+
+__all__ = ["from_plan", "read"]
+
+
+def read(
+    table_or_query: str,
+    dsn: str,
+    *,
+    parts: int,
+    partition_by: str | None = None,
+    cuts: Cuts = "quantile",
+    args: Sequence[object] = (),
+    snapshot: Snapshot = "export",
+    schema: Any = None,
+    infinity: str = "raise",
+    dtypes: str = "nullable",
+    connect_options: Mapping[str, Any] | None = None,
+) -> Any:
+    """A `dask.dataframe.DataFrame` over a table or query, of `parts` partitions or fewer.
+
+    Workers connect to `dsn`, which travels to them with the password that it holds. The snapshot is
+    kept by this process for as long as it has the frame, or one that was made of it: where it is
+    gone, workers raise InterfaceError. A client of Dask may hold on to frames until it is closed;
+    `from_plan` leaves the end to the caller. `dtypes` is the family of pandas' types as in
+    `Columns.to_pandas`, "nullable" or "arrow": with "numpy" a column of integers has another type
+    in partitions with NULLs than in those without. The other parameters are those of
+    `colonnade.parallel.plan`.
+
+    Raises ImportError without Dask.
+    """
+    made = plan(
+        table_or_query,
+        dsn,
+        parts=parts,
+        partition_by=partition_by,
+        cuts=cuts,
+        args=args,
+        snapshot=snapshot,
+        schema=schema,
+        infinity=infinity,
+        connect_options=connect_options,
+    )
+    return from_plan(made, dtypes=dtypes)
+
+
+def from_plan(made: Plan, *, dtypes: str = "nullable") -> Any:
+    """A `dask.dataframe.DataFrame` over the partitions of a plan, as `read` makes one.
+
+    It can be computed until the plan is closed, which is its owner's to do.
+    """
+    frames: Any = importlib.import_module("dask.dataframe")
+    meta = made.empty.to_pandas(dtypes)  # type: ignore[arg-type]
+    return frames.from_map(_Reader(made, dtypes), list(made), meta=meta)
+
+
+class _Reader:
+    """Reads a partition in a worker. In the process that made it, it keeps the snapshot."""
+
+    def __init__(self, kept: Plan | None, dtypes: str) -> None:
+        self._kept = kept
+        self._dtypes = dtypes
+
+    def __call__(self, partition: Partition, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """The partition's rows, of these columns or of all."""
+        if columns is not None:
+            partition = partition.select(columns)
+        return partition.read().to_pandas(self._dtypes)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the plan, which is here and nowhere else."""
+        return _Reader, (None, self._dtypes)
+
+    def __dask_tokenize__(self) -> tuple[str, str, int]:
+        """Each reading is its own: what was read before has seen another moment."""
+        return type(self).__name__, self._dtypes, id(self._kept)

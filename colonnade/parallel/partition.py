@@ -1,0 +1,141 @@
+"""A part of a table or query: all that a worker needs to read it, and nothing that is open."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from colonnade import sync
+from colonnade.errors import InterfaceError, InvalidParameterValueError, UndefinedObjectError
+from colonnade.parallel.names import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from colonnade import Columns
+
+
+class PartitionField(NamedTuple):
+    """A column of a partition's result."""
+
+    name: str
+    type_name: str
+    """PostgreSQL's name of its type."""
+    type_modifier: int
+    """Such as the scale of a numeric; -1 where none is declared."""
+    arrow_type: str
+    """The type of its Arrow column, as `Columns.fields` spells it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """What all partitions of a plan have in common."""
+
+    dsn: str = dataclasses.field(repr=False)
+    options: Mapping[str, Any] = dataclasses.field(repr=False)
+    """Further arguments of `colonnade.sync.connect`."""
+    relation: str
+    """What stands behind FROM: a table, or a query in parentheses."""
+    args: tuple[object, ...] = dataclasses.field(repr=False)
+    snapshot: str | None
+    schema: Any
+    infinity: str
+    fields: tuple[PartitionField, ...] = dataclasses.field(repr=False)
+
+    def connect(self) -> sync.Connection:
+        """A new connection, which keeps no statements: each runs once, maybe behind a pooler."""
+        options: dict[str, Any] = {"statement_cache_size": 0, **self.options}
+        return sync.connect(self.dsn, **options)
+
+    @contextlib.contextmanager
+    def within(self, connection: sync.Connection) -> Generator[None, None, None]:
+        """A block in which a connection sees the plan's snapshot."""
+        if self.snapshot is None:
+            yield
+            return
+        with connection.transaction(isolation="repeatable_read", readonly=True):
+            _take(connection, self.snapshot)
+            yield
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Partition:
+    """A part of a table or query, to be read anywhere; made by `colonnade.parallel.plan`.
+
+    It can be pickled. The pickle holds the DSN, and the password with it where that is part of it;
+    `repr` shows neither. Reading connects anew.
+    """
+
+    source: Source = dataclasses.field(repr=False)
+    number: int
+    """Its place among the partitions, from 0 on."""
+    where: str
+    """Which rows it has, as SQL."""
+    order: str = dataclasses.field(repr=False)
+    estimated_rows: int | None
+    """What the server expects, of which nothing is promised; None where it does not say."""
+    estimated_bytes: int | None
+    """Bytes of these rows, by the server's widths of columns."""
+    columns: tuple[str, ...] | None = None
+    """The columns that are read; None for all."""
+
+    @property
+    def schema(self) -> tuple[PartitionField, ...]:
+        """Names and types of the columns that it gives."""
+        fields = self.source.fields
+        if self.columns is None:
+            return fields
+        named = {field.name: field for field in fields}
+        return tuple(named[name] for name in self.columns)
+
+    @property
+    def sql(self) -> str:
+        """The query that reads it."""
+        listed = "*" if self.columns is None else ", ".join(map(quoted, self.columns))
+        return f"SELECT {listed} FROM {self.source.relation} WHERE {self.where}{self.order}"
+
+    def select(self, columns: Sequence[str]) -> Partition:
+        """The same rows with these columns alone, in this order.
+
+        Raises InterfaceError for a column that is not there.
+        """
+        known = {field.name for field in self.source.fields}
+        missing = [name for name in columns if name not in known]
+        if missing:
+            msg = f"there is no column {missing[0]!r}: there are {', '.join(sorted(known))}"
+            raise InterfaceError(msg)
+        return dataclasses.replace(self, columns=tuple(columns))
+
+    def read(self) -> Columns:
+        """Connect, and return its rows.
+
+        Raises InterfaceError where the snapshot is gone, and what `fetch_columns` raises.
+        """
+        with self.source.connect() as connection, self.source.within(connection):
+            return self.read_on(connection)
+
+    def read_on(self, connection: sync.Connection) -> Columns:
+        """Its rows over an open connection, as that sees them."""
+        source = self.source
+        schema = source.schema
+        if self.columns is not None and isinstance(schema, dict):
+            schema = {name: kind for name, kind in schema.items() if name in self.columns}
+        return connection.fetch_columns(
+            self.sql, *source.args, schema=schema, infinity=source.infinity
+        )
+
+
+def _take(connection: sync.Connection, snapshot: str) -> None:
+    """Have the transaction that has just begun see a snapshot."""
+    literal = snapshot.replace("'", "''")
+    try:
+        connection.execute(f"SET TRANSACTION SNAPSHOT '{literal}'")
+    except (InvalidParameterValueError, UndefinedObjectError) as error:
+        msg = f"the plan's snapshot {snapshot!r} is not there: {error}"
+        hint = (
+            "It lasts as long as the plan's own connection: keep the plan open until every "
+            "partition was read. Behind a pooler that spreads clients over servers there is none: "
+            "plan with snapshot=None, and know that partitions then see different moments."
+        )
+        raise InterfaceError(msg, hint=hint) from error

@@ -1,0 +1,221 @@
+"""How a table or query becomes partitions."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Any
+
+from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
+from colonnade.parallel.cuts import (
+    block_conditions,
+    key_conditions,
+    quantile_literals,
+    range_literals,
+    sampled,
+)
+from colonnade.parallel.names import is_table, quoted
+from colonnade.parallel.partition import Partition, PartitionField, Source
+from colonnade.parallel.plans import Plan, close
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from colonnade import Columns, sync
+    from colonnade.parallel.cuts import Cuts
+
+    Snapshot = str | None
+
+_EXPORT = "export"
+_CUTS = ("quantile", "range")
+
+
+def plan(
+    table_or_query: str,
+    dsn: str,
+    *,
+    parts: int,
+    partition_by: str | None = None,
+    cuts: Cuts = "quantile",
+    args: Sequence[object] = (),
+    snapshot: Snapshot = "export",
+    schema: Any = None,
+    infinity: str = "raise",
+    connect_options: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Cut a table or a query into partitions that several workers can read at the same time.
+
+    A text that is a name, such as `flights` or `public."Flights"`, is a table; any other is a query
+    whose `$1`, `$2`, ... take the values of `args`. There are `parts` partitions, or fewer where
+    there is less to cut; every row is in exactly one.
+
+    A table is cut by the places of its rows in its file, unless `partition_by` names a column. A
+    query needs one. Its values are cut where there are about as many rows on each side
+    (`cuts="quantile"`, which counts the query's rows once more, or a sample of a large table's), or
+    into steps of equal width between the least and the greatest (`cuts="range"`, for numbers, dates
+    and timestamps). Rows whose key is NULL are in the last partition.
+
+    All partitions see one snapshot, which the plan exports and keeps until it is closed: the rows
+    are those of one moment, whatever is written meanwhile. `snapshot` may be the name of a snapshot
+    that somebody else has exported and keeps. With None there is no snapshot: each partition sees
+    the moment of its own reading, and a row that moves between two of them is found twice or never.
+
+    `schema` and `infinity` are as in `fetch_columns`; `connect_options` are further arguments of
+    `colonnade.sync.connect`, for the plan and for the partitions.
+
+    Raises InterfaceError for what cannot be cut so, and what the server raises for the query.
+    """
+    request = Request(
+        table_or_query,
+        dsn,
+        parts=parts,
+        partition_by=partition_by,
+        cuts=cuts,
+        args=args,
+        snapshot=snapshot,
+        schema=schema,
+        infinity=infinity,
+        connect_options=connect_options,
+    )
+    return request.plan(request.source.connect())
+
+
+class Request:
+    """What `plan` is asked for, checked."""
+
+    def __init__(
+        self,
+        table_or_query: str,
+        dsn: str,
+        *,
+        parts: int,
+        partition_by: str | None,
+        cuts: Cuts,
+        args: Sequence[object],
+        snapshot: Snapshot,
+        schema: Any,
+        infinity: str,
+        connect_options: Mapping[str, Any] | None,
+    ) -> None:
+        _check_dsn(dsn)
+        if cuts not in _CUTS:
+            msg = f"cuts must be 'quantile' or 'range', not {cuts!r}"
+            raise ValueError(msg)
+        if parts < 1:
+            msg = f"parts must be 1 or more, not {parts}"
+            raise ValueError(msg)
+        is_named = is_table(table_or_query)
+        if partition_by is None and not is_named:
+            msg = "a query has no places to be cut at: name a column of its result in partition_by="
+            raise InterfaceError(msg)
+        relation = table_or_query.strip() if is_named else f"({table_or_query}\n) AS source"
+        options = dict(connect_options or {})
+        self.source = Source(dsn, options, relation, tuple(args), None, schema, infinity, ())
+        self._cutting = _Cutting(is_named, parts, partition_by, cuts)
+        self._snapshot = snapshot
+
+    def plan(self, connection: sync.Connection) -> Plan:
+        """The plan, which has the connection from now on."""
+        try:
+            return _planned(connection, self.source, self._cutting, self._snapshot)
+        except BaseException:
+            # What still runs is cancelled by it.
+            close(connection)
+            raise
+
+
+def _check_dsn(dsn: object) -> None:
+    if not isinstance(dsn, str):
+        msg = f"dsn is the address with which each partition connects, a str, not {dsn!r}"
+        raise TypeError(msg)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Cutting:
+    """What is to be cut, and how."""
+
+    is_table: bool
+    parts: int
+    key: str | None
+    cuts: Cuts
+
+    def conditions(self, connection: sync.Connection, source: Source) -> list[str]:
+        relation, parts = source.relation, self.parts
+        if self.key is None:
+            return block_conditions(connection, relation, parts)
+        if parts == 1:
+            return key_conditions(self.key, ())
+        if self.cuts == "range":
+            literals = range_literals(connection, relation, source.args, self.key, parts)
+        else:
+            counted = sampled(connection, relation) if self.is_table else relation
+            literals = quantile_literals(connection, counted, source.args, self.key, parts)
+        return key_conditions(self.key, literals)
+
+
+def _planned(
+    connection: sync.Connection, source: Source, cutting: _Cutting, snapshot: Snapshot
+) -> Plan:
+    if snapshot is None:
+        made = _made(connection, source, cutting)
+        connection.close()
+        return made(None)
+    transaction = connection.transaction(isolation="repeatable_read", readonly=True)
+    transaction.start()
+    if snapshot == _EXPORT:
+        name = _exported(connection)
+        return _made(connection, dataclasses.replace(source, snapshot=name), cutting)(connection)
+    # Whoever exported it keeps it.
+    transaction.rollback()
+    source = dataclasses.replace(source, snapshot=snapshot)
+    with source.within(connection):
+        made = _made(connection, source, cutting)
+    connection.close()
+    return made(None)
+
+
+def _exported(connection: sync.Connection) -> str:
+    try:
+        name: str = connection.fetchval("SELECT pg_catalog.pg_export_snapshot()")
+    except ObjectNotInPrerequisiteStateError as error:
+        msg = f"the server exports no snapshot: {error}"
+        raise InterfaceError(
+            msg, hint="Read with snapshot=None, which is not consistent."
+        ) from error
+    return name
+
+
+def _made(
+    connection: sync.Connection, source: Source, cutting: _Cutting
+) -> Callable[[sync.Connection | None], Plan]:
+    # Once it is read from, the table keeps its rows in their places until the transaction ends.
+    empty = connection.fetch_columns(
+        f"SELECT * FROM {source.relation} LIMIT 0",
+        *source.args,
+        schema=source.schema,
+        infinity=source.infinity,
+    )
+    source = dataclasses.replace(source, fields=_fields(empty))
+    conditions = cutting.conditions(connection, source)
+    rows, width = _estimates(connection, source)
+    order = "" if cutting.key is None else f" ORDER BY {quoted(cutting.key)}"
+    share = round(rows / len(conditions))
+    partitions = [
+        Partition(source, number, condition, order, share, share * width)
+        for number, condition in enumerate(conditions)
+    ]
+    return functools.partial(Plan, partitions, empty)
+
+
+def _fields(empty: Columns) -> tuple[PartitionField, ...]:
+    return tuple(
+        PartitionField(field.name, field.type_name, field.type_modifier, field.arrow_type)
+        for field in empty.fields
+    )
+
+
+def _estimates(connection: sync.Connection, source: Source) -> tuple[int, int]:
+    """How many rows the server expects, and their width in bytes."""
+    statement = connection.prepare(f"SELECT * FROM {source.relation}")
+    top = statement.explain(*source.args)[0]["Plan"]
+    return int(top["Plan Rows"]), int(top["Plan Width"])

@@ -1,0 +1,145 @@
+"""Partitions as a dataset of Ray Data.
+
+import colonnade.parallel.ray
+
+dataset = colonnade.parallel.ray.read("flights", dsn, parts=16)
+dataset.sum("distance")
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from colonnade.errors import InterfaceError
+from colonnade.parallel.planning import plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from colonnade.parallel.cuts import Cuts
+    from colonnade.parallel.partition import Partition
+    from colonnade.parallel.planning import Snapshot
+    from colonnade.parallel.plans import Plan
+
+__all__ = ["from_plan", "read"]
+
+
+def read(
+    table_or_query: str,
+    dsn: str,
+    *,
+    parts: int,
+    partition_by: str | None = None,
+    cuts: Cuts = "quantile",
+    args: Sequence[object] = (),
+    snapshot: Snapshot = "export",
+    schema: Any = None,
+    infinity: str = "raise",
+    connect_options: Mapping[str, Any] | None = None,
+) -> Any:
+    """A `ray.data.Dataset` over a table or query, of `parts` read tasks or fewer.
+
+    Workers connect to `dsn`, which travels to them with the password that it holds. The snapshot is
+    kept by this process for as long as it has the dataset, or one that was made of it. The other
+    parameters are those of `colonnade.parallel.plan`.
+
+    A numeric without a declared scale has that of its own values in each partition, and Ray wants
+    one type: name it in `schema`, for example `{"price": "decimal128(38, 6)"}`.
+
+    Raises InterfaceError for such a column, ImportError without Ray.
+    """
+    made = plan(
+        table_or_query,
+        dsn,
+        parts=parts,
+        partition_by=partition_by,
+        cuts=cuts,
+        args=args,
+        snapshot=snapshot,
+        schema=schema,
+        infinity=infinity,
+        connect_options=connect_options,
+    )
+    try:
+        return from_plan(made)
+    except BaseException:
+        made.close()
+        raise
+
+
+def from_plan(made: Plan) -> Any:
+    """A `ray.data.Dataset` over the partitions of a plan, as `read` makes one.
+
+    It can be read until the plan is closed, which is its owner's to do.
+    """
+    data: Any = importlib.import_module("ray.data")
+    _check_scales(made)
+    return data.read_datasource(_datasource(data, made), override_num_blocks=len(made))
+
+
+def _check_scales(made: Plan) -> None:
+    schema = made[0].source.schema
+    # A schema that is no dictionary is a whole one, with a type for every column.
+    named = {field.name for field in made.schema} if schema is not None else set()
+    named = set(schema) if isinstance(schema, dict) else named
+    for field in made.schema:
+        is_open = field.type_name == "numeric" and field.type_modifier == -1
+        if is_open and field.name not in named:
+            msg = f"column {field.name!r} is a numeric without a declared scale"
+            hint = f'Name its type: schema={{"{field.name}": "decimal128(38, 6)"}}, or cast it.'
+            raise InterfaceError(msg, hint=hint)
+
+
+class _Kept:
+    """The plan, for as long as its datasource; in another process it is none."""
+
+    def __init__(self, made: Plan | None) -> None:
+        self._made = made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Kept, (None,)
+
+
+def _datasource(data: Any, made: Plan) -> Any:
+    """What Ray asks for read tasks: the class is Ray's, which is imported by who uses it."""
+    arrow: Any = importlib.import_module("pyarrow")
+    partitions, schema = tuple(made), arrow.schema(made.empty)
+
+    def estimated_bytes(_: Any) -> int:
+        return sum(partition.estimated_bytes or 0 for partition in partitions)
+
+    def read_tasks(
+        _: Any,
+        parallelism: int,
+        per_task_row_limit: int | None = None,
+        data_context: Any = None,
+    ) -> list[Any]:
+        # As many as there are partitions, whatever Ray would like.
+        del parallelism, data_context
+        return [_task(data, schema, partition, per_task_row_limit) for partition in partitions]
+
+    methods = {"estimate_inmemory_data_size": estimated_bytes, "get_read_tasks": read_tasks}
+    kind: Any = type("PostgresDatasource", (data.Datasource,), methods)
+    datasource = kind()
+    datasource.kept = _Kept(made)
+    return datasource
+
+
+def _task(data: Any, schema: Any, partition: Partition, row_limit: int | None) -> Any:
+    block: Any = importlib.import_module("ray.data.block")
+    metadata = block.BlockMetadata(
+        num_rows=None,
+        size_bytes=partition.estimated_bytes,
+        input_files=None,
+        exec_stats=None,
+    )
+    options: dict[str, Any] = {"schema": schema}
+    if row_limit is not None:
+        options["per_task_row_limit"] = row_limit
+    return data.ReadTask(functools.partial(_tables, partition), metadata, **options)
+
+
+def _tables(partition: Partition) -> Iterable[Any]:
+    yield partition.read().to_arrow()

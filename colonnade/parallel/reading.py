@@ -1,0 +1,189 @@
+"""All partitions of a plan read by threads, each over a connection of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from typing import TYPE_CHECKING, Any
+
+from colonnade import Columns
+from colonnade.errors import PostgresError
+from colonnade.parallel.planning import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from colonnade import sync
+    from colonnade.parallel.cuts import Cuts
+    from colonnade.parallel.partition import Partition
+    from colonnade.parallel.planning import Snapshot
+    from colonnade.parallel.plans import Plan
+
+# Partitions for each connection: the one that has the small ones takes more of them.
+_PARTS_EACH = 2
+
+# How often those who were told to stop are told again: a query may have begun since.
+TELL_AGAIN_SECONDS = 0.05
+
+
+def read(
+    table_or_query: str,
+    dsn: str,
+    *,
+    connections: int = 2,
+    parts: int | None = None,
+    partition_by: str | None = None,
+    cuts: Cuts = "quantile",
+    ordered: bool = True,
+    args: Sequence[object] = (),
+    snapshot: Snapshot = "export",
+    schema: Any = None,
+    infinity: str = "raise",
+    connect_options: Mapping[str, Any] | None = None,
+) -> Columns:
+    """Read a table or query over several connections at the same time, as `Columns`.
+
+    The rows are those of a single read. With `ordered` they are in the order of the table's file,
+    or sorted by `partition_by`, NULL last; without it, partitions come as they are ready. `parts`
+    partitions are read by `connections` threads; None means two for each. The other parameters are
+    those of `plan`.
+
+    Where one thread fails, or Ctrl-C comes, the queries of the others are cancelled, and the call
+    ends when all connections are closed. Raises what the first one has raised.
+    """
+    reading = Reading(
+        table_or_query,
+        dsn,
+        connections=connections,
+        ordered=ordered,
+        parts=parts_for(connections, parts),
+        partition_by=partition_by,
+        cuts=cuts,
+        args=args,
+        snapshot=snapshot,
+        schema=schema,
+        infinity=infinity,
+        connect_options=connect_options,
+    )
+    return reading.run()
+
+
+def parts_for(connections: int, parts: int | None) -> int:
+    """How many partitions so many connections read."""
+    return _PARTS_EACH * connections if parts is None else parts
+
+
+class Stopped(Exception):
+    """Somebody has called `Reading.stop`."""
+
+
+class Reading:
+    """One call of `read`."""
+
+    def __init__(
+        self, table_or_query: str, dsn: str, *, connections: int, ordered: bool, **options: Any
+    ) -> None:
+        if connections < 1:
+            msg = f"connections must be 1 or more, not {connections}"
+            raise ValueError(msg)
+        self._request = Request(table_or_query, dsn, **options)
+        self._connections = connections
+        self._ordered = ordered
+        self._todo: queue.SimpleQueue[Partition] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[tuple[int, Columns] | BaseException] = queue.SimpleQueue()
+        self._is_stopped = threading.Event()
+        # The backends that work for each thread.
+        self._backends: dict[int, int] = {}
+
+    def stop(self) -> None:
+        """End the reading, from any thread: `run` raises `Stopped` when it is not planning."""
+        self._is_stopped.set()
+        self._told.put(Stopped())
+
+    def cancel(self) -> None:
+        """Cancel the queries that run, over a connection of its own."""
+        with self._request.source.connect() as connection:
+            self._cancel_over(connection)
+
+    def run(self) -> Columns:
+        """Read all partitions, and return their rows."""
+        coordinator = self._request.source.connect()
+        with self._working(coordinator):
+            found = self._request.plan(coordinator)
+        with found:
+            return self._run(found)
+
+    def _run(self, found: Plan) -> Columns:
+        for partition in found:
+            self._todo.put(partition)
+        threads = [
+            threading.Thread(target=self._work, args=(found,), name=f"colonnade-read-{number}")
+            for number in range(min(self._connections, len(found)))
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            parts = [self._next() for _ in found]
+        except BaseException:
+            self._is_stopped.set()
+            self._end(threads)
+            raise
+        for thread in threads:
+            thread.join()
+        if self._ordered:
+            parts.sort(key=lambda part: part[0])
+        return Columns.concat([columns for _, columns in parts])
+
+    @contextlib.contextmanager
+    def _working(self, connection: sync.Connection) -> Generator[None, None, None]:
+        """A block in which a connection works for this thread, and can be cancelled."""
+        thread = threading.get_ident()
+        self._backends[thread] = connection.get_server_pid() or 0
+        try:
+            yield
+        finally:
+            del self._backends[thread]
+
+    def _next(self) -> tuple[int, Columns]:
+        told = self._told.get()
+        if isinstance(told, BaseException):
+            raise told
+        return told
+
+    def _work(self, found: Plan) -> None:
+        """Read one partition after another, until there are no more or somebody says stop."""
+        try:
+            source = found[0].source
+            with (
+                source.connect() as connection,
+                source.within(connection),
+                self._working(connection),
+            ):
+                self._read_all(connection)
+        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+            self._told.put(error)
+
+    def _read_all(self, connection: sync.Connection) -> None:
+        while not self._is_stopped.is_set():
+            try:
+                partition = self._todo.get_nowait()
+            except queue.Empty:
+                return
+            self._told.put((partition.number, partition.read_on(connection)))
+
+    def _end(self, threads: list[threading.Thread]) -> None:
+        """Cancel what still runs, and wait for the threads."""
+        alive = [thread for thread in threads if thread.is_alive()]
+        if not alive:
+            return
+        with self._request.source.connect() as connection:
+            while alive:
+                self._cancel_over(connection)
+                alive[0].join(TELL_AGAIN_SECONDS)
+                alive = [thread for thread in alive if thread.is_alive()]
+
+    def _cancel_over(self, connection: sync.Connection) -> None:
+        for backend in tuple(self._backends.values()):
+            with contextlib.suppress(PostgresError):
+                connection.fetchval("SELECT pg_catalog.pg_cancel_backend($1)", backend)

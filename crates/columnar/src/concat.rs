@@ -1,0 +1,197 @@
+//! Several results of one query, or of its parts, as one.
+//!
+//! Their columns are of the same types but where a result decides: numerics without a declared
+//! scale have that of their own largest, text beyond 2 GiB has longer offsets, and each dictionary
+//! has the values that it met. There the whole has what it would have had as one result.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Decimal256Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, ArrowNativeTypeOp, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch,
+    RecordBatchOptions, StringArray, make_array,
+};
+use arrow_buffer::i256;
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+
+use crate::export::{StringLayout, convert};
+
+const DECIMAL128_DIGITS: u8 = 38;
+const DECIMAL256_DIGITS: u8 = 76;
+
+/// The rows of all batches, which must not be none, one after another.
+///
+/// # Errors
+/// Batches with other columns than the first one, or a whole that Arrow's offsets cannot reach.
+pub fn concat(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
+    let Some(first) = batches.first() else {
+        return Err(ArrowError::InvalidArgumentError("there is no batch".to_owned()));
+    };
+    let described = first.schema_ref().fields();
+    let mut fields = Vec::with_capacity(described.len());
+    let mut columns = Vec::with_capacity(described.len());
+    for (index, field) in described.iter().enumerate() {
+        let parts: Option<Vec<&ArrayRef>> = batches
+            .iter()
+            .map(|batch| {
+                let same = batch.num_columns() == described.len()
+                    && batch.schema_ref().fields().get(index)?.name() == field.name();
+                if same { batch.columns().get(index) } else { None }
+            })
+            .collect();
+        let Some(parts) = parts else {
+            return Err(misfit(field, "the parts have other columns"));
+        };
+        let column = whole_column(field, &parts)?;
+        fields.push(field.as_ref().clone().with_data_type(column.data_type().clone()));
+        columns.push(column);
+    }
+    let schema = Schema::new_with_metadata(fields, first.schema_ref().metadata().clone());
+    let row_count = batches.iter().map(RecordBatch::num_rows).sum();
+    let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
+}
+
+fn whole_column(field: &Field, parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowError> {
+    let kinds = || parts.iter().map(|part| part.data_type());
+    if kinds().all(is_dictionary_of_text) {
+        return one_dictionary(parts);
+    }
+    if let Some(scale) = kinds().map(decimal_scale).collect::<Option<Vec<i8>>>()
+        && kinds().any(|kind| *kind != *field.data_type())
+    {
+        return decimals(parts, scale.into_iter().max().unwrap_or_default());
+    }
+    let data: Vec<ArrayData> = parts.iter().map(|part| part.to_data()).collect();
+    if kinds().all(|kind| kind == field.data_type()) && offsets_reach(&data) {
+        return joined(&data);
+    }
+    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8);
+    if !kinds().all(is_text) {
+        let text = "the parts have columns of several types, or more than one Arrow column holds: \
+                    name its type in schema=";
+        return Err(misfit(field, text));
+    }
+    let large = parts.iter().map(|part| convert(part, StringLayout::Large).to_data());
+    joined(&large.collect::<Vec<_>>())
+}
+
+fn joined(data: &[ArrayData]) -> Result<ArrayRef, ArrowError> {
+    let parts: Vec<&ArrayData> = data.iter().collect();
+    let length = data.iter().map(ArrayData::len).sum();
+    let mut whole = MutableArrayData::new(parts, false, length);
+    for (index, part) in data.iter().enumerate() {
+        whole.try_extend(index, 0, part.len())?;
+    }
+    Ok(make_array(whole.freeze()))
+}
+
+/// Whether offsets of 32 bits reach the end of what is joined, on every level.
+fn offsets_reach(data: &[ArrayData]) -> bool {
+    let counts_bytes = |part: &ArrayData| part.buffers().get(1).map_or(0, |bytes| bytes.len());
+    let counts_children = |part: &ArrayData| part.child_data().first().map_or(0, ArrayData::len);
+    let Some(first) = data.first() else { return true };
+    let total: usize = match first.data_type() {
+        DataType::Utf8 | DataType::Binary => data.iter().map(counts_bytes).sum(),
+        DataType::List(_) | DataType::Map(..) => data.iter().map(counts_children).sum(),
+        _ => 0,
+    };
+    let children = first.child_data().len();
+    i32::try_from(total).is_ok()
+        && (0..children).all(|index| {
+            let level = data.iter().filter_map(|part| part.child_data().get(index).cloned());
+            offsets_reach(&level.collect::<Vec<_>>())
+        })
+}
+
+fn is_dictionary_of_text(kind: &DataType) -> bool {
+    let DataType::Dictionary(key, value) = kind else { return false };
+    **key == DataType::Int32 && **value == DataType::Utf8
+}
+
+/// One dictionary with each text once, in the order in which the parts have them.
+fn one_dictionary(parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowError> {
+    let mut places: HashMap<String, i32> = HashMap::new();
+    let mut texts: Vec<String> = Vec::new();
+    let mut keys: Vec<Option<i32>> = Vec::new();
+    for part in parts {
+        let part = part.as_dictionary::<Int32Type>();
+        let values: &StringArray = part.values().as_string();
+        let mut here: Vec<i32> = Vec::with_capacity(values.len());
+        for text in values.iter().map(Option::unwrap_or_default) {
+            let next = i32::try_from(texts.len())
+                .map_err(|error| ArrowError::ComputeError(error.to_string()))?;
+            let place = *places.entry(text.to_owned()).or_insert(next);
+            if place == next {
+                texts.push(text.to_owned());
+            }
+            here.push(place);
+        }
+        let place_of = |key: i32| usize::try_from(key).ok().and_then(|key| here.get(key).copied());
+        keys.extend(part.keys().iter().map(|key| key.and_then(place_of)));
+    }
+    let values = StringArray::from_iter_values(texts);
+    let whole = DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), Arc::new(values))?;
+    Ok(Arc::new(whole))
+}
+
+fn decimal_scale(kind: &DataType) -> Option<i8> {
+    match kind {
+        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => Some(*scale),
+        _ => None,
+    }
+}
+
+/// All parts at one scale, in 128 bits where that is wide enough.
+fn decimals(parts: &[&ArrayRef], scale: i8) -> Result<ArrayRef, ArrowError> {
+    if let Some(narrow) = in_narrow_decimals(parts, scale) {
+        let narrow: Vec<ArrayData> = narrow.iter().map(Array::to_data).collect();
+        return joined(&narrow);
+    }
+    let mut wide = Vec::with_capacity(parts.len());
+    for part in parts {
+        let wider: PrimitiveArray<Decimal256Type> = match part.data_type() {
+            DataType::Decimal128(..) => {
+                part.as_primitive::<Decimal128Type>().unary(i256::from_i128)
+            }
+            _ => part.as_primitive::<Decimal256Type>().clone(),
+        };
+        let from = decimal_scale(part.data_type()).unwrap_or(scale);
+        let factor = i256::from_i128(10).pow_checked(zeros(from, scale))?;
+        let scaled = wider.try_unary::<_, Decimal256Type, _>(|value| value.mul_checked(factor))?;
+        wide.push(scaled.with_precision_and_scale(DECIMAL256_DIGITS, scale)?.to_data());
+    }
+    joined(&wide)
+}
+
+/// None where a value needs more digits than 128 bits have.
+fn in_narrow_decimals(
+    parts: &[&ArrayRef],
+    scale: i8,
+) -> Option<Vec<PrimitiveArray<Decimal128Type>>> {
+    let limit = 10_i128.checked_pow(u32::from(DECIMAL128_DIGITS))?;
+    let scaled = |part: &&ArrayRef| {
+        let DataType::Decimal128(_, from) = part.data_type() else { return None };
+        let factor = 10_i128.checked_pow(zeros(*from, scale))?;
+        let digits = part.as_primitive::<Decimal128Type>();
+        let scaled = digits.try_unary::<_, Decimal128Type, _>(|value| {
+            let value = value.checked_mul(factor).ok_or(())?;
+            if value.abs() < limit { Ok(value) } else { Err(()) }
+        });
+        scaled.ok()?.with_precision_and_scale(DECIMAL128_DIGITS, scale).ok()
+    };
+    parts.iter().map(scaled).collect()
+}
+
+/// How many zeros bring a number from one scale to another, which is as large or larger.
+fn zeros(from: i8, to: i8) -> u32 {
+    u32::try_from(i16::from(to) - i16::from(from)).unwrap_or_default()
+}
+
+fn misfit(field: &Field, what: &str) -> ArrowError {
+    ArrowError::SchemaError(format!("column {:?}: {what}", field.name()))
+}

@@ -77,6 +77,9 @@ class Inference:
                     known.add(kind)
 
     def _see_one(self, value: Any, row: int) -> None:
+        if hasattr(value, "__array_interface__") and not value.ndim:
+            # A scalar of NumPy's is what Python has for it.
+            value = value.item()
         if isinstance(value, list | tuple) or hasattr(value, "__array_interface__"):
             self._see_list(value, row)
             return
@@ -92,9 +95,6 @@ class Inference:
             for element in value:
                 if not is_missing(element):
                     self._elements._see_one(element, row)  # noqa: SLF001 - one of its own
-            return
-        if not value.ndim:
-            self._elements._see_one(value.item(), row)  # noqa: SLF001
             return
         kind = self._of_array(value.ravel())
         self._elements._types.setdefault(kind, _Seen(row, type(value).__name__))  # noqa: SLF001
@@ -136,7 +136,9 @@ class Inference:
         return within or "jsonb" in self._types
 
     def _mixed(self) -> SchemaError:
-        seen = [f"{seen.class_name} (row {seen.row})" for seen in self._types.values()]
+        seen = [
+            f"{seen.class_name} as {kind} (row {seen.row})" for kind, seen in self._types.items()
+        ]
         return self._refusal(f"it holds {', '.join(seen[:-1])} and {seen[-1]}")
 
     def _refusal(self, reason: str) -> SchemaError:

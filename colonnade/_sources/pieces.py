@@ -19,6 +19,14 @@ _KINDS = (
     "(async) iterable of them"
 )
 
+# What speaks Arrow's protocols and is no table.
+_ALONE = (
+    ("pandas", "Series"),
+    ("polars", "Series"),
+    ("pyarrow", "Array"),
+    ("pyarrow", "ChunkedArray"),
+)
+
 
 def piece(source: Any) -> Piece:
     """The rows of an object that is one source, not many."""
@@ -50,6 +58,11 @@ def _piece(source: Any) -> Piece | None:
     if _is_of(source, "polars", "LazyFrame"):
         msg = "a LazyFrame has no rows yet: pass frame.collect()"
         raise TypeError(msg)
+    for module, name in _ALONE:
+        # An array of structs is a batch of the structs' fields.
+        if _is_of(source, module, name) and not _is_of(source, "pyarrow", "StructArray"):
+            msg = f'a {name} is one column alone: pass a mapping, as {{"name": {name.lower()}}}'
+            raise TypeError(msg)
     if _is_of(source, "polars", "DataFrame"):
         from colonnade._sources.polars import importable
 

@@ -11,12 +11,31 @@ if TYPE_CHECKING:
 def importable(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with NULLs of type text in place of those without a type, at any depth.
 
-    Polars exports the latter with a buffer, which Arrow's format does not have for them.
+    Polars exports the latter with a buffer, which Arrow's format does not have for them. Python
+    objects it exports as the bytes of their addresses, so that they are refused.
     """
+    for name, dtype in frame.schema.items():
+        if "Object" in _type_words(dtype):
+            msg = (
+                f'column "{name}" holds Python objects, which Polars hands to nobody: cast it, or '
+                f'pass a mapping with frame["{name}"].to_list()'
+            )
+            raise TypeError(msg)
     casts: dict[Any, Any] = {
-        name: _with_text(dtype) for name, dtype in frame.schema.items() if "Null" in str(dtype)
+        name: _with_text(dtype)
+        for name, dtype in frame.schema.items()
+        if "Null" in _type_words(dtype)
     }
     return frame.cast(casts) if casts else frame
+
+
+def _type_words(dtype: Any) -> set[str]:
+    """The names of the type and of those within it, but not the names of fields."""
+    inner = getattr(dtype, "inner", None)
+    parts = (
+        [inner] if inner is not None else [field.dtype for field in getattr(dtype, "fields", ())]
+    )
+    return {type(dtype).__name__}.union(*map(_type_words, parts))
 
 
 def _with_text(dtype: Any) -> Any:

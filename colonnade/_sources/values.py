@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade._core import ArrowColumn, ArrowSource
 from colonnade._sources.inference import Inference
-from colonnade.errors import EncodeError
+from colonnade.errors import EncodeError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -162,7 +162,11 @@ class NumpyValues(Values):
 
     def sql_type(self, name: str) -> str:
         array, mask = self._array, self._mask
-        made = ArrowColumn.from_numpy(array[:0], None, is_utc=bool(self._zone))
+        try:
+            made = ArrowColumn.from_numpy(array[:0], None, is_utc=bool(self._zone))
+        except TypeError as error:
+            msg = f'column "{name}" cannot be made: no type stands for {array.dtype}'
+            raise SchemaError(msg, hint="Cast it before.") from error
         if made is not None:
             return ArrowValues(made).sql_type(name)
         return ObjectValues(

@@ -54,6 +54,7 @@ def test_every_kind_of_source(link: Connection, table: str) -> None:
         arrow,
         arrow.to_reader(),
         arrow.to_batches()[0],
+        arrow.to_struct_array().chunk(0),
         arrow.to_pandas(types_mapper=pd.ArrowDtype),
         pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": ["x", "y"]}),
         pl.DataFrame(arrow),
@@ -264,6 +265,9 @@ OBJECTS: list[tuple[list[Any], str, list[Any]]] = [
         "inet",
         [ipaddress.ip_address("10.0.0.1"), ipaddress.ip_address("::1")],
     ),
+    ([np.int64(5), np.float64(1.5)], "double precision", [5.0, 1.5]),
+    ([np.bool_(True), None], "boolean", [True, None]),
+    ([np.str_("a")], "text", ["a"]),
     ([None, None], "text", [None, None]),
 ]
 
@@ -294,11 +298,18 @@ def test_missing_values_among_objects(link: Connection, table: str) -> None:
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        ([1, "a"], r"it holds int \(row 0\) and str \(row 1\)"),
-        ([None, dt.date(2024, 1, 1), "x"], r"it holds date \(row 1\) and str \(row 2\)"),
-        ([[1], "x"], r"it holds str \(row 1\) and list \(row 0\)"),
-        ([[1], ["x"]], r"it holds int \(row 0\) and str \(row 1\)"),
+        ([1, "a"], r"it holds int as bigint \(row 0\) and str as text \(row 1\)"),
+        (
+            [None, dt.date(2024, 1, 1), "x"],
+            r"it holds date as date \(row 1\) and str as text \(row 2\)",
+        ),
+        ([[1], "x"], r"it holds str as text \(row 1\) and list as an array \(row 0\)"),
+        ([[1], ["x"]], r"it holds int as bigint \(row 0\) and str as text \(row 1\)"),
         ([object()], "no type stands for object"),
+        (
+            [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1, tzinfo=dt.UTC)],
+            r"datetime as timestamp \(row 0\) and datetime as timestamptz \(row 1\)",
+        ),
         ([1, pd.Period("2024")], "no type stands for Period"),
     ],
 )
@@ -443,6 +454,19 @@ def test_a_limit_of_time_leaves_nothing(link: Connection, table: str, dsn: str) 
         with pytest.raises(TimeoutError):
             write_table(ONE, table, link, if_exists="append", timeout=0.1)
     assert rows(link, table) == [(1,), (2,)]
+
+
+def test_what_is_no_frame(link: Connection, table: str) -> None:
+    alone: list[Any] = [pd.Series([1]), pl.Series([1]), pa.array([1]), pa.chunked_array([[1]])]
+    for source in alone:
+        with pytest.raises(TypeError, match="is one column alone: pass a mapping"):
+            write_table(source, table, link)
+    objects = pl.DataFrame({"Null": [1], "v": pl.Series([object()], dtype=pl.Object)})
+    with pytest.raises(TypeError, match='column "v" holds Python objects'):
+        write_table(objects, table, link)
+    with pytest.raises(SchemaError, match='column "v" cannot be made: no type stands for complex'):
+        write_table({"v": np.array([1j])}, table, link)
+    assert types(link, table) == {}
 
 
 def test_by_dsn(dsn: str, link: Connection, table: str) -> None:

@@ -25,11 +25,16 @@ _SELECTING = {"select", "table", "values", "with"}
 _BEGINNING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*([a-z]+)", re.IGNORECASE | re.DOTALL)
 _IDENTIFIER = r'(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)'
 _TABLE = re.compile(rf"\s*{_IDENTIFIER}(?:\.{_IDENTIFIER}){{0,2}}\s*")
-#: Of a batch of rows in memory; a row whose width is not known is taken for a wide one.
+#: Of a batch of rows in memory. The planner knows the width of a table's columns, and guesses that
+#: of what is computed: where a value may have any length, a batch has few rows in any case.
 _BATCH_BYTES = 16 << 20
 _BATCH_ROWS = 65_536
+_BATCH_ROWS_ANY_LENGTH = 4_096
 _BATCH_ROWS_MIN = 64
-_BATCH_ROWS_UNKNOWN = 8_192
+_FIXED_WIDTH = {
+    *("bool", "int2", "int4", "int8", "float4", "float8", "oid", "uuid"),
+    *("date", "time", "timetz", "timestamp", "timestamptz", "interval"),
+}
 
 
 @dataclass(frozen=True)
@@ -113,10 +118,10 @@ class Prepared:
     @property
     def batch_rows(self) -> int:
         """How many rows to fetch at a time, so that memory is bounded by bytes."""
-        if self.row_bytes is None:
-            return _BATCH_ROWS_UNKNOWN
-        fitting = _BATCH_BYTES // max(self.row_bytes, 1)
-        return max(_BATCH_ROWS_MIN, min(_BATCH_ROWS, fitting))
+        is_fixed = all(attribute.type.name in _FIXED_WIDTH for attribute in self.attributes)
+        rows = _BATCH_ROWS if is_fixed else _BATCH_ROWS_ANY_LENGTH
+        fitting = _BATCH_BYTES // max(self.row_bytes or 1, 1)
+        return max(_BATCH_ROWS_MIN, min(rows, fitting))
 
     @property
     def text_schema(self) -> dict[str, str]:

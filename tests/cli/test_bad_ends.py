@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
@@ -147,6 +148,24 @@ def test_a_server_that_dies(ending: str, tmp_path: Path) -> None:
     assert told.startswith("colonnade: ")
     assert "Traceback" not in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_dies_while_it_takes_rows(tmp_path: Path) -> None:
+    path = tmp_path / "endless.csv"
+    os.mkfifo(path)
+    with embedded.start(tcp=True) as server:
+        words = ("import", str(path), "t", "--format", "csv", "--no-header")
+        assert run(server.dsn, "query", "CREATE TABLE t (a int)").returncode == 0
+        with started(server.dsn, *words) as process:
+            with path.open("wb", buffering=0) as feed, contextlib.suppress(BrokenPipeError):
+                for number in range(1000):
+                    feed.write(b"1\n" * 100_000)
+                    if number == 100:
+                        server.stop()
+            _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert told.startswith("colonnade: ")
+    assert "Traceback" not in told
 
 
 def test_a_place_that_cannot_be_written_to(dsn: str, tmp_path: Path) -> None:

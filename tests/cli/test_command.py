@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -45,6 +46,58 @@ def test_misuse_ends_with_2(words: tuple[str, ...]) -> None:
     assert done.returncode == 2, done.stdout
     assert words[-1] in done.stderr or words[1] in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["query", "export", "import", "bench", "doctor"])
+def test_help_ends_with_examples(name: str) -> None:
+    shown = run(name, "--help")
+    assert shown.returncode == 0
+    _, examples = shown.stdout.split("\nExamples:\n")
+    assert f"colonnade {name} " in examples
+    assert "COLONNADE_DSN" in examples
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell: str) -> None:
+    environment = {**os.environ, "_COLONNADE_COMPLETE": f"{shell}_source"}
+    done = subprocess.run(
+        [sys.executable, "-m", "colonnade.cli"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "_COLONNADE_COMPLETE" in done.stdout
+    asked = {"_COLONNADE_COMPLETE": "zsh_complete", "COMP_WORDS": "colonnade ex", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "colonnade.cli"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **asked},
+    )
+    assert "export" in done.stdout
+    assert "import" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://u:sekret@localhost:port/db",
+        "postgresql://u:sekret@localhost:1/db",
+        "host=localhost port=1 password=sekret what=ever",
+        "postgresql://u:sekret@localhost/db?sslmode=what",
+        "sekret",
+    ],
+)
+def test_no_password_is_shown(dsn: str) -> None:
+    for words in (("query", "SELECT 1"), ("doctor",), ("export", "t", "-o", "x.csv")):
+        done = run(*words, "--dsn", dsn)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        if dsn != "sekret":
+            assert "sekret" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("absent", ["click", "rich"])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.program import run, run_on_terminal
+from tests.cli.program import PROGRAM, environment, run, run_on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,14 +57,14 @@ def test_names_of_tables_are_read_as_sql_has_them(
 def test_parts_of_a_size_hold_all_rows(ending: str, dsn: str, tmp_path: Path) -> None:
     path = tmp_path / f"out.{ending}"
     words = ("--max-file-size", "300kB")
-    done = run(dsn, "export", NUMBERS.format(rows=20_000), "-o", str(path), *words)
+    done = run(dsn, "export", NUMBERS.format(rows=40_000), "-o", str(path), *words)
     assert done.returncode == 0, done.stderr
     parts = sorted(tmp_path.iterdir())
     assert [part.name for part in parts] == [
         f"out-{number:04}.{ending}" for number in range(1, len(parts) + 1)
     ]
     assert len(parts) > 2
-    assert [n for part in parts for n in numbers_of(part)] == list(range(1, 20_001))
+    assert [n for part in parts for n in numbers_of(part)] == list(range(1, 40_001))
     # A footer may stand behind what was measured.
     assert all(part.stat().st_size < 320_000 for part in parts)
 
@@ -179,6 +181,27 @@ def test_the_bar_is_for_terminals(dsn: str, tmp_path: Path) -> None:
     assert "exporting" not in run(dsn, "export", sql, "-o", str(path)).stderr
     quiet = run_on_terminal(dsn, "export", sql, "-o", str(path), "-q")
     assert quiet.err == ""
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "ndjson"])
+def test_memory_does_not_grow_with_the_result(ending: str, dsn: str, tmp_path: Path) -> None:
+    # Two kilobytes a row: 40 and 240 megabytes in all.
+    sql = "SELECT generate_series(1, {rows}) AS n, repeat(md5(random()::text), 64) AS t"
+    peaks = [
+        peak_memory(dsn, "export", sql.format(rows=rows), "-o", str(tmp_path / f"out.{ending}"))
+        for rows in (20_000, 120_000)
+    ]
+    # A row group of Parquet is made of 64 MiB, which the smaller result does not have.
+    assert peaks[1] - peaks[0] < (120 << 20 if ending == "parquet" else 32 << 20)
+
+
+def peak_memory(dsn: str, *words: str) -> int:
+    """Bytes that a run has had at most."""
+    process = subprocess.Popen([*PROGRAM, *words], env=environment(dsn), stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss * 1024
 
 
 def test_pyarrow_is_asked_for_where_it_is_needed(dsn: str, tmp_path: Path) -> None:

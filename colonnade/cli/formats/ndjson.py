@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from colonnade import Attribute, Columns
 
-_NUMBERS = {"int2", "int4", "int8", "float4", "float8", "numeric", "oid"}
-_NO_NUMBER = {"NaN", "Infinity", "-Infinity"}
+    Values = Sequence[Any]
+
 _PARTED = {"array", "composite"}
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\S*?)([+-]\d\d)?( BC)?", re.ASCII)
 
@@ -41,7 +41,7 @@ class RowsAsJson:
             )
         self.schema = {a.name: "utf8" for a in attributes if a.type.kind not in _PARTED}
         self._names = names
-        self._fragments = [_fragments_of(attribute) for attribute in attributes]
+        self._columns = [_column_of(attribute) for attribute in attributes]
         keys = (_quoted(name).replace("%", "%%") for name in names)
         self._row = "{" + ", ".join(f"{key}: %s" for key in keys) + "}\n"
 
@@ -51,42 +51,72 @@ class RowsAsJson:
             return Lines([b"{}\n"] * len(batch))
         values = batch.to_pydict()
         columns = [
-            [None if value is None else fragment(value) for value in values[name]]
-            for name, fragment in zip(self._names, self._fragments, strict=True)
+            column(values[name]) for name, column in zip(self._names, self._columns, strict=True)
         ]
         row = self._row
-        texts = [["null" if cell is None else cell for cell in column] for column in columns]
-        return Lines([(row % cells).encode() for cells in zip(*texts, strict=True)])
+        return Lines([(row % cells).encode() for cells in zip(*columns, strict=True)])
 
 
-def _fragments_of(attribute: Attribute) -> Callable[[Any], str]:
+def _column_of(attribute: Attribute) -> Callable[[Values], list[str]]:
     """How the values of a column become JSON."""
-    if attribute.type.kind in _PARTED:
-        return json_of
     name = attribute.type.name
-    if name in _NUMBERS:
-        return _number
-    if name in {"json", "jsonb"}:
-        # Line breaks stand between tokens only.
-        return lambda text: text.replace("\n", " ").replace("\r", " ")
-    if name == "bool":
-        return lambda text: "true" if text == "t" else "false"
-    if name in {"timestamp", "timestamptz"}:
-        return _moment
-    return _quoted
+    if attribute.type.kind in _PARTED:
+        return _parted
+    return _COLUMNS.get(name, _texts)
 
 
-def _number(text: str) -> str:
-    return _quoted(text) if text in _NO_NUMBER else text
+def _parted(values: Values) -> list[str]:
+    return [json_of(value) for value in values]
+
+
+def _texts(values: Values) -> list[str]:
+    return ["null" if text is None else _quoted(text) for text in values]
+
+
+def _integers(values: Values) -> list[str]:
+    return ["null" if text is None else text for text in values]
+
+
+def _numbers(values: Values) -> list[str]:
+    # What is no number (NaN, Infinity) ends in a letter.
+    return ["null" if text is None else text if text[-1] <= "9" else f'"{text}"' for text in values]
+
+
+def _booleans(values: Values) -> list[str]:
+    return [_BOOLEANS[text] for text in values]
+
+
+def _documents(values: Values) -> list[str]:
+    # Line breaks stand between tokens only.
+    return [
+        "null" if text is None else text.replace("\n", " ").replace("\r", " ") for text in values
+    ]
+
+
+def _moments(values: Values) -> list[str]:
+    return ["null" if text is None else _moment(text) for text in values]
 
 
 def _moment(text: str) -> str:
     """With a `T`, and minutes in the zone, as ISO 8601 and `row_to_json` have it."""
+    if text[4:5] == "-" and text[10:11] == " " and text[-1] <= "9":
+        zone = ":00" if text[-3] in "+-" else ""
+        return f'"{text[:10]}T{text[11:]}{zone}"'
     found = _MOMENT.fullmatch(text)
     if found is None:
         return _quoted(text)
     date, time, zone, era = found.groups()
     return f'"{date}T{time}{f"{zone}:00" if zone else ""}{era or ""}"'
+
+
+_BOOLEANS = {"t": "true", "f": "false", None: "null"}
+_COLUMNS: dict[str, Callable[[Values], list[str]]] = {
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), _integers),
+    **dict.fromkeys(("float4", "float8", "numeric"), _numbers),
+    **dict.fromkeys(("json", "jsonb"), _documents),
+    **dict.fromkeys(("timestamp", "timestamptz"), _moments),
+    "bool": _booleans,
+}
 
 
 def json_of(value: Any) -> str:

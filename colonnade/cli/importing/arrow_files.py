@@ -69,8 +69,7 @@ class ArrowFile:
             if self.form is Format.PARQUET:
                 parquet = importlib.import_module("pyarrow.parquet")
                 with parquet.ParquetFile(self.path) as file:
-                    batches = file.iter_batches(batch_size=_BATCH_ROWS)
-                    yield file.schema_arrow, batches, file.metadata.num_rows
+                    yield file.schema_arrow, _by_row_group(file), file.metadata.num_rows
                 return
             with pa.memory_map(str(self.path)) as source:
                 if self._is_stream():
@@ -87,3 +86,9 @@ class ArrowFile:
         """What the file itself says: the ends of names are mixed up by many."""
         with self.path.open("rb") as file:
             return file.read(len(_STREAM_MARK)) == _STREAM_MARK
+
+
+def _by_row_group(file: Any) -> Iterator[Any]:
+    """The batches of a Parquet file; a reader of all groups would fetch many of them ahead."""
+    for group in range(file.metadata.num_row_groups):
+        yield from file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group], use_threads=False)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import signal
 import sys
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +103,36 @@ def test_a_stream_may_be_interrupted_at_every_step(dsn: str) -> None:
 
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
         assert _sweep(pool, use) > 20
+
+
+def _strike_when(condition: Callable[[], bool]) -> None:
+    see(condition)
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def test_ctrl_c_ends_a_wait(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool, Crowd() as crowd:
+        held = pool.acquire()
+        crowd.start(_strike_when, lambda: pool.get_stats().waiting == 1)
+        with pytest.raises(KeyboardInterrupt):
+            pool.fetchval("SELECT 1")
+        stats = pool.get_stats()
+        assert (stats.waiting, stats.given_up) == (0, 1)
+        pool.release(held)
+        assert pool.fetchval("SELECT 2") == 2
+        assert pool.get_stats().opened == 1
+
+
+def test_ctrl_c_ends_a_query(dsn: str, connection: colonnade.sync.Connection) -> None:
+    sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query = $1 AND wait_event = 'PgSleep'"
+    query = "SELECT pg_sleep(60), 'until somebody comes'"
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool, Crowd() as crowd:
+        pid = pool.fetchval("SELECT pg_backend_pid()")
+        crowd.start(_strike_when, lambda: connection.fetchval(sleeping, query) == 1)
+        with pytest.raises(KeyboardInterrupt):
+            pool.fetchval(query)
+        assert pool.fetchval("SELECT pg_backend_pid()") == pid
+        assert connection.fetchval(sleeping, query) == 0
 
 
 def test_who_serves_another_one_may_be_interrupted_at_every_step(dsn: str) -> None:

@@ -127,22 +127,24 @@ class Supply(Ledger[H]):
         It ends with TimeoutError where the caller's time is up.
         """
         began = time.monotonic()
-        while True:
-            given = self._given()
-            if isinstance(given, Exception):
-                raise given
-            if isinstance(given, _Place):
-                epoch = self.epoch
-                holder = self._opened(given)
-                if self._is_terminated:
-                    self.discard(holder, "pool")
-                    raise InterfaceError("pool is closed")
-                if epoch == self.epoch:
-                    break
+        given = self._given()
+        if isinstance(given, Exception):
+            raise given
+        holder = None
+        # A connection that turns out to be lost does not cost the turn: its place is kept.
+        place = given if isinstance(given, _Place) else self._new_place()
+        if not isinstance(given, _Place) and self._is_fit(given):
+            holder = given
+            self._give_up(place)
+        while holder is None:
+            holder = self._opened(place)
+            if self._is_terminated:
+                self.discard(holder, "pool")
+                raise InterfaceError("pool is closed")
+            if holder.epoch != self.epoch:
+                place = self._new_place()
                 self.retire(holder, "expired")
-            elif self._is_fit(given):
-                holder = given
-                break
+                holder = None
         seconds = time.monotonic() - began
         self.tally.note_wait(seconds)
         self._hand_out(holder, seconds)

@@ -182,6 +182,26 @@ def test_a_connection_that_was_reset_is_not_handed_out(proxy: Proxy) -> None:
         assert pool.get_stats().closed == {"lost": 1}
 
 
+def test_a_lost_connection_costs_nobody_the_turn(dsn: str, watch: BackendWatch) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool, Crowd() as crowd:
+        order: list[int] = []
+
+        def come(number: int) -> None:
+            with pool.acquire() as connection:
+                order.append(number)
+                assert connection.fetchval("SELECT 1") == 1
+
+        held = pool.acquire()
+        for number in range(5):
+            crowd.start(come, number)
+            see(lambda number=number: pool.get_stats().waiting == number + 1)  # type: ignore[misc]
+        watch.end(held.get_server_pid())
+        pool.release(held)
+        crowd.ends()
+        assert order == list(range(5))
+        assert pool.get_stats().closed == {"lost": 1}
+
+
 def test_who_gives_a_lost_connection_back_has_no_part_in_it(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
         with pool.acquire() as connection:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import sqlalchemy
 from sqlalchemy.testing import exclusions
 from sqlalchemy.testing.requirements import SuiteRequirements
 
@@ -14,7 +15,7 @@ _HAS = """
 aggregate_order_by array_type autocommit boolean_col_expressions
 cast_precision_numerics_many_significant_digits check_constraint_reflection
 column_collation_reflection comment_reflection comment_reflection_full_unicode computed_columns
-computed_columns_reflect_persisted computed_columns_stored computed_columns_virtual
+computed_columns_reflect_persisted computed_columns_stored
 constraint_comment_reflection create_or_replace_view create_table_as create_temp_table_as
 cross_schema_fk_reflection ctes ctes_on_dml ctes_with_update_delete ctes_with_values date_historic
 datetime_historic datetime_interval datetime_literals datetime_timezone datetime_timezone_historic
@@ -30,7 +31,7 @@ inline_check_constraint_reflection intersect isolation_level json_array_indexes 
 legacy_unconditional_json_extract materialized_views nullsordering order_by_collation
 percent_schema_names precision_numerics_enotation_small precision_numerics_many_significant_digits
 precision_numerics_retains_significant_digits reflect_indexes_with_expressions
-reflect_table_options reflect_tables_no_columns reflects_pk_names regexp_match regexp_replace
+reflect_tables_no_columns reflects_pk_names regexp_match regexp_replace
 repeated_column_foreign_keys savepoints schema_create_delete server_defaults
 skip_autocommit_rollback supports_bitwise_and supports_bitwise_not supports_bitwise_or
 supports_bitwise_shift supports_bitwise_xor supports_distinct_on table_ddl_if_exists
@@ -39,6 +40,10 @@ time_timezone tuple_in tuple_in_w_empty two_phase_transactions unicode_ddl
 unique_constraints_reflect_as_index update_from uuid_data_type view_column_reflection
 view_reflection views window_functions window_range window_range_non_numeric window_range_numeric
 """.split()  # noqa: SIM905 - so many names read best as words
+
+# What SQLAlchemy says of PostgreSQL in one version alone.
+_HAS_BY_2_0 = ["computed_columns_default_persisted"]
+_HAS_BY_2_1 = ["computed_columns_virtual", "reflect_table_options"]
 
 
 class Requirements(SuiteRequirements):
@@ -56,5 +61,6 @@ class Requirements(SuiteRequirements):
         return {"default": "READ COMMITTED", "supported": supported}
 
 
-for _name in _HAS:
+_is_2_0 = sqlalchemy.__version__.startswith("2.0.")
+for _name in _HAS + (_HAS_BY_2_0 if _is_2_0 else _HAS_BY_2_1):
     setattr(Requirements, _name, property(lambda _self: exclusions.open()))

@@ -68,7 +68,8 @@ fn the_rows_of_all_sets_are_one_result() {
         play(ended, &reply),
         [
             Outcome::Batch(vec![Some(1), Some(2)]),
-            Outcome::Complete { tag: Some("SELECT 1".into()) }
+            // Of all of them.
+            Outcome::Complete { tag: Some("SELECT 2".into()) }
         ]
     );
     assert!(!ended().send_many(&set()), "nothing is sent behind the Sync");

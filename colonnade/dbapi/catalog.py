@@ -188,7 +188,7 @@ class CatalogMixin:
     def _check_open(self) -> None:
         raise NotImplementedError
 
-    def _begin(self) -> None:
+    def _begin(self) -> bool:
         raise NotImplementedError
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from colonnade.rows import RowFactory
 
 
+# Commands after which a statement that is kept may give something else.
+_ALTERING = ("ALTER", "DROP")
+
 NoticeHandler = Callable[[errors.Diagnostic], object]
 
 
@@ -74,6 +77,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         self._options = TransactionOptions()
         self._blocks = 0
         self._tpc = None
+        self._has_altered = False
         self._expects: Literal["rows", "columns"] = "rows"
         self.row_factory = row_factory
         """Makes the rows of new cursors: one of `colonnade.rows`; None for tuples."""
@@ -302,23 +306,44 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         text, found = self.placeholders.translated(query, params)
         return (text, *adapted(found))
 
-    def _begin(self) -> None:
-        """Begin a transaction before a statement, where one is wanted and none is open."""
+    def _note(self, status: str) -> None:
+        """Forget the statements that are kept where a command may have changed what they give."""
+        if status.startswith(_ALTERING):
+            self._note_altered()
+
+    def _note_altered(self) -> None:
+        self._has_altered = True
+        self._driver.reload_schema_state()
+
+    def _undone(self) -> None:
+        """As `_note`, where what a command has changed may be as it was."""
+        if self._has_altered:
+            self._driver.reload_schema_state()
+
+    def _begin(self) -> bool:
+        """Begin a transaction before a statement, where one is wanted and none is open.
+
+        Answers whether that was done.
+        """
         if self._tpc is not None and self._tpc[1]:
             raise ProgrammingError(
                 "the transaction is prepared: end it by tpc_commit() or tpc_rollback() first"
             )
         if self._autocommit or self._driver.is_in_transaction():
-            return
+            return False
         command = self._options.begin()
         if self._options.may_be_refused:
             self._driver.execute(command)
         else:
             self._driver.begin_ahead(command)
+        return True
 
     def _end(self, command: str) -> None:
         if self._driver.is_in_transaction():
             self._driver.execute(command)
+        if command == "ROLLBACK":
+            self._undone()
+        self._has_altered = False
 
     def _enter_block(self, savepoint: str | None) -> tuple[bool, str | None]:
         with self._guard:
@@ -346,6 +371,8 @@ class Connection(TwoPhaseMixin, CatalogMixin):
                 name = quote_identifier(savepoint)
                 undo = "" if is_kept else f"ROLLBACK TO {name}; "
                 self._driver.execute(f"{undo}RELEASE {name}")
+                if undo:
+                    self._undone()
 
     def _tell(self, message: PostgresLogMessage) -> None:
         for handler in tuple(self._notice_handlers):

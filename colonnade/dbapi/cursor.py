@@ -15,6 +15,7 @@ from colonnade.dbapi.columns import ColumnsMixin
 from colonnade.dbapi.errors import InterfaceError, ProgrammingError
 from colonnade.dbapi.parameters import adapted, adapted_many
 from colonnade.dbapi.placeholders import is_script
+from colonnade.errors import InvalidCachedStatementError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -106,8 +107,7 @@ class Cursor(ColumnsMixin):
         """Run several commands; their rows are thrown away."""
         with self._connection._guard:
             self._prepare()
-            self._connection._begin()
-            self._count(self._driver.execute(script))
+            self._run_whole(script)
 
     def callproc(self, procname: str, parameters: Parameters = ()) -> Parameters:
         """Call a function; its result is fetched as that of a query. Returns the parameters.
@@ -147,20 +147,39 @@ class Cursor(ColumnsMixin):
 
     def _run(self, text: str, values: Sequence[Any] = (), types: Sequence[int] = ()) -> HeldResult:
         connection = self._connection
-        connection._begin()
-        return self._driver.hold_result(
+        is_first = connection._begin()
+        try:
+            return self._asked(text, values, types)
+        except InvalidCachedStatementError:
+            # Another connection has altered a table. Nothing of the transaction is lost yet.
+            if not is_first:
+                raise
+            connection._end("ROLLBACK")
+            connection._begin()
+            return self._asked(text, values, types)
+
+    def _asked(self, text: str, values: Sequence[Any], types: Sequence[int]) -> HeldResult:
+        result = self._driver.hold_result(
             text,
             *values,
             parameter_types=types,
             record_class=tuple,
-            expect=connection._expects,
+            expect=self._connection._expects,
         )
+        self._connection._note(result.status)
+        return result
+
+    def _run_whole(self, script: str) -> None:
+        self._connection._begin()
+        status = self._driver.execute(script)
+        self._count(status)
+        # Only the last command's status is told.
+        self._connection._note_altered()
 
     def _run_script(self, script: str) -> None:
         statements = with_rows(script)
         if statements is None or self._connection.autocommit:
-            self._connection._begin()
-            self._count(self._driver.execute(script))
+            self._run_whole(script)
         else:
             self._take_all([self._run(statement) for statement in statements])
 

@@ -1,0 +1,57 @@
+"""Statements that are kept, and tables that change meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from colonnade import dbapi
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+QUERY = "SELECT * FROM dbapi_altered"
+
+
+@pytest.fixture
+def table(dsn: str) -> Iterator[None]:
+    """A table of one column, and a row."""
+    with dbapi.connect(dsn, autocommit=True) as setup:
+        setup.execute("DROP TABLE IF EXISTS dbapi_altered; CREATE TABLE dbapi_altered (n int)")
+        setup.execute("INSERT INTO dbapi_altered VALUES (1)")
+        yield
+        setup.execute("DROP TABLE dbapi_altered")
+
+
+@pytest.mark.usefixtures("table")
+def test_altered_in_the_same_transaction(conn: dbapi.Connection) -> None:
+    assert conn.execute(QUERY).fetchall() == [(1,)]
+    conn.execute("ALTER TABLE dbapi_altered ADD t text DEFAULT 'x'")
+    assert conn.execute(QUERY).fetchall() == [(1, "x")]
+    conn.rollback()
+    assert conn.execute(QUERY).fetchall() == [(1,)]
+    with conn.transaction(force_rollback=True):
+        conn.execute("SELECT 1; ALTER TABLE dbapi_altered ADD t text DEFAULT 'y'")
+        assert conn.execute(QUERY).fetchall() == [(1, "y")]
+    assert conn.execute(QUERY).fetchall() == [(1,)]
+    conn.rollback()
+
+
+@pytest.mark.usefixtures("table")
+def test_altered_by_another_connection(conn: dbapi.Connection, dsn: str) -> None:
+    assert conn.execute(QUERY).fetchall() == [(1,)]
+    conn.commit()
+    with dbapi.connect(dsn) as other:
+        other.execute("ALTER TABLE dbapi_altered ADD t text DEFAULT 'x'")
+    assert conn.execute(QUERY).fetchall() == [(1, "x")]
+    assert conn.info.transaction_status == "in transaction"
+    conn.rollback()
+    with dbapi.connect(dsn) as other:
+        other.execute("ALTER TABLE dbapi_altered ADD u text DEFAULT 'y'")
+    # What was done before in the transaction cannot be repeated.
+    conn.execute("SELECT 1")
+    with pytest.raises(dbapi.NotSupportedError):
+        conn.execute(QUERY)
+    conn.rollback()
+    assert conn.execute(QUERY).fetchall() == [(1, "x", "y")]

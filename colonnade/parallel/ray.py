@@ -42,7 +42,8 @@ def read(
     """A `ray.data.Dataset` over a table or query, of `parts` read tasks or fewer.
 
     Workers connect to `dsn`, which travels to them with the password that it holds. The snapshot is
-    kept by this process for as long as it has the dataset, or one that was made of it. The other
+    kept by this process for as long as it has the dataset, or one that was made of it; Ray may hold
+    on to them until it is shut down, and `from_plan` leaves the end to the caller. The other
     parameters are those of `colonnade.parallel.plan`.
 
     A numeric without a declared scale has that of its own values in each partition, and Ray wants

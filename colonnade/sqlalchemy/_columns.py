@@ -7,11 +7,11 @@ to the core.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session
 
 from colonnade.columns import Columns
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     import sqlalchemy as sa
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
     from colonnade.sqlalchemy._columns_request import Schema
 
@@ -48,7 +49,7 @@ def fetch_columns(
     timeout: float | None = None,
 ) -> Awaitable[Columns]: ...
 def fetch_columns(
-    connection: sa.Connection | Session | AsyncConnection | AsyncSession,
+    connection: Any,
     select: sa.Executable,
     params: Parameters = None,
     *,
@@ -67,8 +68,9 @@ def fetch_columns(
     Raises SQLAlchemy's exceptions, and TypeError for a connection of another dialect.
     """
     request = ColumnsRequest(schema, infinity, timeout, None)
-    if isinstance(connection, AsyncConnection | AsyncSession):
-        return connection.run_sync(_fetch, select, params, request)
+    if _is_asynchronous(connection):
+        columns: Awaitable[Columns] = connection.run_sync(_fetch, select, params, request)
+        return columns
     return _fetch(connection, select, params, request)
 
 
@@ -109,7 +111,7 @@ def iter_columns(
     timeout: float | None = None,
 ) -> AsyncColumnBatches: ...
 def iter_columns(
-    connection: sa.Connection | Session | AsyncConnection | AsyncSession,
+    connection: Any,
     select: sa.Executable,
     params: Parameters = None,
     *,
@@ -132,7 +134,7 @@ def iter_columns(
     if batch_rows < 1:
         raise ValueError(f"batch_rows must be 1 or more, not {batch_rows}")
     request = ColumnsRequest(schema, infinity, timeout, batch_rows)
-    if isinstance(connection, AsyncConnection | AsyncSession):
+    if _is_asynchronous(connection):
         return AsyncColumnBatches(connection, select, params, request)
     return ColumnBatches(connection, select, params, request)
 
@@ -264,6 +266,16 @@ class AsyncColumnBatches:
         if self._batches is None:
             self._batches = ColumnBatches(connection, *self._begin)
         return self._batches._next()  # noqa: SLF001 - the same stream in the other colour
+
+
+def _is_asynchronous(connection: Any) -> bool:
+    """Whether it is an asyncio connection or session.
+
+    Who has one has imported its module, which cannot be imported where greenlet is not installed.
+    """
+    module: Any = sys.modules.get("sqlalchemy.ext.asyncio")
+    kinds = () if module is None else (module.AsyncConnection, module.AsyncSession)
+    return isinstance(connection, kinds)
 
 
 def _executed(

@@ -8,6 +8,8 @@ import decimal
 import enum
 import ipaddress
 import logging
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -490,3 +492,19 @@ def test_arguments_of_the_driver(within: Within) -> None:
 
 def _dsn(engine: sa.Engine) -> str:
     return engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+_WITHOUT_GREENLET = """
+import sys
+sys.modules["greenlet"] = None
+import sqlalchemy as sa
+engine = sa.create_engine(sys.argv[1])
+from colonnade.sqlalchemy import fetch_columns
+with engine.connect() as connection:
+    assert fetch_columns(connection, sa.text("SELECT 1 AS one")).to_pylist() == [{"one": 1}]
+"""
+
+
+def test_a_blocking_engine_needs_no_greenlet(url: sa.URL) -> None:
+    address = url.render_as_string(hide_password=False)
+    subprocess.run([sys.executable, "-c", _WITHOUT_GREENLET, address], check=True, timeout=60)

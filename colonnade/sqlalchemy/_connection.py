@@ -189,10 +189,11 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         self._note_change(result.status)
         return result
 
-    def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for each set of parameters."""
+    def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> Any:
+        """Run a statement for each set of parameters; the status of the `Result` counts for all."""
         rows = [as_parameters(row) for row in parameters]
-        self._run(lambda: self._wait(self._connection.executemany(operation, rows)))
+        fetch = self._connection.fetchmany_result
+        return self._run(lambda: self._wait(fetch(operation, rows, record_class=tuple)))
 
     def open_cursor(self, operation: str, parameters: Sequence[Any]) -> tuple[Any, Any]:
         """A statement that is prepared, and a cursor over its rows."""

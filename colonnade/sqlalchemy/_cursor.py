@@ -20,6 +20,12 @@ _ROWCOUNT = re.compile(r"[A-Z]+ (?:\d+ )?(\d+)")
 _ROWS_PER_FETCH = 1000
 
 
+def _rowcount(result: Any) -> int:
+    """How many rows a command was about; -1 where its status does not say."""
+    counted = _ROWCOUNT.fullmatch(result.status)
+    return int(counted[1]) if counted else -1
+
+
 def described(attributes: Iterable[Attribute]) -> Description:
     """Columns as PEP 249 describes them, by name and type."""
     return [(it.name, it.type.oid, None, None, None, None, None) for it in attributes]
@@ -65,15 +71,14 @@ class Cursor:
         result = self.connection.fetch_result(operation, parameters)
         self.description = described(result.attributes) if result.has_rows else None
         self._rows, self._next = result.rows, 0
-        counted = _ROWCOUNT.fullmatch(result.status)
-        self.rowcount = int(counted[1]) if counted else -1
+        self.rowcount = _rowcount(result)
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> Self:
         """Run a statement for each set of parameters, sent without waiting in between."""
-        self.connection.execute_many(operation, parameters)
+        result = self.connection.execute_many(operation, parameters)
         self.description, self._rows, self._next = None, [], 0
-        self.rowcount = -1
+        self.rowcount = _rowcount(result)
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:

@@ -55,7 +55,7 @@ class ColonnadeDialect(PGDialect):
     supports_statement_cache = True
     supports_server_side_cursors = True
     # A series of statements is sent as one, and the server counts each.
-    supports_sane_multi_rowcount = False
+    supports_sane_multi_rowcount = True
     supports_native_decimal = True
     supports_native_uuid = True
     has_terminate = True

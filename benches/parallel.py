@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from colonnade import embedded, parallel, sync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _TABLE = """
 CREATE TABLE parted AS SELECT
@@ -25,13 +25,13 @@ FROM generate_series(1, {rows}) AS g
 """
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Measure, and print the times and the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--connections", type=int, nargs="*", default=[2, 4])
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     with embedded.start() as server, sync.connect(server.dsn) as connection:
         connection.execute(_TABLE.format(rows=arguments.rows))
         connection.execute("VACUUM ANALYZE parted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,11 @@ from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# A shell has what it starts in the background ignore interrupts, and `nohup` hang-ups; children
+# inherit that, and there would be nothing to test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.hookimpl(optionalhook=True)

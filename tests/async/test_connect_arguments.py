@@ -60,7 +60,7 @@ async def test_rows_of_a_class_of_the_callers(dsn: str) -> None:
 
 @pytest.mark.parametrize("wrong", [int, "Record"])
 async def test_a_class_of_rows_that_is_none(wrong: Any) -> None:
-    text = "record_class is expected to be a subclass of colonnade.Record, got"
+    text = "record_class is expected to be a subclass of colonnade.Record, or tuple, got"
     with pytest.raises(InterfaceError, match=text):
         await colonnade.connect(NOWHERE, record_class=wrong)
 

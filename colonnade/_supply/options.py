@@ -30,4 +30,4 @@ class PoolOptions:
     init: Callback | None
     reset: Callback | None
     connection_class: type[Any]
-    record_class: type[Record]
+    record_class: type[Record | tuple[Any, ...]]

@@ -62,7 +62,7 @@ def connect(
     ssl: ssl_module.SSLContext | bool | str | None = None,
     direct_tls: bool | None = None,
     connection_class: type[Connection] = Connection,
-    record_class: type[_core.Record] = _core.Record,
+    record_class: type[_core.Record | tuple[Any, ...]] = _core.Record,
     row_factory: RowFactory[Any] | None = None,
     server_settings: Mapping[str, str] | None = None,
     target_session_attrs: str | None = None,
@@ -121,10 +121,12 @@ class _Classes(NamedTuple):
 
     connection: type[Connection]
     row_factory: RowFactory[Any] | None
-    record: type[_core.Record]
+    record: type[_core.Record | tuple[Any, ...]]
 
 
-def _checked_classes(connection: object, record: type[_core.Record], row_factory: Any) -> _Classes:
+def _checked_classes(
+    connection: object, record: type[_core.Record | tuple[Any, ...]], row_factory: Any
+) -> _Classes:
     if not isinstance(connection, type) or not issubclass(connection, Connection):
         msg = "connection_class is expected to be a subclass of colonnade.sync.Connection"
         raise InterfaceError(f"{msg}, got {connection!r}")

@@ -25,6 +25,11 @@ async def test_rows_are_plain_tuples(connection: colonnade.Connection) -> None:
     assert row == (1, None)
 
 
+async def test_a_pool_of_plain_tuples(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, record_class=tuple) as pool:
+        assert type(await pool.fetchrow("SELECT 1 AS a")) is tuple
+
+
 async def test_tuples_of_atomic_values_are_not_tracked(connection: colonnade.Connection) -> None:
     query = "SELECT n, 'x' FROM generate_series(1, 100) AS n"
     rows = await connection.fetch(query, record_class=tuple)

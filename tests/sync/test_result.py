@@ -27,6 +27,11 @@ def test_rows_are_plain_tuples(connection: colonnade.sync.Connection) -> None:
     assert row == (1, None)
 
 
+def test_a_pool_of_plain_tuples(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, record_class=tuple) as pool:
+        assert type(pool.fetchrow("SELECT 1 AS a")) is tuple
+
+
 def test_tuples_of_atomic_values_are_not_tracked(connection: colonnade.sync.Connection) -> None:
     query = "SELECT n, 'x' FROM generate_series(1, 100) AS n"
     rows = connection.fetch(query, record_class=tuple)

@@ -31,7 +31,7 @@ def checked_options(
     init: Callback | None,
     reset: Callback | None,
     connection_class: type[Connection],
-    record_class: type[Record],
+    record_class: type[Record | tuple[Any, ...]],
 ) -> PoolOptions:
     """The options, or a ValueError or TypeError that says which one cannot be."""
     if max_size <= 0:
@@ -57,7 +57,8 @@ def checked_options(
     ):
         check_callback(name, callback)
     _check_class("connection_class", connection_class, Connection)
-    _check_class("record_class", record_class, Record)
+    if record_class is not tuple:
+        _check_class("record_class", record_class, Record)
     return PoolOptions(
         init_size=min_size if init_size is None else init_size,
         min_size=min_size,

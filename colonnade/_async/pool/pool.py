@@ -75,7 +75,7 @@ class Pool(PoolQueriesMixin):
         loop: asyncio.AbstractEventLoop | None = None,
         # async-only: end
         connection_class: type[Connection] = Connection,
-        record_class: type[Record] = Record,
+        record_class: type[Record | tuple[Any, ...]] = Record,
         **connect_kwargs: Any,
     ) -> None:
         # async-only: begin
@@ -366,7 +366,7 @@ def create_pool(
     loop: asyncio.AbstractEventLoop | None = None,
     # async-only: end
     connection_class: type[Connection] = Connection,
-    record_class: type[Record] = Record,
+    record_class: type[Record | tuple[Any, ...]] = Record,
     **connect_kwargs: Any,
 ) -> Pool:
     """A pool of connections, to be used in `async with`, or closed in the end.

@@ -69,7 +69,7 @@ class Pool(PoolQueriesMixin):
         init: Callback | None = None,
         reset: Callback | None = None,
         connection_class: type[Connection] = Connection,
-        record_class: type[Record] = Record,
+        record_class: type[Record | tuple[Any, ...]] = Record,
         **connect_kwargs: Any,
     ) -> None:
         self._options = checked_options(
@@ -309,7 +309,7 @@ def create_pool(
     init: Callback | None = None,
     reset: Callback | None = None,
     connection_class: type[Connection] = Connection,
-    record_class: type[Record] = Record,
+    record_class: type[Record | tuple[Any, ...]] = Record,
     **connect_kwargs: Any,
 ) -> Pool:
     """A pool of connections, to be used in `with`, or closed in the end.

@@ -2,6 +2,10 @@
 
 One value by `fetchval`, from a bare connection and from a pool; and many tasks on few connections.
 Peers and loops take turns in slices of a few milliseconds, so that all see the same machine.
+
+Where client and server run decides more than either: on a quiet machine the kernel puts both on one
+processor as long as the answers are short, and waking another one that sleeps can take longer than
+the query. So `--processors` can fix it: `apart` is what a server on another machine is like.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ POOL_SIZE = 10
 CALLS = 100
 TASKS = 10_000
 QUERY = "SELECT 1"
+PLACEMENTS = ["any", "apart", "together"]
 
 
 def main() -> None:
@@ -40,16 +45,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--processors", choices=PLACEMENTS, default="any")
     arguments = parser.parse_args()
     results: dict[str, Any] = {
         "machine": {"processors": os.cpu_count(), "python": platform.python_version()},
         "versions": {"colonnade": colonnade.__version__, "asyncpg": asyncpg.__version__},
         "load": [os.getloadavg()],
+        "processors": arguments.processors,
         "pool_size": POOL_SIZE,
         "tasks": TASKS,
         "loops": {},
     }
     with embedded.start() as server:
+        place(server.pid, arguments.processors)
         for name, factory in loop_factories().items():
             with asyncio.Runner(loop_factory=factory) as runner:
                 results["loops"][name] = runner.run(measure(server.socket_dsn, arguments.rounds))
@@ -58,6 +66,18 @@ def main() -> None:
     if arguments.output is not None:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def place(server_pid: int, placement: str) -> None:
+    """Keep this process on the first processor, and the server there as well or on the others."""
+    if placement == "any":
+        return
+    first, *others = sorted(os.sched_getaffinity(0))
+    if placement == "apart" and not others:
+        raise SystemExit("there is one processor: client and server cannot be apart")
+    os.sched_setaffinity(0, {first})
+    # Each connection's process is a child of the server's, and stays where that is.
+    os.sched_setaffinity(server_pid, set(others) if placement == "apart" else {first})
 
 
 def loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

@@ -7,14 +7,13 @@ from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from colonnade import _core
+from colonnade._async.operation import STALE_PLAN, may_run_again
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
 from colonnade.errors import (
     EncodeError,
-    FeatureNotSupportedError,
     InterfaceError,
     InternalClientError,
-    InvalidSQLStatementNameError,
     PostgresError,
 )
 
@@ -172,8 +171,8 @@ class ManyMixin:
         except EncodeError:
             if not self._session.forget_parameters(statement) or not self._can_repeat(args):
                 raise
-        except (FeatureNotSupportedError, InvalidSQLStatementNameError):
-            if not is_kept or not self._can_repeat(args):
+        except STALE_PLAN as error:
+            if not is_kept or not self._can_repeat(args) or not may_run_again(error, query):
                 raise
         return await self._many(await self._prepared(query, types), args, begin, take)
 

@@ -28,10 +28,11 @@ STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
 def may_run_again(error: PostgresError, query: str) -> bool:
     """Whether a query that is refused as stale may be run again without harm.
 
-    The server refuses before anything runs. Where the client could not read the rows, the query
-    has run: then only one that reads may run again.
+    The server refuses a statement before anything runs. An error with such a code that comes out of
+    a function says where it was, and a procedure may have committed before. Where the client could
+    not read the rows, the query has run: then only one that reads may run again.
     """
-    return error.severity is not None or is_read(query)
+    return is_read(query) if error.severity is None else error.context is None
 
 
 def checked_timeout(timeout: float | None) -> float | None:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from colonnade import _core
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
+from colonnade._sync.operation import STALE_PLAN, may_run_again
 from colonnade.errors import (
     EncodeError,
-    FeatureNotSupportedError,
     InterfaceError,
     InternalClientError,
-    InvalidSQLStatementNameError,
     PostgresError,
 )
 
@@ -174,8 +173,8 @@ class ManyMixin:
         except EncodeError:
             if not self._session.forget_parameters(statement) or not self._can_repeat(args):
                 raise
-        except (FeatureNotSupportedError, InvalidSQLStatementNameError):
-            if not is_kept or not self._can_repeat(args):
+        except STALE_PLAN as error:
+            if not is_kept or not self._can_repeat(args) or not may_run_again(error, query):
                 raise
         return self._many(self._prepared(query, types), args, begin, take)
 

@@ -191,6 +191,11 @@ def test_rowcount_of_many(conn: dbapi.Connection) -> None:
     assert cur.rowcount == 4
     cur.executemany("DELETE FROM t WHERE n = %s", [])
     assert cur.rowcount == 0
+    for returning in (False, True):
+        cur.executemany("INSERT INTO t VALUES (7) RETURNING n", [(), (), ()], returning=returning)
+    cur.executemany("INSERT INTO t VALUES (7)", [{}, {}])
+    assert cur.rowcount == 2
+    assert cur.execute("SELECT count(*) FROM t WHERE n = 7").fetchone() == (8,)
     with pytest.raises(dbapi.ProgrammingError, match="1 placeholders but 2"):
         cur.executemany("DELETE FROM t WHERE n = %s", [(1,), (1, 2)])
     with pytest.raises(dbapi.ProgrammingError):

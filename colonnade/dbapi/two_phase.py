@@ -7,7 +7,7 @@ import binascii
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from colonnade.dbapi.errors import ProgrammingError
+from colonnade.dbapi.errors import InternalError, ProgrammingError
 
 if TYPE_CHECKING:
     from colonnade import sync
@@ -109,13 +109,16 @@ class TwoPhaseMixin:
             self._tpc = (xid if isinstance(xid, Xid) else Xid.from_string(xid), False)
 
     def tpc_prepare(self) -> None:
-        """The first phase: nothing can be done but to end it."""
+        """The first phase: nothing can be done but to end it.
+
+        Where it raises, the transaction is undone; InternalError where it had failed before.
+        """
         with self._guard:
             xid, is_prepared = self._checked_tpc("tpc_prepare")
             if is_prepared:
                 raise ProgrammingError("the transaction is prepared already")
             try:
-                self._driver.execute(f"PREPARE TRANSACTION {_literal(xid)}")
+                check_prepared(self._driver.execute(f"PREPARE TRANSACTION {_literal(xid)}"))
             except Exception:
                 self._tpc = None
                 self._end("ROLLBACK")
@@ -170,6 +173,17 @@ class TwoPhaseMixin:
 
     def _end(self, command: str) -> None:
         raise NotImplementedError
+
+
+def check_prepared(status: str) -> None:
+    """Raise InternalError where PREPARE TRANSACTION was answered by a rollback.
+
+    So the server answers, without an error, in a transaction that has failed.
+    """
+    if status != "PREPARE TRANSACTION":
+        raise InternalError(
+            "the transaction had failed before, and was rolled back instead of prepared"
+        )
 
 
 def _literal(xid: Xid | str) -> Any:

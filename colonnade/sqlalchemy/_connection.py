@@ -15,6 +15,7 @@ from sqlalchemy.util import await_only
 
 from colonnade.dbapi.errors import OperationalError, ProgrammingError, translated
 from colonnade.dbapi.parameters import adapted
+from colonnade.dbapi.two_phase import check_prepared
 from colonnade.errors import (
     EncodeError,
     InFailedSQLTransactionError,
@@ -152,7 +153,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             self._begin()
         except Exception as error:  # noqa: BLE001 - each becomes one of PEP 249's
             self._raise(error)
-        self._command(f"PREPARE TRANSACTION {_literal(self._two_phase_id)}")
+        check_prepared(self._command(f"PREPARE TRANSACTION {_literal(self._two_phase_id)}"))
 
     def tpc_end(self, command: str, xid: str) -> None:
         """`COMMIT` or `ROLLBACK` a transaction that was prepared, outside of any other."""
@@ -309,11 +310,13 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         except Exception as error:  # noqa: BLE001
             self._raise(error)
 
-    def _command(self, command: str) -> None:
+    def _command(self, command: str) -> str:
+        """Run a command outside of `_run`; the server's word for what it did."""
         try:
-            self._wait(self._connection.execute(command))
+            status: str = self._wait(self._connection.execute(command))
         except Exception as error:  # noqa: BLE001
             self._raise(error)
+        return status
 
     def _raise(self, error: Exception) -> NoReturn:
         if _is_stale(error):

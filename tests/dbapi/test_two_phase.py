@@ -124,6 +124,22 @@ def test_only_between_transactions(conn: dbapi.Connection) -> None:
         conn.tpc_begin(made(conn))
 
 
+def test_what_has_failed_is_not_prepared(conn: dbapi.Connection, two_phase_dsn: str) -> None:
+    conn.tpc_begin(made(conn))
+    conn.execute("INSERT INTO t VALUES (1)")
+    with pytest.raises(dbapi.DataError):
+        conn.execute("SELECT 1/0")
+    with pytest.raises(dbapi.InternalError, match="rolled back instead of prepared"):
+        conn.tpc_prepare()
+    with pytest.raises(dbapi.ProgrammingError, match="tpc_begin"):
+        conn.tpc_commit()
+    assert conn.tpc_recover() == []
+    assert count(two_phase_dsn) == 0
+    conn.execute("INSERT INTO t VALUES (2)")
+    conn.commit()
+    assert count(two_phase_dsn) == 1
+
+
 def test_recovering_begins_no_transaction(conn: dbapi.Connection) -> None:
     assert conn.tpc_recover() == []
     assert conn.info.transaction_status == "idle"

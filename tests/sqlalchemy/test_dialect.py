@@ -275,6 +275,25 @@ def test_two_phases(within: Within, engine: sa.Engine, metadata: sa.MetaData) ->
     within(recover)
 
 
+def test_what_has_failed_is_not_prepared(
+    within: Within, engine: sa.Engine, metadata: sa.MetaData
+) -> None:
+    table = made(engine, metadata, sa.Column("n", sa.Integer))
+
+    def body(connection: sa.Connection) -> None:
+        transaction = connection.begin_twophase()
+        connection.execute(table.insert(), {"n": 1})
+        with pytest.raises(sa.exc.DataError):
+            connection.execute(sa.text("SELECT 1/0"))
+        with pytest.raises(sa.exc.InternalError, match="rolled back instead of prepared"):
+            transaction.prepare()
+        transaction.rollback()
+        assert connection.recover_twophase() == []
+        assert connection.scalars(sa.select(table.c.n)).all() == []
+
+    within(body)
+
+
 def test_a_connection_goes_back_to_its_pool_without_a_transaction(within: Within) -> None:
     def body(connection: sa.Connection) -> None:
         raw = connection.connection.dbapi_connection

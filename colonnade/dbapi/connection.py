@@ -339,9 +339,9 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         return True
 
     def _end(self, command: str) -> None:
-        if self._driver.is_in_transaction():
-            self._driver.execute(command)
-        if command == "ROLLBACK":
+        done = self._driver.execute(command) if self._driver.is_in_transaction() else command
+        # The server rolls back what has failed, whatever it is told.
+        if done == "ROLLBACK":
             self._undone()
         self._has_altered = False
 

@@ -116,10 +116,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
     def _end(self, command: str) -> None:
         if self.closed:
             raise OperationalError("the connection is closed")
-        if self.in_transaction:
-            self._command(command)
+        done = self._command(command) if self.in_transaction else command
         self._two_phase_id = None
-        if self._has_altered or (self._has_made and command == "ROLLBACK"):
+        # The server rolls back what has failed, whatever it is told.
+        if self._has_altered or (self._has_made and done == "ROLLBACK"):
             _schema_changes.announce()
         self._has_altered = self._has_made = False
 

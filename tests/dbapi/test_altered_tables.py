@@ -39,6 +39,18 @@ def test_altered_in_the_same_transaction(conn: dbapi.Connection) -> None:
 
 
 @pytest.mark.usefixtures("table")
+def test_a_commit_that_the_server_makes_a_rollback(conn: dbapi.Connection) -> None:
+    conn.execute("ALTER TABLE dbapi_altered ADD t text DEFAULT 'x'")
+    assert conn.execute(QUERY).fetchall() == [(1, "x")]
+    with pytest.raises(dbapi.DataError):
+        conn.execute("SELECT 1/0")
+    conn.commit()
+    # A statement that begins a transaction would be repeated; a later one must know.
+    conn.execute("SELECT 1")
+    assert conn.execute(QUERY).fetchall() == [(1,)]
+
+
+@pytest.mark.usefixtures("table")
 def test_altered_by_another_connection(conn: dbapi.Connection, dsn: str) -> None:
     assert conn.execute(QUERY).fetchall() == [(1,)]
     conn.commit()

@@ -389,6 +389,19 @@ def test_a_table_that_is_made_anew_after_a_rollback(within: Within) -> None:
     within(body)
 
 
+def test_a_table_that_is_made_anew_after_a_commit_in_vain(within: Within) -> None:
+    def body(connection: sa.Connection) -> None:
+        for kind, value in (("int", 1), ("text", "x"), ("date", dt.date(2020, 1, 1))):
+            connection.execute(sa.text(f"CREATE TABLE made_in_vain (value {kind})"))
+            connection.execute(sa.text(f"INSERT INTO made_in_vain VALUES ('{value}')"))
+            assert connection.scalar(sa.text("SELECT value FROM made_in_vain")) == value
+            with pytest.raises(sa.exc.DataError):
+                connection.execute(sa.text("SELECT 1/0"))
+            connection.commit()
+
+    within(body)
+
+
 def test_an_enum_that_is_made_anew(within: Within) -> None:
     def body(connection: sa.Connection) -> None:
         for label in ("a", "b"):

@@ -1,0 +1,74 @@
+"""Errors that look like those of a stale statement: what has run is not run again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from colonnade.errors import FeatureNotSupportedError, InvalidCachedStatementError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+CALL = "CALL written_and_refused($1, $2)"
+ADD = "INSERT INTO written_widely VALUES ($1) RETURNING *"
+
+
+@pytest.fixture
+async def procedure(connection: colonnade.Connection) -> AsyncIterator[colonnade.Connection]:
+    """A procedure that commits before it fails, and whose statement is kept."""
+    await connection.execute(
+        """
+        CREATE TABLE written (a int);
+        CREATE PROCEDURE written_and_refused(a int, refuse bool) LANGUAGE plpgsql AS $$
+        BEGIN
+            INSERT INTO written VALUES (a);
+            COMMIT;
+            IF refuse THEN RAISE feature_not_supported; END IF;
+        END $$
+        """
+    )
+    try:
+        await connection.execute(CALL, 1, False)
+        yield connection
+    finally:
+        await connection.execute("DROP PROCEDURE written_and_refused; DROP TABLE written")
+
+
+async def written(connection: colonnade.Connection) -> list[int]:
+    rows = await connection.fetch("SELECT a FROM written ORDER BY a")
+    return [row["a"] for row in rows]
+
+
+async def test_a_procedure_that_commits_runs_once(procedure: colonnade.Connection) -> None:
+    with pytest.raises(FeatureNotSupportedError):
+        await procedure.execute(CALL, 2, True)
+    assert await written(procedure) == [1, 2]
+
+
+async def test_in_a_pipeline_too(procedure: colonnade.Connection) -> None:
+    async with procedure.pipeline() as pipeline:
+        refused = pipeline.execute(CALL, 2, True)
+        with pytest.raises(FeatureNotSupportedError):
+            await refused.wait()
+    assert await written(procedure) == [1, 2]
+
+
+async def test_in_a_series_too(procedure: colonnade.Connection) -> None:
+    with pytest.raises(FeatureNotSupportedError):
+        await procedure.executemany(CALL, [(2, True)])
+    assert await written(procedure) == [1, 2]
+
+
+async def test_a_series_whose_rows_cannot_be_read(dsn: str) -> None:
+    async with await colonnade.connect(dsn, statement_cache_size=0) as connection:
+        await connection.execute("CREATE TEMP TABLE written_widely (a int)")
+        assert await connection.fetchmany(ADD, [(1,)]) == [(1,)]
+        await connection.execute("ALTER TABLE written_widely ADD b text")
+        with pytest.raises(InvalidCachedStatementError, match="it has run"):
+            await connection.fetchmany(ADD, [(2,)])
+        assert await connection.fetchmany(ADD, [(3,)]) == [(3, None)]
+        found = await connection.fetchval("SELECT array_agg(a) FROM written_widely")
+        assert found == [1, 2, 3]

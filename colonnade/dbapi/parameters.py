@@ -78,7 +78,8 @@ def adapted_many(sets: Sequence[Sequence[Any]]) -> tuple[Iterable[Sequence[Any]]
         taken, oid = _column(column)
         columns.append(taken)
         types.append(oid)
-    return zip(*columns, strict=True), types
+    # Without a column to zip, no set would be left.
+    return (zip(*columns, strict=True) if columns else sets), types
 
 
 def _column(values: Sequence[Any]) -> tuple[Sequence[Any], int]:

@@ -8,7 +8,6 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
-from colonnade.errors import PostgresError
 from colonnade.parallel.planning import Request
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ _PARTS_EACH = 2
 
 # How often those who were told to stop are told again: a query may have begun since.
 TELL_AGAIN_SECONDS = 0.05
+
+_CANCEL_SECONDS_MAX = 5.0
 
 
 def read(
@@ -93,8 +94,8 @@ class Reading:
         self._todo: queue.SimpleQueue[Partition] = queue.SimpleQueue()
         self._told: queue.SimpleQueue[tuple[int, Columns] | BaseException] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
-        # The backends that work for each thread.
-        self._backends: dict[int, int] = {}
+        # The connection that works for each thread.
+        self._at_work: dict[int, sync.Connection] = {}
 
     def stop(self) -> None:
         """End the reading, from any thread: `run` raises `Stopped` when it is not planning."""
@@ -102,9 +103,11 @@ class Reading:
         self._told.put(Stopped())
 
     def cancel(self) -> None:
-        """Cancel the queries that run, over a connection of its own."""
-        with self._request.source.connect() as connection:
-            self._cancel_over(connection)
+        """Cancel the queries that run, for which the server must have no connection left."""
+        for connection in tuple(self._at_work.values()):
+            # Who is not reached is told again.
+            with contextlib.suppress(OSError):
+                connection.cancel(timeout=_CANCEL_SECONDS_MAX)
 
     def run(self) -> Columns:
         """Read all partitions, and return their rows."""
@@ -139,11 +142,11 @@ class Reading:
     def _working(self, connection: sync.Connection) -> Generator[None, None, None]:
         """A block in which a connection works for this thread, and can be cancelled."""
         thread = threading.get_ident()
-        self._backends[thread] = connection.get_server_pid() or 0
+        self._at_work[thread] = connection
         try:
             yield
         finally:
-            del self._backends[thread]
+            del self._at_work[thread]
 
     def _next(self) -> tuple[int, Columns]:
         told = self._told.get()
@@ -174,16 +177,6 @@ class Reading:
 
     def _end(self, threads: list[threading.Thread]) -> None:
         """Cancel what still runs, and wait for the threads."""
-        alive = [thread for thread in threads if thread.is_alive()]
-        if not alive:
-            return
-        with self._request.source.connect() as connection:
-            while alive:
-                self._cancel_over(connection)
-                alive[0].join(TELL_AGAIN_SECONDS)
-                alive = [thread for thread in alive if thread.is_alive()]
-
-    def _cancel_over(self, connection: sync.Connection) -> None:
-        for backend in tuple(self._backends.values()):
-            with contextlib.suppress(PostgresError):
-                connection.fetchval("SELECT pg_catalog.pg_cancel_backend($1)", backend)
+        while alive := [thread for thread in threads if thread.is_alive()]:
+            self.cancel()
+            alive[0].join(TELL_AGAIN_SECONDS)

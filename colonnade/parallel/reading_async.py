@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
-from colonnade.errors import PostgresError
 from colonnade.parallel.reading import TELL_AGAIN_SECONDS, Reading, parts_for
 
 if TYPE_CHECKING:
@@ -58,8 +56,7 @@ async def read_async(
     except asyncio.CancelledError:
         reading.stop()
         while not running.done():
-            with contextlib.suppress(OSError, PostgresError):
-                await asyncio.to_thread(reading.cancel)
+            await asyncio.to_thread(reading.cancel)
             await asyncio.wait({running}, timeout=TELL_AGAIN_SECONDS)
         # What it has raised is the end that was asked for.
         running.exception()

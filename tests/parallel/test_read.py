@@ -269,6 +269,29 @@ async def test_a_task_that_is_cancelled(dsn: str, watch: BackendWatch) -> None:
         await task
 
 
+@pytest.mark.usefixtures("acting")
+async def test_a_task_is_cancelled_where_the_server_takes_no_more_connections(
+    dsn: str, watch: BackendWatch
+) -> None:
+    # The plan's connection, and two that read.
+    watch.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 3")
+    options = {**_ACTORS, "user": "few"}
+    try:
+        task = asyncio.create_task(
+            parallel.read_async(
+                _SLEEPING, dsn, partition_by="id", parts=2, cuts="range", connect_options=options
+            )
+        )
+        await asyncio.to_thread(wait_for_sleepers, watch, 2)
+        started = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.monotonic() - started < 30
+    finally:
+        watch.execute("DROP ROLE few")
+
+
 async def test_a_task_that_is_cancelled_while_it_plans(dsn: str, watch: BackendWatch) -> None:
     query = "SELECT id, pg_sleep(60)::text AS acts FROM generate_series(1, 2) AS id"
     task = asyncio.create_task(parallel.read_async(query, dsn, partition_by="id", parts=2))

@@ -78,7 +78,9 @@ def quantile_literals(
     fractions = ", ".join(f"{part / parts:.9f}" for part in range(1, parts))
     rows = connection.fetch(
         f"""
-        SELECT pg_catalog.quote_literal(cut::text) || '::' || pg_catalog.pg_typeof(cut) AS cut
+        SELECT pg_catalog.quote_literal(cut::text) || '::'
+            -- As "character" and "bit", they would be cut to one.
+            || pg_catalog.format_type(pg_catalog.pg_typeof(cut), -1) AS cut
         FROM (
             SELECT DISTINCT cut FROM pg_catalog.unnest((
                 SELECT pg_catalog.percentile_disc(ARRAY[{fractions}]::float8[])

@@ -72,6 +72,21 @@ def test_text_is_cut_by_its_own_order(dsn: str, table: str) -> None:
     assert "quantile" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize("kind", ["char(8)", "varchar(8)", "bit(12)"])
+def test_keys_of_a_declared_length_are_cut_by_all_of_it(
+    dsn: str, watch: BackendWatch, kind: str
+) -> None:
+    value = "g::bit(12)" if kind == "bit(12)" else f"('a' || 1000 + g)::{kind}"
+    watch.execute(f"CREATE TABLE declared AS SELECT {value} AS key FROM generate_series(0, 999) g")
+    try:
+        with parallel.plan("declared", dsn, parts=4, partition_by="key") as plan:
+            sizes = [len(partition.read()) for partition in plan]
+    finally:
+        watch.execute("DROP TABLE declared")
+    assert sum(sizes) == 1000
+    assert min(sizes) > 200
+
+
 def test_a_query_with_arguments(dsn: str, table: str) -> None:
     query = f"SELECT id, price, name FROM {table} WHERE id <= $1 AND name <> $2 -- a comment"
     read = parallel.read(query, dsn, args=(9000, "n3"), partition_by="id", parts=4)

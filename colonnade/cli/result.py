@@ -10,7 +10,7 @@ from colonnade.cli.failures import CommandError
 from colonnade.cli.formats import Format
 from colonnade.cli.formats.arrow import ArrowWriter, ParquetWriter
 from colonnade.cli.formats.csv import CsvOptions, split_rows
-from colonnade.cli.formats.ndjson import RowsAsJson
+from colonnade.cli.formats.ndjson import RowsAsJson, with_json_of_parts
 from colonnade.cli.formats.text import Lines, TextWriter
 from colonnade.cli.transfer import EnoughRowsError, Limits, Transfer, Writer
 
@@ -74,8 +74,9 @@ def _road(
         bring = _copied if by_copy else _as_csv
         return partial(_text_writer, head), partial(bring, prepared, options)
     if options.form is Format.NDJSON:
-        rows = RowsAsJson(prepared.attributes)
-        bring_lines = partial(_batches, prepared, rows.schema, options.infinity, rows.lines)
+        prepared = with_json_of_parts(prepared)
+        lines = RowsAsJson(prepared.attributes).lines
+        bring_lines = partial(_batches, prepared, prepared.text_schema, options.infinity, lines)
         return partial(_text_writer, b""), bring_lines
     bring_columns = partial(_batches, prepared, options.schema, options.infinity, _unchanged)
     if options.form is Format.PARQUET:

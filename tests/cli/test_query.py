@@ -101,6 +101,42 @@ def test_ndjson_of_the_edges(dsn: str, connection: colonnade.sync.Connection) ->
     assert json.loads(line) == json.loads(asked)
 
 
+#: Values of types that JSON knows nothing of, within arrays and composites.
+PARTS = """
+    SELECT ARRAY[interval '1 mon 2 days'] AS a, ARRAY[int4range(1, 5)] AS b, ARRAY[B'101'] AS c,
+        ARRAY['{"k": [1]}'::json] AS d, ARRAY['NaN', 1e-10, 1e20]::numeric[] AS e,
+        ARRAY['infinity', '2024-02-29 12:00+00']::timestamptz[] AS f, ARRAY[0.1]::float4[] AS g,
+        ARRAY['(1,2)'::point] AS h, '{24:00}'::time[] AS i, ARRAY['\\x00ff'::bytea] AS j,
+        row(1, 'x', NULL, interval '1 mon') AS "the %k", '[2:3]={1,2}'::int[] AS l, 5 AS m
+"""
+
+
+def test_ndjson_of_parts_is_the_servers(dsn: str, connection: colonnade.sync.Connection) -> None:
+    asked = connection.fetchval(f"SELECT row_to_json(q)::text FROM ({PARTS}) AS q")
+    (line,) = run_for_bytes(dsn, "query", PARTS, "--format", "ndjson").decode().splitlines()
+    assert json.loads(line) == json.loads(asked)
+
+
+def test_ndjson_of_parts_that_a_statement_returns(
+    dsn: str, connection: colonnade.sync.Connection
+) -> None:
+    connection.execute("CREATE TABLE cli_spans (spans interval[], n int)")
+    try:
+        sql = "INSERT INTO cli_spans VALUES (ARRAY[$1::interval], 7) RETURNING spans, n"
+        done = run(dsn, "query", sql, "1 mon", "--format", "ndjson")
+        assert done.stdout == '{"spans": ["1 mon"], "n": 7}\n', done.stderr
+        assert connection.fetchval("SELECT count(*) FROM cli_spans") == 1
+        # What changes rows within WITH has to stand outermost.
+        within = f"WITH new AS ({sql}) SELECT spans FROM new"
+        done = run(dsn, "query", within, "1 mon", "--format", "ndjson")
+        assert done.returncode == 1
+        assert 'the column "spans"' in done.stderr
+        assert "to_json" in done.stderr
+        assert connection.fetchval("SELECT count(*) FROM cli_spans") == 1
+    finally:
+        connection.execute("DROP TABLE cli_spans")
+
+
 @pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet", "arrows", "arrow"])
 def test_the_name_of_a_file_says_its_format(ending: str, dsn: str, tmp_path: Path) -> None:
     path = tmp_path / f"result.{ending}"

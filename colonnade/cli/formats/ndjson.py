@@ -1,21 +1,19 @@
 """Newline-delimited JSON: an object for each row, with values as in PostgreSQL's `row_to_json`.
 
 Numbers are written digit for digit. What JSON has no word for (NaN, infinite numbers, ranges,
-intervals, bytea) is the server's text. Arrays and composites are arrays and objects.
+intervals, bytea) is the server's text. Of arrays and composites the server itself makes JSON.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 import re
-from decimal import Decimal
 from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
-from colonnade import Record
+import colonnade
 from colonnade.cli.failures import CommandError
 from colonnade.cli.formats.text import Lines
+from colonnade.cli.statement import Prepared, Query, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,21 +26,60 @@ _PARTED = {"array", "composite"}
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\S*?)([+-]\d\d)?( BC)?", re.ASCII)
 
 
+def with_json_of_parts(prepared: Prepared) -> Prepared:
+    """The same statement, with JSON of the server's instead of arrays and composites."""
+    attributes = prepared.attributes
+    _refuse_repeated([attribute.name for attribute in attributes])
+    parted = [attribute for attribute in attributes if _has_parts(attribute)]
+    if not parted:
+        return prepared
+    places = [f"column_{number}" for number in range(1, len(attributes) + 1)]
+    values = ", ".join(
+        f"to_json({place}) AS {quoted(attribute.name)}"
+        if _has_parts(attribute)
+        else f"{place} AS {quoted(attribute.name)}"
+        for attribute, place in zip(attributes, places, strict=True)
+    )
+    query = prepared.query
+    names = f"query ({', '.join(places)})"
+    # What changes rows may stand in WITH alone, which keeps a selection whole before its first row.
+    sql = (
+        f"SELECT {values} FROM ({query.sql}\n) AS {names}"
+        if query.is_selection
+        else f"WITH {names} AS ({query.sql}\n) SELECT {values} FROM query"
+    )
+    try:
+        made = Prepared(prepared.connection, Query(sql, query.args))
+    except colonnade.PostgresError as error:
+        raise CommandError(
+            f'the column "{parted[0].name}" has arrays or composites, of which no JSON can be made '
+            "around this statement",
+            "write to_json(...) within it",
+        ) from error
+    made.ask_planner()
+    return made
+
+
+def _has_parts(attribute: Attribute) -> bool:
+    return attribute.type.kind in _PARTED or attribute.type.name == "record"
+
+
+def _refuse_repeated(names: Sequence[str]) -> None:
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again is not None:
+        raise CommandError(
+            f'two columns are named "{again}", and an object of JSON has each name once',
+            "name them in the query: SELECT a AS first, b AS second",
+        )
+
+
 class RowsAsJson:
-    """Makes lines of columns, which were asked for as `schema` says."""
+    """Makes lines of columns, which were asked for as the server's text."""
 
     def __init__(self, attributes: Sequence[Attribute]) -> None:
-        names = [attribute.name for attribute in attributes]
-        again = next((name for name in names if names.count(name) > 1), None)
-        if again is not None:
-            raise CommandError(
-                f'two columns are named "{again}", and an object of JSON has each name once',
-                "name them in the query: SELECT a AS first, b AS second",
-            )
-        self.schema = {a.name: "utf8" for a in attributes if a.type.kind not in _PARTED}
-        self._names = names
-        self._columns = [_column_of(attribute) for attribute in attributes]
-        keys = (_quoted(name).replace("%", "%%") for name in names)
+        self._names = [attribute.name for attribute in attributes]
+        self._columns = [_COLUMNS.get(attribute.type.name, _texts) for attribute in attributes]
+        keys = (_quoted(name).replace("%", "%%") for name in self._names)
         self._row = "{" + ", ".join(f"{key}: %s" for key in keys) + "}\n"
 
     def lines(self, batch: Columns) -> Lines:
@@ -55,18 +92,6 @@ class RowsAsJson:
         ]
         row = self._row
         return Lines([(row % cells).encode() for cells in zip(*columns, strict=True)])
-
-
-def _column_of(attribute: Attribute) -> Callable[[Values], list[str]]:
-    """How the values of a column become JSON."""
-    name = attribute.type.name
-    if attribute.type.kind in _PARTED:
-        return _parted
-    return _COLUMNS.get(name, _texts)
-
-
-def _parted(values: Values) -> list[str]:
-    return [json_of(value) for value in values]
 
 
 def _texts(values: Values) -> list[str]:
@@ -117,35 +142,3 @@ _COLUMNS: dict[str, Callable[[Values], list[str]]] = {
     **dict.fromkeys(("timestamp", "timestamptz"), _moments),
     "bool": _booleans,
 }
-
-
-def json_of(value: Any) -> str:
-    """Parts of arrays and composites, which come as Python's objects."""
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return _quoted(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | Decimal):
-        return str(value) if not isinstance(value, Decimal) or value.is_finite() else f'"{value}"'
-    if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else _quoted(_no_number(value))
-    if isinstance(value, dt.date | dt.time):
-        return _quoted(value.isoformat())
-    if isinstance(value, bytes):
-        return _quoted("\\x" + value.hex())
-    if isinstance(value, Record):
-        value = dict(value.items())
-    if isinstance(value, dict):
-        pairs = (f"{_quoted(str(key))}: {json_of(part)}" for key, part in value.items())
-        return "{" + ", ".join(pairs) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(json_of, value)) + "]"
-    return _quoted(str(value))
-
-
-def _no_number(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"

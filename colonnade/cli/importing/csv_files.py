@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import colonnade
 from colonnade.cli.failures import CommandError, missing_library, of_server
 from colonnade.cli.formats.csv import split_rows
-from colonnade.cli.importing.destination import quoted
+from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

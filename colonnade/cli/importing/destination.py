@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from colonnade.cli.failures import CommandError
+from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,11 +117,6 @@ class Destination:
                     f"it has {listed(known)}",
                     f'--skip "{name}" leaves it out, --column "{name}=other" renames it',
                 )
-
-
-def quoted(name: str) -> str:
-    """A name as SQL text."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def listed(names: Iterable[str]) -> str:

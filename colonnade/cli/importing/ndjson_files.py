@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import colonnade
 from colonnade.cli.failures import CommandError, of_server
-from colonnade.cli.importing.destination import quoted
+from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

@@ -214,6 +214,23 @@ def test_a_limit_stops_the_query(dsn: str) -> None:
     assert pa.ipc.open_stream(content).read_all().num_rows == 70_000
 
 
+@pytest.mark.parametrize("form", ["csv", "ndjson", "arrow", "table"])
+def test_what_a_limit_cuts_is_undone(
+    form: str, dsn: str, connection: colonnade.sync.Connection
+) -> None:
+    connection.execute("CREATE TABLE cli_limited (n int)")
+    sql = "INSERT INTO cli_limited SELECT generate_series(1, 10) RETURNING n"
+    count = "SELECT count(*) FROM cli_limited"
+    try:
+        run_for_bytes(dsn, "query", sql, "--limit", "11", "--format", form)
+        assert connection.fetchval(count) == 10
+        for limit in ("3", "10"):
+            run_for_bytes(dsn, "query", sql, "--limit", limit, "--format", form)
+        assert connection.fetchval(count) == 10
+    finally:
+        connection.execute("DROP TABLE cli_limited")
+
+
 def test_a_command_says_its_status(dsn: str, connection: colonnade.sync.Connection) -> None:
     done = run(dsn, "query", "CREATE TABLE cli_made (a int)")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,15 @@ colonnade query -f report.sql --format ndjson | jq .total
 echo "SELECT now()" | colonnade query - --timing
 """
 _PHASES = ("prepare", "send", "server_wait", "transfer", "decode")
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What there is to tell of a statement."""
+
+    told: str
+    rows: int
+    timing: QueryTiming | None
 
 
 @click.command(
@@ -97,17 +107,15 @@ def query(
         start = time.perf_counter()
         prepared = Prepared(connection, asked)
         if not prepared.attributes:
-            told = _run_command(prepared, output)
-        elif chosen is Format.TABLE:
-            told = _show_table(prepared, output, max_rows, settings.limits.rows)
+            done = _run_command(prepared, output)
         else:
-            told = _write(prepared, output, settings)
+            done = _run_limited(prepared, output, settings, max_rows)
         elapsed = time.perf_counter() - start
         if output == STDOUT and chosen is not Format.TABLE and not timing:
             return
-        click.echo(f"{told}, {duration(elapsed)}", err=True)
-        if timing and connection.last_timing is not None:
-            click.echo(_phases(connection.last_timing), err=True)
+        click.echo(f"{done.told}, {duration(elapsed)}", err=True)
+        if timing and done.timing is not None:
+            click.echo(_phases(done.timing), err=True)
 
 
 def _format(word: str | None, output: Path) -> Format:
@@ -137,18 +145,42 @@ def _settings(chosen: Format, options: dict[str, Any]) -> ResultOptions:
     )
 
 
-def _run_command(prepared: Prepared, output: Path) -> str:
+def _run_limited(prepared: Prepared, output: Path, settings: ResultOptions, max_rows: int) -> _Done:
+    """Show or write the rows; where they reach the limit, nothing that was changed stays.
+
+    Of a few rows a statement may be at its end before it could be cancelled.
+    """
+    limit = settings.limits.rows
+    if limit is None:
+        return _run(prepared, output, settings, max_rows)
+    transaction = prepared.connection.transaction()
+    transaction.start()
+    done = _run(prepared, output, settings, max_rows)
+    if done.rows < limit:
+        transaction.commit()
+    else:
+        transaction.rollback()
+    return done
+
+
+def _run(prepared: Prepared, output: Path, settings: ResultOptions, max_rows: int) -> _Done:
+    if settings.form is Format.TABLE:
+        return _show_table(prepared, max_rows, settings.limits.rows)
+    return _write(prepared, output, settings)
+
+
+def _run_command(prepared: Prepared, output: Path) -> _Done:
     """Run a statement that has no rows, and say its status."""
     if output != STDOUT:
         raise CommandError(
             "the statement gives no rows to write, and was not run", "leave out -o to run it"
         )
-    return prepared.connection.execute(prepared.query.sql, *prepared.query.args)
+    status = prepared.connection.execute(prepared.query.sql, *prepared.query.args)
+    return _Done(status, 0, prepared.connection.last_timing)
 
 
-def _show_table(prepared: Prepared, output: Path, max_rows: int, limit: int | None) -> str:
+def _show_table(prepared: Prepared, max_rows: int, limit: int | None) -> _Done:
     """Print the first rows, and count all."""
-    del output
     prepared = _with_unique_names(prepared)
     rows: list[tuple[str | None, ...]] = []
     count = 0
@@ -166,10 +198,10 @@ def _show_table(prepared: Prepared, output: Path, max_rows: int, limit: int | No
             if count == limit:
                 break
     show(prepared.attributes, rows)
-    count_text = counted(count, "row")
+    told = counted(count, "row")
     if len(rows) < count:
-        return f"first {len(rows):,} of {count_text}"
-    return count_text
+        told = f"first {len(rows):,} of {told}"
+    return _Done(told, count, prepared.connection.last_timing)
 
 
 def _with_unique_names(prepared: Prepared) -> Prepared:
@@ -186,12 +218,13 @@ def _with_unique_names(prepared: Prepared) -> Prepared:
     return Prepared(prepared.connection, Query(sql, prepared.query.args))
 
 
-def _write(prepared: Prepared, output: Path, options: ResultOptions) -> str:
+def _write(prepared: Prepared, output: Path, options: ResultOptions) -> _Done:
     prepared.ask_planner()
     with WholeFiles() as files:
         outlet = Outlet(files, output)
         transfer = write_result(prepared, outlet, options)
-    return counted(transfer.rows, "row")
+    told = counted(transfer.rows, "row")
+    return _Done(told, transfer.rows, prepared.connection.last_timing)
 
 
 def _phases(timing: QueryTiming) -> str:

@@ -125,7 +125,8 @@ class HeldResult(_Described):
 
         `schema` and `infinity` are as in `Connection.fetch_columns`. Raises SchemaError for what
         is impossible, and for a column that would have to come in another form than for rows; then
-        the rows are still there. A DecodeError loses them.
+        the rows are still there. A DecodeError loses them: what is asked for afterwards is an
+        InterfaceError.
         """
         take = self._held.take_batch
         batch = await self._connection._transport.off_loop(take, asked_types(schema), infinity)

@@ -44,7 +44,7 @@ class ColumnsMixin:
         """The result as `Columns`; `schema` and `infinity` are those of the driver's method.
 
         Raises ProgrammingError where rows were fetched already, DataError for a value that its
-        column has no place for.
+        column has no place for. That one loses the result: run the query again.
         """
         with self._connection._guard:
             result = self._checked_result()

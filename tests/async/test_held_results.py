@@ -81,6 +81,24 @@ async def test_what_has_no_place_shows_when_it_is_asked_for(
 
 
 @pytest.mark.parametrize("expect", ["rows", "columns"])
+async def test_a_part_of_the_rows_is_never_taken_for_all(
+    connection: colonnade.Connection, expect: Literal["rows", "columns"]
+) -> None:
+    # So much that the memory of some rows was given back when the value shows.
+    query = (
+        "SELECT CASE WHEN n = 150000 THEN 'infinity'::date END, repeat('x', 20) "
+        "FROM generate_series(1, 200000) n"
+    )
+    held = await connection.hold_result(query, expect=expect)
+    with pytest.raises(colonnade.errors.DecodeError):
+        await held.fetch_columns()
+    assert (held.row_count, held.rows_left) == (200_000, 0)
+    for ask in (held.fetch, lambda: held.fetch(1), lambda: held.fetch_columns(infinity="null")):
+        with pytest.raises(colonnade.InterfaceError, match="lost"):
+            await ask()
+
+
+@pytest.mark.parametrize("expect", ["rows", "columns"])
 async def test_types_that_turn_out_otherwise(dsn: str, expect: Literal["rows", "columns"]) -> None:
     async with await colonnade.connect(dsn) as connection:
         await connection.execute("CREATE TYPE pg_temp.held_mood AS ENUM ('sad', 'glad')")

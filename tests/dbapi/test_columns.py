@@ -100,6 +100,18 @@ def test_ingesting(
     assert conn.execute("SELECT to_regclass('dbapi_s.t')").fetchone() == (None,)
 
 
+def test_a_value_without_a_place_loses_the_result(conn: dbapi.Connection) -> None:
+    cur = conn.execute(
+        "SELECT CASE WHEN n = 3 THEN 'infinity'::date END FROM generate_series(1,5) n"
+    )
+    with pytest.raises(dbapi.DataError, match="infinity"):
+        cur.fetch_columns()
+    for ask in (cur.fetchone, cur.fetchall, cur.fetch_columns):
+        with pytest.raises(dbapi.InterfaceError, match="Run the query again"):
+            ask()
+    assert conn.execute("SELECT 1").fetchall() == [(1,)]
+
+
 def test_what_cannot_be_ingested(conn: dbapi.Connection, schema: str) -> None:
     cur = conn.cursor()
     with pytest.raises(dbapi.ProgrammingError, match="no table"):

@@ -82,6 +82,24 @@ def test_what_has_no_place_shows_when_it_is_asked_for(
 
 
 @pytest.mark.parametrize("expect", ["rows", "columns"])
+def test_a_part_of_the_rows_is_never_taken_for_all(
+    connection: colonnade.sync.Connection, expect: Literal["rows", "columns"]
+) -> None:
+    # So much that the memory of some rows was given back when the value shows.
+    query = (
+        "SELECT CASE WHEN n = 150000 THEN 'infinity'::date END, repeat('x', 20) "
+        "FROM generate_series(1, 200000) n"
+    )
+    held = connection.hold_result(query, expect=expect)
+    with pytest.raises(colonnade.errors.DecodeError):
+        held.fetch_columns()
+    assert (held.row_count, held.rows_left) == (200_000, 0)
+    for ask in (held.fetch, lambda: held.fetch(1), lambda: held.fetch_columns(infinity="null")):
+        with pytest.raises(colonnade.InterfaceError, match="lost"):
+            ask()
+
+
+@pytest.mark.parametrize("expect", ["rows", "columns"])
 def test_types_that_turn_out_otherwise(dsn: str, expect: Literal["rows", "columns"]) -> None:
     with colonnade.sync.connect(dsn) as connection:
         connection.execute("CREATE TYPE pg_temp.held_mood AS ENUM ('sad', 'glad')")

@@ -140,6 +140,8 @@ struct Held {
     taken: u64,
     /// The rows, where they were made at once.
     made: Option<Py<PyList>>,
+    /// Columns were made of a part of the rows, and a value had no place in its own.
+    is_lost: bool,
 }
 
 impl Held {
@@ -209,6 +211,13 @@ impl Held {
         }
     }
 
+    /// Throws away what is left, for what came before it is gone.
+    fn lose(&mut self) {
+        self.chunks.clear();
+        self.taken = self.row_count;
+        self.is_lost = true;
+    }
+
     /// Decodes all rows that are left, and gives their memory back as it goes.
     fn fill(&mut self, sink: &mut ColumnSink) -> Result<RecordBatch, Error> {
         let mut batches = VecDeque::new();
@@ -246,13 +255,24 @@ impl HeldRows {
     pub(crate) fn of(sink: HeldSink) -> Self {
         let HeldSink { making, chunks, row_count, made } = sink;
         let made = made.map(RecordSink::into_records);
-        Self(Mutex::new(Held { making, chunks, position: 0, row_count, taken: 0, made }))
+        let (position, taken, is_lost) = (0, 0, false);
+        Self(Mutex::new(Held { making, chunks, position, row_count, taken, made, is_lost }))
     }
 
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
         self.0.try_lock().map_err(|_| {
             errors::interface(py, "the rows are being read by another thread at the moment")
         })
+    }
+
+    /// As `lock`, for whoever takes rows.
+    fn lock_rows(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
+        let held = self.lock(py)?;
+        if held.is_lost {
+            let message = "the rows are lost: making columns of them failed. Run the query again";
+            return Err(errors::interface(py, message));
+        }
+        Ok(held)
     }
 }
 
@@ -273,7 +293,7 @@ impl HeldRows {
     /// The next rows: so many, or as many as are left.
     #[pyo3(signature = (limit = None))]
     fn take_rows<'py>(&self, py: Python<'py>, limit: Option<u64>) -> PyResult<Bound<'py, PyList>> {
-        let mut held = self.lock(py)?;
+        let mut held = self.lock_rows(py)?;
         let limit = limit.unwrap_or(u64::MAX).min(held.left());
         match held.made.as_ref().map(|made| made.bind(py).clone()) {
             Some(made) => Ok(held.made_rows(&made, limit)),
@@ -282,7 +302,7 @@ impl HeldRows {
     }
 
     /// All rows that are left, as one batch; the schema's keys are names, or places, of columns.
-    /// Where a value has no place in its column the rows are lost.
+    /// Where a value has no place in its column the rows are lost, and asking for more is an error.
     #[pyo3(signature = (schema, infinity))]
     fn take_batch(
         &self,
@@ -290,7 +310,7 @@ impl HeldRows {
         schema: Option<Bound<'_, PyDict>>,
         infinity: &str,
     ) -> PyResult<Batch> {
-        let mut held = self.lock(py)?;
+        let mut held = self.lock_rows(py)?;
         let columns = Arc::clone(&held.making.columns);
         let mut sink = column_sink(py, &columns, schema.as_ref(), infinity, None)?;
         let asked = held.making.plan.formats();
@@ -301,7 +321,8 @@ impl HeldRows {
         held.skip_made();
         let batch = {
             let held = &mut *held;
-            py.detach(|| held.fill(&mut sink)).map_err(|error| errors::of_session(py, error))?
+            py.detach(|| held.fill(&mut sink).inspect_err(|_| held.lose()))
+                .map_err(|error| errors::of_session(py, error))?
         };
         Ok(Batch::new(batch, columns, Arc::clone(&held.making.codecs)))
     }

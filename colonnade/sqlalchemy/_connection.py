@@ -15,6 +15,7 @@ from sqlalchemy.util import await_only
 
 from colonnade.dbapi.errors import OperationalError, ProgrammingError, translated
 from colonnade.dbapi.parameters import adapted
+from colonnade.dbapi.transactions import TransactionOptions
 from colonnade.dbapi.two_phase import check_prepared
 from colonnade.errors import (
     EncodeError,
@@ -48,18 +49,13 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         "_is_outdated",
         "_known_change",
         "_two_phase_id",
-        "deferrable",
-        "isolation_level",
-        "readonly",
+        "options",
     )
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._autocommit = False
-        # Of the transactions to come; None leaves it to the session.
-        self.isolation_level: str | None = None
-        self.readonly: bool | None = None
-        self.deferrable: bool | None = None
+        self.options = TransactionOptions()
         self._two_phase_id: str | None = None
         # What the open transaction has done to tables and types.
         self._has_altered = False
@@ -127,14 +123,9 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         """Begin a transaction where one is wanted; whether one was begun."""
         if self._autocommit or self.in_transaction:
             return False
-        words = ["BEGIN"]
-        if self.isolation_level is not None:
-            words.append(f"ISOLATION LEVEL {self.isolation_level}")
-        if self.readonly is not None:
-            words.append("READ ONLY" if self.readonly else "READ WRITE")
-        if self.deferrable is not None:
-            words.append("DEFERRABLE" if self.deferrable else "NOT DEFERRABLE")
-        self._wait(self._connection.execute(" ".join(words)))
+        driver = self._connection
+        begin = driver.execute if self.options.may_be_refused else driver.begin_ahead
+        self._wait(begin(self.options.begin()))
         return True
 
     # Two phases

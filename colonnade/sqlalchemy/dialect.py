@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
 from sqlalchemy.pool import AsyncAdaptedQueuePool, Pool
 
+from colonnade.dbapi.transactions import IsolationLevel
 from colonnade.sqlalchemy._adapters import AsyncioAdapter, BlockingAdapter
 from colonnade.sqlalchemy._columns_request import OPTION
 from colonnade.sqlalchemy._types import COLSPECS
@@ -158,7 +159,9 @@ class ColonnadeDialect(PGDialect):
     def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
         """The level of the transactions to come."""
         dbapi_connection.autocommit = level == "AUTOCOMMIT"
-        dbapi_connection.isolation_level = None if level == "AUTOCOMMIT" else level
+        dbapi_connection.options.isolation_level = (
+            None if level == "AUTOCOMMIT" else IsolationLevel[level.replace(" ", "_")]
+        )
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
         """The level in force, without leaving a transaction behind."""
@@ -175,19 +178,19 @@ class ColonnadeDialect(PGDialect):
 
     def set_readonly(self, connection: Any, value: Any) -> None:
         """Whether the transactions to come may write."""
-        connection.readonly = value
+        connection.options.read_only = value
 
     def get_readonly(self, connection: Any) -> Any:
         """Whether the transactions to come may write; None where the session decides."""
-        return connection.readonly
+        return connection.options.read_only
 
     def set_deferrable(self, connection: Any, value: Any) -> None:
         """Whether the transactions to come wait for a safe snapshot."""
-        connection.deferrable = value
+        connection.options.deferrable = value
 
     def get_deferrable(self, connection: Any) -> Any:
         """Whether the transactions to come wait; None where the session decides."""
-        return connection.deferrable
+        return connection.options.deferrable
 
     def do_begin_twophase(self, connection: sa.Connection, xid: Any) -> None:
         """Begin a transaction that is to be prepared."""

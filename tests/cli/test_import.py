@@ -157,6 +157,34 @@ def test_csv_of_other_kinds(
     assert [tuple(row) for row in rows] == [(1, "x"), (7, "seven"), (None, None)]
 
 
+def test_a_mark_in_front_takes_nothing_from_the_guess(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    path = tmp_path / "large.csv"
+    # More than is looked at; the last row that is looked at is cut.
+    row = "123456789,12\n"
+    path.write_text("number,other\n" + row * 330_000, encoding="utf-8-sig")
+    done = run(dsn, "import", str(path), TABLE, "--create")
+    assert done.returncode == 0, done.stderr
+    assert types_of(connection, TABLE) == {"number": "bigint", "other": "bigint"}
+    assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 330_000
+
+
+def test_ndjson_without_names_and_with_a_mark(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    connection.execute(f"CREATE TABLE {TABLE} (a int, b text DEFAULT 'x')")
+    contents = ("", '\ufeff{"a": 1}\r\n{"a": 2}\r\n', "{}\n{}\n", "")
+    paths = [tmp_path / f"{number}.ndjson" for number in range(len(contents))]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_text(content, encoding="utf-8", newline="")
+    done = run(dsn, "import", *map(str, paths), TABLE)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("4 rows into")
+    rows = connection.fetch(f"SELECT a, b FROM {TABLE} ORDER BY a")
+    assert [tuple(row) for row in rows] == [(1, "x"), (2, "x"), (None, "x"), (None, "x")]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from colonnade.cli.outlet import OutputFile
 
+#: What some programs begin a file of UTF-8 with.
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
 
 class Lines:
     """Some rows as text; each of them ends in a line break, and may have more within."""

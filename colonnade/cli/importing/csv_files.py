@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import colonnade
 from colonnade.cli.failures import CommandError, missing_library, of_server
 from colonnade.cli.formats.csv import split_rows
+from colonnade.cli.formats.text import BYTE_ORDER_MARK
 from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 256 * 1024
 #: What types are guessed from.
 _SAMPLE_BYTES = 4 << 20
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _STAGING = "colonnade_import"
 _PLACE = re.compile(
     r"COPY .*?, line (?P<line>\d+)(?:, column (?P<column>.*?))?(?:: .*)?", re.DOTALL
@@ -199,8 +199,9 @@ class CsvFile:
 
 
 def _beginning(file: IO[bytes]) -> bytes:
-    beginning = file.read(_SAMPLE_BYTES)
-    return beginning.removeprefix(_BYTE_ORDER_MARK)
+    """As many bytes as types are guessed from, or the whole file; the mark counts for nothing."""
+    first = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    return first + file.read(_SAMPLE_BYTES - len(first))
 
 
 def _chunks(beginning: bytes, rest: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import colonnade
 from colonnade.cli.failures import CommandError, of_server
+from colonnade.cli.formats.text import BYTE_ORDER_MARK
 from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
@@ -57,8 +58,6 @@ class NdjsonFile:
         except colonnade.PostgresError as error:
             raise self._told(error, _line_of(error)) from error
         names = self._names(destination)
-        if not names:
-            return 0
         try:
             with connection.transaction():
                 status = connection.execute(_insert_sql(destination, names))
@@ -93,7 +92,7 @@ class NdjsonFile:
     def _place(self, destination: Destination, names: dict[str, str]) -> tuple[int | None, str]:
         """Find the line that the server did not take, and its column, by asking again for parts."""
         first, last = 1, destination.connection.fetchval(f"SELECT max(line) FROM {_STAGING}")
-        if not _fails(destination, names, first, last):
+        if last is None or not _fails(destination, names, first, last):
             # Only all lines together fail, as two with the same key do.
             return None, ""
         while first < last:
@@ -132,6 +131,9 @@ def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "tru
 
 
 def _insert_sql(destination: Destination, names: dict[str, str]) -> str:
+    if not names:
+        # Objects without a name that is wanted: rows of nothing but defaults.
+        return f"INSERT INTO {destination.table.sql} SELECT FROM {_STAGING}"
     columns = ", ".join(map(quoted, names.values()))
     return (
         f"INSERT INTO {destination.table.sql} ({columns}) OVERRIDING SYSTEM VALUE "
@@ -163,6 +165,9 @@ def _literal(text: str) -> str:
 
 
 def _chunks(file: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
+    beginning = file.read(_CHUNK_BYTES)
+    yield beginning.removeprefix(BYTE_ORDER_MARK)
+    progress(len(beginning))
     while chunk := file.read(_CHUNK_BYTES):
         yield chunk
         progress(len(chunk))

@@ -51,3 +51,14 @@ def test_what_cannot_be_measured(dsn: str) -> None:
     done = run(dsn, "bench", "SELECT 1", "--peers", "nobody")
     assert done.returncode == 2
     assert "nobody" in done.stderr
+
+
+def test_figures_that_cannot_be_written(dsn: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    figures = tmp_path / "file" / "figures.json"
+    words = ("--rounds", "1", "--peers", "colonnade-rows", "--json", str(figures))
+    done = run(dsn, "bench", "SELECT 1", *words)
+    assert done.returncode == 1
+    assert "Colonnade rows" in done.stdout
+    assert f"colonnade: {tmp_path / 'file'}" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -116,7 +116,8 @@ def bench(
     terminal.out.print(cost_table(result.heading, summaries, base=BASE))
     terminal.say(report.note())
     if json_path is not None:
-        terminal.note(f"wrote {report.write_json(json_path)}")
+        with failures_told():
+            terminal.note(f"wrote {report.write_json(json_path)}")
     return 1 if report.failed else 0
 
 

@@ -69,9 +69,9 @@ lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest vers
 	@cargo update
 
 clean: ## Remove everything that a task made
-	@rm -rf .venv .tools target .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .tools target fuzz/target .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@rm -f colonnade/_core*.so
-	@find colonnade tools tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find colonnade tools tests benches examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 ci: ## Run what continuous integration runs
 	@.ci/run

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import sync
@@ -11,7 +13,7 @@ from colonnade.errors import InterfaceError, InvalidParameterValueError, Undefin
 from colonnade.parallel.names import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
 
     from colonnade import Columns
 
@@ -119,11 +121,27 @@ class Partition:
         """Its rows over an open connection, as that sees them."""
         source = self.source
         schema = source.schema
-        if self.columns is not None and isinstance(schema, dict):
-            schema = {name: kind for name, kind in schema.items() if name in self.columns}
+        if self.columns is not None:
+            schema = _schema_of(schema, self.columns)
         return connection.fetch_columns(
             self.sql, *source.args, schema=schema, infinity=source.infinity
         )
+
+
+def _schema_of(schema: Any, columns: Sequence[str]) -> Any:
+    """What a schema, of any kind that `fetch_columns` takes, says of these columns."""
+    if schema is None:
+        return None
+    if isinstance(schema, Mapping):
+        return {name: kind for name, kind in schema.items() if name in columns}
+    names = [name for name in schema.names if name in columns]
+    if not names:
+        return None
+    if hasattr(schema, "types"):
+        arrow: Any = importlib.import_module("pyarrow")
+        return arrow.schema([field for field in schema if field.name in names])
+    numpy: Any = importlib.import_module("numpy")
+    return numpy.dtype([(name, schema[name]) for name in names])
 
 
 def _take(connection: sync.Connection, snapshot: str) -> None:

@@ -6,11 +6,14 @@ import gc
 import pickle
 import subprocess
 import sys
+from types import MappingProxyType
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from colonnade import Columns, parallel
+from colonnade import Columns, parallel, sync
 from colonnade.errors import InterfaceError, SchemaError
 from colonnade.parallel import Partition
 
@@ -43,6 +46,28 @@ def test_a_partition_says_what_it_has(dsn: str, table: str) -> None:
             plan[0].select(["other"])
     assert "closed" in repr(plan)
     plan.close()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"id": "int64", "price": "float64"},
+        MappingProxyType({"id": "int64", "price": "float64"}),
+        np.dtype([("id", "i8"), ("price", "f8")]),
+        pa.schema({"id": pa.int64(), "price": pa.float64()}),
+    ],
+    ids=["dict", "mapping", "dtype", "arrow"],
+)
+def test_a_schema_holds_for_the_columns_that_are_read(dsn: str, table: str, schema: Any) -> None:
+    with parallel.plan(table, dsn, parts=2, schema=schema) as plan:
+        for names, kinds in (
+            (["name", "id"], ["string", "int64"]),
+            (["price"], ["double"]),
+            (["name"], ["string"]),
+        ):
+            read = pa.table(plan[1].select(names).read())
+            assert [str(kind) for kind in read.schema.types] == kinds
+        assert plan[1].select([]).read().shape == (len(plan[1].read()), 0)
 
 
 def test_no_password_is_shown(dsn: str, table: str) -> None:

@@ -144,5 +144,11 @@ def test_concatenation_of_other_columns(dsn: str) -> None:
     assert Columns.concat([one, one])["n"].tolist() == [1, 1]
     with pytest.raises(SchemaError, match='column "n": the parts have other columns'):
         Columns.concat([one, read("SELECT 1 AS m, 2 AS n")])
+    with sync.connect(dsn) as connection:
+        empty = connection.fetch_columns("SELECT FROM generate_series(1, 3)")
+    assert Columns.concat([empty, empty]).shape == (6, 0)
+    for parts in ([empty, one], [one, empty]):
+        with pytest.raises(SchemaError, match="the parts have other columns"):
+            Columns.concat(parts)
     with pytest.raises(SchemaError, match='column "n": the parts have columns of several types'):
         Columns.concat([one, read("SELECT 1::int8 AS n")])

@@ -32,6 +32,9 @@ pub fn concat(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
         return Err(ArrowError::InvalidArgumentError("there is no batch".to_owned()));
     };
     let described = first.schema_ref().fields();
+    if described.is_empty() && batches.iter().any(|batch| batch.num_columns() > 0) {
+        return Err(ArrowError::SchemaError("the parts have other columns".to_owned()));
+    }
     let mut fields = Vec::with_capacity(described.len());
     let mut columns = Vec::with_capacity(described.len());
     for (index, field) in described.iter().enumerate() {

@@ -51,6 +51,8 @@ def databases() -> Iterator[dict[str, sa.URL]]:
 def _make_database(dsn: str, name: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'".encode())
+        # A connection that a failed test left open must not hold up the others.
+        connection.execute(f"ALTER DATABASE {name} SET lock_timeout = '20s'".encode())
     with psycopg.connect(conninfo.make_conninfo(dsn, dbname=name), autocommit=True) as connection:
         connection.execute(_SCRIPT)
 
@@ -108,8 +110,7 @@ def within(request: pytest.FixtureRequest, url: sa.URL) -> Callable[..., Any]:
 @pytest.fixture(scope="module")
 def filled(url: sa.URL) -> Iterator[None]:
     """The table `Thing`, with its rows."""
-    # A connection that a failed test left open must not hold up the others.
-    engine = sa.create_engine(url.update_query_dict({"options": "-c lock_timeout=20s"}))
+    engine = sa.create_engine(url)
     Base.metadata.drop_all(engine)
     Base.metadata.create_all(engine)
     with engine.begin() as connection:

@@ -39,6 +39,7 @@ _OVERTAKEN = (
     "The statement was out of date. It was not run again, for what the pipeline sent behind it has "
     "run meanwhile: ask once more, and it is prepared anew."
 )
+_LEFT = "the pipeline was left before the query's answer came"
 
 
 class PipelineResult:
@@ -361,16 +362,21 @@ class Pipeline(ConnectionResource):
 
     def _leave(self) -> None:
         """Give the connection back, and give up what is still under way."""
+        if not self._is_open:
+            return
         self._is_open = False
         if self._waiting or self._sent or not self._session.is_idle:
             self._transport.abandon()
         for query, error in self._stale:
             self._end(query, error=error)
         self._stale.clear()
-        lost = InterfaceError("the pipeline was left before the query's answer came")
+        for query in (*self._sent, *self._waiting):
+            if isinstance(query, _Query):
+                self._end(query, error=InterfaceError(_LEFT))
         for result in self._results:
+            # Of a query that another task is sending.
             if not result.is_done():
-                result._end(error=lost)  # noqa: SLF001
+                result._end(error=InterfaceError(_LEFT))  # noqa: SLF001
         self._waiting.clear()
         self._sent.clear()
         self._connection._give_back(self._hold)  # noqa: SLF001
@@ -448,14 +454,16 @@ class Pipeline(ConnectionResource):
                 await self._begin_many(query, self._statement(query.text))
             else:
                 query.begin(self._statement(query.text))
-        except TimeoutError:
-            # Of a deadline, while sets of arguments were sent.
+        except BaseException as error:
+            if isinstance(error, Exception) and not isinstance(error, TimeoutError):
+                self._end(query, error=error)
+                return
+            # Of a deadline, or a cancelled task, while sets of arguments were sent: nothing can
+            # follow on half a series.
+            self._end(query, error=InterfaceError(_LEFT))
             self._leave()
             raise
-        except Exception as error:  # noqa: BLE001 - the result raises it
-            self._end(query, error=error)
-        else:
-            self._sent.append(query)
+        self._sent.append(query)
 
     async def _begin_many(self, query: _Query, statement: _core.Statement) -> None:
         """Send all sets of arguments, or have the server undo those that were sent."""
@@ -527,6 +535,10 @@ class Pipeline(ConnectionResource):
             value = await ended.finish(events, completion)
         except Exception as failure:  # noqa: BLE001 - the result raises it
             self._end(ended, error=failure)
+        except BaseException:
+            # The rows are gone; nobody else is told of this one.
+            self._end(ended, error=InterfaceError(_LEFT))
+            raise
         else:
             self._end(ended, value)
 

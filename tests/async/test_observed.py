@@ -11,7 +11,7 @@ import pytest
 
 import colonnade
 from colonnade import tracing
-from colonnade.errors import DivisionByZeroError, EncodeError, QueryCanceledError
+from colonnade.errors import DivisionByZeroError, EncodeError, InterfaceError, QueryCanceledError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -212,3 +212,17 @@ async def test_the_queries_of_a_pipeline(connection: colonnade.Connection, told:
         ("SELECT 1 / $1::int", DivisionByZeroError),
     ]
     assert [record.args for record in told.logged] == [(2,), (0,)]
+
+
+async def test_a_pipeline_that_is_left(connection: colonnade.Connection, told: Told) -> None:
+    pipeline = connection.pipeline(timeout=0.1)
+    with pytest.raises(TimeoutError):
+        async with pipeline:
+            pipeline.fetchval("SELECT 1")
+            pipeline.execute("SELECT pg_sleep($1)", 20)
+    await settle()
+    assert not told.open
+    assert [(text, type(error)) for text, _, error in told.spans] == [
+        ("SELECT 1", type(None)),
+        ("SELECT pg_sleep($1)", InterfaceError),
+    ]

@@ -19,7 +19,7 @@ from colonnade.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.support.proxy import Proxy
 
@@ -357,6 +357,73 @@ async def test_executemany_that_takes_too_long(connection: colonnade.Connection)
     assert await connection.fetchval("SELECT count(*) FROM piped") == 0
 
 
+# async-only: begin
+async def test_executemany_that_is_cancelled_ends_the_pipeline(
+    connection: colonnade.Connection,
+) -> None:
+    await connection.execute("CREATE TEMP TABLE piped (a int)")
+
+    def endless() -> Iterator[tuple[int]]:
+        while True:
+            yield (1,)
+
+    async with connection.pipeline() as pipeline:
+        before = pipeline.fetchval("SELECT 1")
+        many = pipeline.executemany("INSERT INTO piped VALUES ($1)", endless())
+        behind = pipeline.fetchval("SELECT 2")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(many.wait(), 0.3)
+        assert await before == 1
+        for result in (many, behind):
+            with pytest.raises(InterfaceError, match="pipeline was left"):
+                await result
+        with pytest.raises(InterfaceError, match="within its block"):
+            pipeline.fetchval("SELECT 3")
+        assert await connection.fetchval("SELECT count(*) FROM piped") == 0
+    assert await connection.fetchval("SELECT 4") == 4
+
+
+async def test_a_pipeline_is_left_while_another_task_sends(
+    connection: colonnade.Connection,
+) -> None:
+    await connection.execute("CREATE TEMP TABLE piped (a int)")
+
+    def endless() -> Iterator[tuple[int]]:
+        while True:
+            yield (1,)
+
+    with pytest.raises(ZeroDivisionError):
+        async with connection.pipeline() as pipeline:
+            many = pipeline.executemany("INSERT INTO piped VALUES ($1)", endless())
+            sending = asyncio.create_task(many.wait())
+            await asyncio.sleep(0.2)
+            raise ZeroDivisionError
+    with pytest.raises(InterfaceError, match="pipeline was left"):
+        await asyncio.wait_for(sending, 20)
+    assert await connection.fetchval("SELECT count(*) FROM piped") == 0
+
+
+async def test_a_cancelled_row_factory_loses_its_rows_alone(
+    connection: colonnade.Connection,
+) -> None:
+    def slow(names: tuple[str, ...]) -> Callable[[Any], Any]:
+        del names
+        asking.cancel()
+        return tuple
+
+    async with connection.pipeline() as pipeline:
+        rows = pipeline.fetch("SELECT generate_series(1, 5000)", row_factory=slow)
+        behind = pipeline.fetchval("SELECT 2")
+        asking = asyncio.create_task(rows.wait())
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        with pytest.raises(InterfaceError, match="pipeline was left"):
+            await rows
+        assert await behind == 2
+    assert await connection.fetchval("SELECT 4") == 4
+
+
+# async-only: end
 async def test_executemany_takes_what_is_there(connection: colonnade.Connection) -> None:
     async with connection.pipeline() as pipeline:
         with pytest.raises(TypeError, match="an iterable of sequences"):

@@ -12,7 +12,7 @@ import pytest
 
 import colonnade
 from colonnade import tracing
-from colonnade.errors import DivisionByZeroError, EncodeError, QueryCanceledError
+from colonnade.errors import DivisionByZeroError, EncodeError, InterfaceError, QueryCanceledError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -211,3 +211,17 @@ def test_the_queries_of_a_pipeline(connection: colonnade.sync.Connection, told: 
         ("SELECT 1 / $1::int", DivisionByZeroError),
     ]
     assert [record.args for record in told.logged] == [(2,), (0,)]
+
+
+def test_a_pipeline_that_is_left(connection: colonnade.sync.Connection, told: Told) -> None:
+    pipeline = connection.pipeline(timeout=0.1)
+    with pytest.raises(TimeoutError):
+        with pipeline:
+            pipeline.fetchval("SELECT 1")
+            pipeline.execute("SELECT pg_sleep($1)", 20)
+    settle()
+    assert not told.open
+    assert [(text, type(error)) for text, _, error in told.spans] == [
+        ("SELECT 1", type(None)),
+        ("SELECT pg_sleep($1)", InterfaceError),
+    ]

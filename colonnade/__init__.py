@@ -29,7 +29,8 @@ from colonnade._async.column_stream import ColumnStream
 from colonnade._async.connect import connect
 from colonnade._async.connection import Connection
 from colonnade._async.listen import listen
-from colonnade._async.pipeline import Pipeline, PipelineResult
+from colonnade._async.pipeline import Pipeline
+from colonnade._async.pipeline_result import PipelineResult
 from colonnade._async.pool.pool import Pool, create_pool
 from colonnade._async.result import HeldResult, Result
 from colonnade._asyncpg_names import install_as_asyncpg

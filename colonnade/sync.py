@@ -16,7 +16,8 @@ from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.connect import connect
 from colonnade._sync.connection import Connection
 from colonnade._sync.cursor import Cursor, CursorFactory
-from colonnade._sync.pipeline import Pipeline, PipelineResult
+from colonnade._sync.pipeline import Pipeline
+from colonnade._sync.pipeline_result import PipelineResult
 from colonnade._sync.pool.pool import Pool, create_pool
 from colonnade._sync.pool.proxy import PoolConnectionProxy
 from colonnade._sync.prepared_statement import PreparedStatement

@@ -16,6 +16,7 @@ from colonnade._sync.guard import ConnectionResource
 from colonnade._sync.many import CHUNK_BYTES, check_many
 from colonnade._sync.observation import Observation
 from colonnade._sync.operation import STALE_PLAN, StreamHold, may_run_again, name_query
+from colonnade._sync.pipeline_result import PipelineResult
 from colonnade._transport.blocking import deadline, mutex
 from colonnade.columns import Columns
 from colonnade.errors import DecodeError, InterfaceError, InternalClientError, PostgresError
@@ -42,59 +43,6 @@ _OVERTAKEN = (
     "run meanwhile: ask once more, and it is prepared anew."
 )
 _LEFT = "the pipeline was left before the query's answer came"
-
-
-class PipelineResult:
-    """The result of one query of a pipeline, which may still be on its way.
-
-    `await` it within the block, which sends what waits and waits for it, or read `result()` after
-    the block.
-    """
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
-        self._is_done = False
-        self._is_asked_for = False
-        self._value: Any = None
-        self._error: Exception | None = None
-
-    def is_done(self) -> bool:
-        """Whether the answer, or an error, is there."""
-        return self._is_done
-
-    def is_unasked_failure(self) -> bool:
-        """Whether it is an error that nobody has asked for yet."""
-        return self._error is not None and not self._is_asked_for
-
-    def result(self) -> Any:
-        """The query's result; raises what the query failed with.
-
-        Raises InterfaceError while the answer is not there.
-        """
-        if not self._is_done:
-            msg = "the result is not there yet: wait for it, or leave the pipeline's block first"
-            raise InterfaceError(msg)
-        self._is_asked_for = True
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-    def wait(self) -> Any:
-        """Send what waits in the pipeline, wait for this query, and return its result."""
-        if not self._is_done:
-            self._pipeline._finish(self)  # noqa: SLF001 - a result is part of its pipeline
-        return self.result()
-
-    def __repr__(self) -> str:
-        """Whether it is there, and whether it is an error."""
-        if not self._is_done:
-            return f"<{type(self).__name__} pending>"
-        return f"<{type(self).__name__} {'done' if self._error is None else repr(self._error)}>"
-
-    def _end(self, value: Any = None, error: Exception | None = None) -> None:
-        self._value = value
-        self._error = error
-        self._is_done = True
 
 
 class _Query:

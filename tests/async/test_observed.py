@@ -218,11 +218,9 @@ async def test_a_pipeline_that_is_left(connection: colonnade.Connection, told: T
     pipeline = connection.pipeline(timeout=0.1)
     with pytest.raises(TimeoutError):
         async with pipeline:
-            pipeline.fetchval("SELECT 1")
             pipeline.execute("SELECT pg_sleep($1)", 20)
     await settle()
     assert not told.open
-    assert [(text, type(error)) for text, _, error in told.spans] == [
-        ("SELECT 1", type(None)),
-        ("SELECT pg_sleep($1)", InterfaceError),
-    ]
+    ((text, _, error),) = told.spans
+    assert text == "SELECT pg_sleep($1)"
+    assert isinstance(error, InterfaceError)

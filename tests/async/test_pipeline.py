@@ -392,14 +392,18 @@ async def test_a_pipeline_is_left_while_another_task_sends(
         while True:
             yield (1,)
 
-    with pytest.raises(ZeroDivisionError):
+    async def leave() -> None:
         async with connection.pipeline() as pipeline:
             many = pipeline.executemany("INSERT INTO piped VALUES ($1)", endless())
-            sending = asyncio.create_task(many.wait())
+            left.append(asyncio.create_task(many.wait()))
             await asyncio.sleep(0.2)
             raise ZeroDivisionError
+
+    left: list[asyncio.Task[None]] = []
+    with pytest.raises(ZeroDivisionError):
+        await leave()
     with pytest.raises(InterfaceError, match="pipeline was left"):
-        await asyncio.wait_for(sending, 20)
+        await asyncio.wait_for(left[0], 20)
     assert await connection.fetchval("SELECT count(*) FROM piped") == 0
 
 

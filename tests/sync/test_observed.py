@@ -217,11 +217,9 @@ def test_a_pipeline_that_is_left(connection: colonnade.sync.Connection, told: To
     pipeline = connection.pipeline(timeout=0.1)
     with pytest.raises(TimeoutError):
         with pipeline:
-            pipeline.fetchval("SELECT 1")
             pipeline.execute("SELECT pg_sleep($1)", 20)
     settle()
     assert not told.open
-    assert [(text, type(error)) for text, _, error in told.spans] == [
-        ("SELECT 1", type(None)),
-        ("SELECT pg_sleep($1)", InterfaceError),
-    ]
+    ((text, _, error),) = told.spans
+    assert text == "SELECT pg_sleep($1)"
+    assert isinstance(error, InterfaceError)

@@ -38,7 +38,13 @@ class WholeFiles:
         unfinished = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
         # Noted before it is made: an interrupt in between must not leave it behind.
         self._unfinished[unfinished] = place
-        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        try:
+            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except OSError as error:
+            del self._unfinished[unfinished]
+            # The name that the user knows.
+            error.filename = str(place)
+            raise
         return unfinished
 
     def remove_at_the_end(self, place: Path) -> None:

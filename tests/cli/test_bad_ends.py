@@ -198,3 +198,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("this needs the right to mount a file system")
     yield place
     subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_file_that_cannot_be_made_has_its_own_name(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{'x' * 300}.csv"
+    done = run(dsn, "export", "SELECT 1", "-o", str(path))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"colonnade: {path}: ")
+    assert list(tmp_path.iterdir()) == []

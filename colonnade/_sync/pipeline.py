@@ -314,9 +314,9 @@ class Pipeline(ConnectionResource):
         for query, error in self._stale:
             self._end(query, error=error)
         self._stale.clear()
-        for query in (*self._sent, *self._waiting):
-            if isinstance(query, _Query):
-                self._end(query, error=InterfaceError(_LEFT))
+        for left in (*self._sent, *self._waiting):
+            if isinstance(left, _Query):
+                self._end(left, error=InterfaceError(_LEFT))
         for result in self._results:
             # Of a query that another task is sending.
             if not result.is_done():

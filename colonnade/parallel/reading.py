@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PARTS_EACH = 2
 
 # How often those who were told to stop are told again: a query may have begun since.
-TELL_AGAIN_SECONDS = 0.05
+_TELL_AGAIN_SECONDS = 0.05
 
 _CANCEL_SECONDS_MAX = 5.0
 
@@ -76,7 +76,7 @@ def parts_for(connections: int, parts: int | None) -> int:
 
 
 class Stopped(Exception):
-    """Somebody has called `Reading.stop`."""
+    """Somebody has called `Reading.end`."""
 
 
 class Reading:
@@ -94,13 +94,17 @@ class Reading:
         self._todo: queue.SimpleQueue[Partition] = queue.SimpleQueue()
         self._told: queue.SimpleQueue[tuple[int, Columns] | BaseException] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
+        self._has_ended = threading.Event()
         # The connection that works for each thread.
         self._at_work: dict[int, sync.Connection] = {}
 
-    def stop(self) -> None:
-        """End the reading, from any thread: `run` raises `Stopped` when it is not planning."""
+    def end(self) -> None:
+        """End it from another thread, and wait: `run` raises `Stopped`, or its query's end."""
         self._is_stopped.set()
         self._told.put(Stopped())
+        self.cancel()
+        while not self._has_ended.wait(_TELL_AGAIN_SECONDS):
+            self.cancel()
 
     def cancel(self) -> None:
         """Cancel the queries that run, for which the server must have no connection left."""
@@ -110,12 +114,15 @@ class Reading:
                 connection.cancel(timeout=_CANCEL_SECONDS_MAX)
 
     def run(self) -> Columns:
-        """Read all partitions, and return their rows."""
-        coordinator = self._request.source.connect()
-        with self._working(coordinator):
-            found = self._request.plan(coordinator)
-        with found:
-            return self._run(found)
+        """Read all partitions, and return their rows; once."""
+        try:
+            coordinator = self._request.source.connect()
+            with self._working(coordinator):
+                found = self._request.plan(coordinator)
+            with found:
+                return self._run(found)
+        finally:
+            self._has_ended.set()
 
     def _run(self, found: Plan) -> Columns:
         for partition in found:
@@ -179,4 +186,4 @@ class Reading:
         """Cancel what still runs, and wait for the threads."""
         while alive := [thread for thread in threads if thread.is_alive()]:
             self.cancel()
-            alive[0].join(TELL_AGAIN_SECONDS)
+            alive[0].join(_TELL_AGAIN_SECONDS)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from colonnade.parallel.reading import TELL_AGAIN_SECONDS, Reading, parts_for
+from colonnade.parallel.reading import Reading, parts_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +35,8 @@ async def read_async(
     """As `read`, while the event loop goes on.
 
     The reading has threads of its own, for a loop's one thread could not decode two results at the
-    same time. A task that is cancelled cancels the queries, and ends when the connections are
-    closed.
+    same time. A task that is cancelled, once or several times, cancels the queries, and ends when
+    the connections are closed.
     """
     reading = Reading(
         table_or_query,
@@ -50,14 +52,20 @@ async def read_async(
         infinity=infinity,
         connect_options=connect_options,
     )
-    running = asyncio.get_running_loop().run_in_executor(None, reading.run)
+    # Of its own: in the loop's executor, reading and its end would wait for each other's threads.
+    threads = ThreadPoolExecutor(2, "colonnade-read")
+    running = asyncio.get_running_loop().run_in_executor(threads, reading.run)
     try:
-        return await asyncio.shield(running)
+        await asyncio.wait({running})
     except asyncio.CancelledError:
-        reading.stop()
+        threads.submit(reading.end)
         while not running.done():
-            await asyncio.to_thread(reading.cancel)
-            await asyncio.wait({running}, timeout=TELL_AGAIN_SECONDS)
+            # Nothing ends it faster than it is being ended, however often that is asked for.
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({running})
         # What it has raised is the end that was asked for.
         running.exception()
         raise
+    finally:
+        threads.shutdown(wait=False)
+    return running.result()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -314,6 +316,45 @@ async def test_a_task_that_is_cancelled_while_it_plans(dsn: str, watch: BackendW
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_task_that_is_cancelled_twice_while_it_plans(dsn: str, watch: BackendWatch) -> None:
+    query = "SELECT id, pg_sleep(60)::text AS acts FROM generate_series(1, 2) AS id"
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    task = asyncio.create_task(parallel.read_async(query, dsn, partition_by="id", parts=2))
+    await asyncio.to_thread(wait_for_sleepers, watch, 1)
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    give_up = time.monotonic() + 30
+    while any("acts" in text for text in watch.backends().values()):
+        await asyncio.sleep(0.05)
+        assert time.monotonic() < give_up
+    await asyncio.sleep(0.2)
+    gc.collect()
+    assert unheard == []
+
+
+async def test_a_reading_needs_no_thread_of_the_loop_s_executor(
+    dsn: str, watch: BackendWatch
+) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    query = "SELECT id, pg_sleep(60)::text AS acts FROM generate_series(1, 2) AS id"
+    task = asyncio.create_task(parallel.read_async(query, dsn, partition_by="id", parts=2))
+    await asyncio.to_thread(wait_for_sleepers, watch, 1)
+    taken = threading.Event()
+    kept = asyncio.create_task(asyncio.to_thread(taken.wait, 40))
+    try:
+        async with asyncio.timeout(30):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+    finally:
+        taken.set()
+        await kept
 
 
 _INTERRUPTED = """

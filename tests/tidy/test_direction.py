@@ -115,6 +115,8 @@ CRATES: dict[str, set[str]] = {
 UNSAFE_FILES = {
     "columnar/src/trusted.rs",
     "python/src/allocator.rs",
+    "python/src/allocator/pages.rs",
+    "python/src/allocator/release.rs",
     "python/src/arrow_import.rs",
     "python/src/arrow_series.rs",
     "python/src/buffer.rs",

@@ -4,13 +4,24 @@
 //! remapping its pages at first, but after the first large block was freed it serves blocks of up
 //! to 32 MiB from its heap, where each doubling copies: with 18 columns that grow at the same row,
 //! the event loop stood still for 40 ms. Here a large block is always mapped by itself, grows by
-//! remapping, and goes back to the operating system when it is freed. The allocator serves the
-//! Rust code of this module only.
+//! remapping, and goes back to the operating system when it is freed: a small one at once, others
+//! by a thread of their own. The allocator serves the Rust code of this module only.
+
+mod pages;
+#[cfg(target_os = "linux")]
+mod release;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
+use pages::{map, remap};
+
 /// Blocks from this size on are large. Below it a copy takes microseconds.
 const LARGE_BYTES: usize = 256 * 1024;
+
+/// Blocks from this size on are given back by a thread: for one of this size the kernel takes as
+/// long as it takes to begin the thread.
+#[cfg(target_os = "linux")]
+const RELEASED_BYTES: usize = 1024 * 1024;
 
 /// What is mapped is aligned to pages; no block of ours asks for more.
 const PAGE_ALIGN: usize = 4096;
@@ -43,7 +54,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if is_large(&layout) {
-            // SAFETY: the block was mapped with this size.
+            // SAFETY: the block was mapped with this size, and its owner is done with it.
             unsafe { unmap(block, layout.size()) };
         } else {
             // SAFETY: the block is the system allocator's, with this layout.
@@ -74,38 +85,15 @@ unsafe impl GlobalAlloc for ColumnMemory {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn map(size: usize) -> *mut u8 {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new anonymous mapping touches no memory that exists.
-    let block = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
-    if block == libc::MAP_FAILED { std::ptr::null_mut() } else { block.cast() }
-}
-
-#[cfg(target_os = "linux")]
+/// # Safety
+/// The block is a mapping of this size, and nobody uses it any more.
 unsafe fn unmap(block: *mut u8, size: usize) {
-    // SAFETY: the caller's block is a mapping of this size. It can only fail where the kernel has
-    // no memory for its own books; the pages then stay until the process ends.
-    unsafe { libc::munmap(block.cast(), size) };
-}
-
-#[cfg(target_os = "linux")]
-unsafe fn remap(block: *mut u8, size: usize, new_size: usize) -> *mut u8 {
-    // SAFETY: the caller's block is a mapping of this size; on failure it stays as it is.
-    let moved = unsafe { libc::mremap(block.cast(), size, new_size, libc::MREMAP_MAYMOVE) };
-    if moved == libc::MAP_FAILED { std::ptr::null_mut() } else { moved.cast() }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn map(_size: usize) -> *mut u8 {
-    std::ptr::null_mut()
-}
-
-#[cfg(not(target_os = "linux"))]
-unsafe fn unmap(_block: *mut u8, _size: usize) {}
-
-#[cfg(not(target_os = "linux"))]
-unsafe fn remap(_block: *mut u8, _size: usize, _new_size: usize) -> *mut u8 {
-    std::ptr::null_mut()
+    #[cfg(target_os = "linux")]
+    if size >= RELEASED_BYTES {
+        // SAFETY: the caller's promise.
+        unsafe { release::release(block, size) };
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pages::unmap(block, size) };
 }

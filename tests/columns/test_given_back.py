@@ -1,0 +1,107 @@
+"""Memory of results that were dropped goes back to the system, beside the thread that drops them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.columns.conftest import Fetch
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="large blocks are Linux' own pages")
+
+ROWS = 1_500_000
+QUERY = f"SELECT i::int8 AS id, i::float8 AS x FROM generate_series(1, {ROWS}) AS i"
+RESULT_BYTES = 16 * ROWS
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def threads() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def test_a_dropped_result_goes_back(fetch: Fetch) -> None:
+    fetch("SELECT 1")
+    gc.collect()
+    before, threads_before = resident_bytes(), threads()
+    columns = fetch(QUERY)
+    assert resident_bytes() - before > 0.9 * RESULT_BYTES
+    del columns
+    wait_for(lambda: resident_bytes() - before < 0.2 * RESULT_BYTES)
+    wait_for(lambda: threads() == threads_before)
+
+
+def test_many_that_are_dropped_while_others_come(fetch: Fetch) -> None:
+    fetch("SELECT 1")
+    before, threads_before = resident_bytes(), threads()
+    for _ in range(5):
+        fetch(QUERY)
+    wait_for(lambda: resident_bytes() - before < 0.2 * RESULT_BYTES)
+    wait_for(lambda: threads() == threads_before)
+
+
+def test_a_view_outlives_its_columns(fetch: Fetch) -> None:
+    fetch("SELECT 1 AS id")["id"]  # NumPy is imported.
+    before = resident_bytes()
+    columns = fetch(QUERY)
+    view = columns["id"]
+    del columns
+    wait_for(lambda: resident_bytes() - before < 0.7 * RESULT_BYTES)
+    assert view.sum() == ROWS * (ROWS + 1) // 2
+    del view
+    wait_for(lambda: resident_bytes() - before < 0.2 * RESULT_BYTES)
+
+
+_FORKED = """
+import os, sys, threading
+import colonnade.sync
+from tests.columns.test_given_back import QUERY, RESULT_BYTES, resident_bytes, wait_for
+
+dsn = sys.argv[1]
+
+def drop_one():
+    with colonnade.sync.connect(dsn) as connection:
+        before = resident_bytes()
+        columns = connection.fetch_columns(QUERY)
+        assert resident_bytes() - before > 0.9 * RESULT_BYTES
+        del columns
+        return before
+
+for _ in range(3):
+    drop_one()
+    # The thread is at work now, or has just ended.
+    child = os.fork()
+    if not child:
+        before = drop_one()
+        wait_for(lambda: resident_bytes() - before < 0.2 * RESULT_BYTES)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def test_a_child_gives_back_what_it_drops(dsn: str) -> None:
+    """A child that was forked while its parent's thread was at work has no such thread."""
+    done = subprocess.run(
+        [sys.executable, "-c", _FORKED, dsn], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""Memory of results that were dropped goes back to the system, beside the thread that drops them."""
+"""Memory of dropped results goes back to the system beside the thread that drops them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def resident_bytes() -> int:
 
 
 def threads() -> int:
-    return len(os.listdir("/proc/self/task"))
+    return len(list(Path("/proc/self/task").iterdir()))
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -102,6 +102,10 @@ for _ in range(3):
 def test_a_child_gives_back_what_it_drops(dsn: str) -> None:
     """A child that was forked while its parent's thread was at work has no such thread."""
     done = subprocess.run(
-        [sys.executable, "-c", _FORKED, dsn], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", _FORKED, dsn],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

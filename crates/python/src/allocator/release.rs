@@ -4,8 +4,8 @@
 //! an event loop that drops it would answer nobody. So what is dropped is put on a list, and a
 //! thread gives it back. The thread begins with the first block and ends with the last one.
 //!
-//! The list costs no memory: each block on it begins with its own entry. A child that is forked while
-//! the thread is at work keeps the blocks that it had taken from the list.
+//! The list costs no memory: each block on it begins with its own entry. A child that is forked
+//! while the thread is at work keeps the blocks that it had taken from the list.
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::thread;

@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from colonnade._copy_options import quote_identifier, table_target
+from colonnade._copy_options import table_target
+from colonnade._quoting import quote_identifier
 from colonnade._sources.piece import Column
 from colonnade.errors import InterfaceError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from colonnade._quoting import quote_identifier, quote_literal
 from colonnade.errors import UnsupportedServerFeatureError
 
 if TYPE_CHECKING:
@@ -18,21 +19,6 @@ _TEXTS = {"delimiter", "null", "quote", "escape", "encoding"}
 
 # The first server with a condition on copied rows.
 _WHERE_VERSION = 12
-
-
-def quote_identifier(name: str) -> str:
-    """A name as SQL text; it may hold any character but NUL."""
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
-
-
-def quote_literal(text: str) -> str:
-    """A string as SQL text, whatever `standard_conforming_strings` is."""
-    escaped = text.replace("'", "''")
-    if "\\" in escaped:
-        doubled = escaped.replace("\\", "\\\\")
-        return f"E'{doubled}'"
-    return f"'{escaped}'"
 
 
 def table_target(table: str, columns: Sequence[str] | None, schema: str | None) -> str:

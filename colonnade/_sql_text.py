@@ -8,27 +8,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+# What a name begins with, and what it goes on with, as the server reads it: of all characters
+# beyond ASCII it knows no more than that they may stand in names.
+_INITIAL = r"A-Za-z_\u0080-\U0010ffff"
+_LETTER = rf"{_INITIAL}0-9"
 # What begins something that is not code. A quote with E before it knows backslashes; a dollar quote
 # begins where no name goes on.
-_QUOTED = r"""
-    (?P<escape>(?<![\w$])[eE]') | (?P<quote>') | (?P<name>")
+_QUOTED = rf"""
+    (?P<escape>(?<![{_LETTER}$])[eE]') | (?P<quote>') | (?P<name>")
     | (?P<line>--) | (?P<block>/\*)
-    | (?<![\w$])(?P<dollar>\$(?:[^\W\d]\w*)?\$)
+    | (?<![{_LETTER}$])(?P<dollar>\$(?:[{_INITIAL}][{_LETTER}]*)?\$)
 """
-_NUMBER = r"(?<![\w$])\$(?P<number>\d+)"
+_NUMBER = rf"(?<![{_LETTER}$])\$(?P<number>[0-9]+)"
 # The second colon of a cast begins no name, nor does one right behind what a slice begins with.
-_NAME = r"""(?P<cast>::) | (?<![\w\])"]):(?P<named>[^\W\d]\w*)"""
+_NAME = rf"""(?P<cast>::) | (?<![{_LETTER}\])"]):(?P<named>[{_INITIAL}][{_LETTER}]*)"""
 _QUOTES_ALONE = re.compile(_QUOTED, re.VERBOSE)
 _NUMBERS = re.compile(f"{_QUOTED} | {_NUMBER}", re.VERBOSE)
 _NAMES = re.compile(f"{_QUOTED} | {_NUMBER} | {_NAME}", re.VERBOSE)
 _ENDS = {
-    # A doubled quote stands for itself, and so does what follows a backslash where one counts.
-    "escape": re.compile(r"(?:[^'\\]|''|\\.)*(?:'|\Z)", re.DOTALL),
+    # A doubled quote stands for itself, and so does what follows a backslash where one counts. It
+    # counts, too, in a part that goes on in a later line, with only space and comments between.
+    "escape": re.compile(
+        r"(?:[^'\\]|''|\\."
+        r"|'(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:\s|--[^\n\r]*+[\n\r])*+')*+(?:'|\Z)",
+        re.DOTALL | re.ASCII,
+    ),
     "quote": re.compile(r"(?:[^']|'')*(?:'|\Z)"),
     "name": re.compile(r'(?:[^"]|"")*(?:"|\Z)'),
     "line": re.compile(r"[^\n\r]*"),
 }
-_FIRST_WORD = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*([A-Za-z]+)", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z]+")
+_BETWEEN = re.compile(r"\s*+(?:--[^\n\r]*+[\n\r]\s*+)*+(?P<block>/\*)?")
 _FROM_STDIN = re.compile(r"\bFROM\s+STDIN\b", re.IGNORECASE)
 _READS = {"SELECT", "SHOW", "TABLE", "VALUES"}
 _QUOTES = {*_ENDS, "block", "dollar"}
@@ -37,8 +47,11 @@ _BLOCK_MARKS = re.compile(r"/\*|\*/")
 
 def operation_name(sql: str) -> str:
     """The command that a text begins with, in capitals."""
-    found = _FIRST_WORD.match(sql)
-    return found[1].upper() if found else "QUERY"
+    position = 0
+    while (found := _BETWEEN.match(sql, position)) is not None and found["block"]:
+        position = _block_end(sql, found.end())
+    word = _WORD.match(sql, position if found is None else found.end())
+    return word[0].upper() if word else "QUERY"
 
 
 def is_read(sql: str) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade._async.copy_ends import CHUNK_BYTES
-from colonnade._copy_options import check_where, copy_statement, quote_identifier, table_target
+from colonnade._copy_options import check_where, copy_statement, table_target
+from colonnade._quoting import quote_identifier
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._async.guard import ConnectionResource, guarded
 from colonnade._async.row_factories import asked_once
-from colonnade._copy_options import quote_identifier
+from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_types
 from colonnade._sql_text import is_read
 from colonnade.errors import (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade._async.notifications import ConnectionNotifications
-from colonnade._copy_options import quote_identifier
 from colonnade._logged_query import LoggedQuery
 from colonnade._notifications import QUEUE_SIZE
+from colonnade._quoting import quote_identifier
 from colonnade.errors import InterfaceError, log_message_from_fields
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade import _core
-from colonnade._copy_options import copy_statement, quote_identifier, table_target
+from colonnade._copy_options import copy_statement, table_target
+from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_types, row_dtype
 from colonnade._sql_text import replace_parameters
 from colonnade.columns import Columns
@@ -142,7 +143,9 @@ class CopyOutColumnsMixin:
             self._session.fetch_rows(asked, args, 1)
             rows = (self._completion()).rows or []
             literals = [
-                f"{literal}::{name}" for literal, name in zip(rows[0].values(), types, strict=True)
+                # In brackets, for what follows is about the value: `$1[1]` is not a type of arrays.
+                f"({literal}::{name})"
+                for literal, name in zip(rows[0].values(), types, strict=True)
             ]
         return replace_parameters(query, _literal_of(literals))
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade._copy_options import check_where, copy_statement, quote_identifier, table_target
+from colonnade._copy_options import check_where, copy_statement, table_target
+from colonnade._quoting import quote_identifier
 from colonnade._sync.copy_ends import CHUNK_BYTES
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade._copy_options import quote_identifier
+from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_types
 from colonnade._sql_text import is_read
 from colonnade._sync.guard import ConnectionResource, guarded

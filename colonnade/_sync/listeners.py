@@ -9,9 +9,9 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade._copy_options import quote_identifier
 from colonnade._logged_query import LoggedQuery
 from colonnade._notifications import QUEUE_SIZE
+from colonnade._quoting import quote_identifier
 from colonnade._sync.notifications import ConnectionNotifications
 from colonnade.errors import InterfaceError, log_message_from_fields
 

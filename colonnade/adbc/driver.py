@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import colonnade
 from colonnade import ArrowStream, Columns, dbapi, write_table
+from colonnade._quoting import quote_identifier
 from colonnade.adbc.info import info_table, table_types_table
 from colonnade.adbc.status import status_of
 
@@ -102,8 +103,7 @@ class Connection:
         elif key == "adbc.connection.transaction.isolation_level" and value in _LEVELS:
             connection.isolation_level = _LEVELS[value]
         elif key == "adbc.connection.db_schema":
-            quoted = '"' + str(value).replace('"', '""') + '"'
-            self.begun().execute(f"SET search_path TO {quoted}")
+            self.begun().execute(f"SET search_path TO {quote_identifier(str(value))}")
         else:
             raise dbapi.NotSupportedError(f"there is no option {key!r} of the value {value!r}")
 
@@ -398,5 +398,5 @@ def _rows(status: str) -> int | None:
 
 def _exists(driver: sync.Connection, schema: str | None, table: str) -> bool:
     names = [table] if schema is None else [schema, table]
-    quoted = ".".join('"' + name.replace('"', '""') + '"' for name in names)
+    quoted = ".".join(map(quote_identifier, names))
     return driver.fetchval("SELECT to_regclass($1)::oid", quoted) is not None

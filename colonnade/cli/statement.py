@@ -81,11 +81,6 @@ def as_query(text: str) -> str:
     return f"SELECT * FROM {text.strip()}" if _TABLE.fullmatch(text) else text
 
 
-def quoted(name: str) -> str:
-    """A name as SQL text."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _read(file: str) -> str:
     if file == _STDIN:
         return sys.stdin.read()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade import __version__
+from colonnade._quoting import quote_identifier
 from colonnade.dbapi._arrow import schema_of
 from colonnade.dbapi._objects import objects_reader
 from colonnade.dbapi.errors import ProgrammingError
@@ -101,7 +102,7 @@ class CatalogMixin:
         if catalog_filter is not None and catalog_filter != self._driver.database:
             raise ProgrammingError(f"the connection is to {self._driver.database!r} alone")
         names = [table_name] if db_schema_filter is None else [db_schema_filter, table_name]
-        target = ".".join('"' + name.replace('"', '""') + '"' for name in names)
+        target = ".".join(map(quote_identifier, names))
         with self._guard:
             self._check_open()
             self._begin()

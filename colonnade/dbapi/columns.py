@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from colonnade._quoting import quote_identifier
 from colonnade.dbapi._arrow import reader_of, schema_of
 from colonnade.dbapi.errors import NotSupportedError, ProgrammingError
 from colonnade.frames import write_table
@@ -155,6 +156,6 @@ class ColumnsMixin:
 
 def _check_exists(driver: sync.Connection, table: str, schema: str | None) -> None:
     names = [table] if schema is None else [schema, table]
-    target = ".".join('"' + name.replace('"', '""') + '"' for name in names)
+    target = ".".join(map(quote_identifier, names))
     if driver.fetchval("SELECT to_regclass($1)::oid", target) is None:
         raise ProgrammingError(f'there is no table {target} to append to: mode "create" makes it')

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from colonnade import sync
-from colonnade._copy_options import quote_identifier
+from colonnade._quoting import quote_identifier
 from colonnade.dbapi import errors
 from colonnade.dbapi._guard import Guard
 from colonnade.dbapi._info import ConnectionInfo

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._quoting import quote_identifier
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi._script import with_rows
 from colonnade.dbapi.columns import ColumnsMixin
@@ -114,12 +115,12 @@ class Cursor(ColumnsMixin):
 
         With a mapping the parameters are given by name. Procedures are called by `CALL`.
         """
-        name = ".".join('"' + part.replace('"', '""') + '"' for part in procname.split("."))
+        name = ".".join(map(quote_identifier, procname.split(".")))
         with self._connection._guard:
             self._prepare()
             if isinstance(parameters, Mapping):
                 words = [
-                    '"' + each.replace('"', '""') + f'" => ${number}'
+                    f"{quote_identifier(each)} => ${number}"
                     for number, each in enumerate(parameters, 1)
                 ]
                 values = list(parameters.values())

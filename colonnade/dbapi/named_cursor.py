@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._quoting import quote_identifier
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.cursor import Cursor
 from colonnade.dbapi.errors import NotSupportedError, ProgrammingError
@@ -43,7 +44,7 @@ class NamedCursor(Cursor):
         self.withhold = withhold
         self.itersize = 100
         """How many rows iterating fetches at a time."""
-        self._quoted = '"' + name.replace('"', '""') + '"'
+        self._quoted = quote_identifier(name)
         self._is_declared = False
         self._statements: dict[str, PreparedStatement] = {}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime as dt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from colonnade._quoting import quote_literal
 from colonnade.dbapi.errors import InternalError, ProgrammingError
 
 if TYPE_CHECKING:
@@ -118,7 +119,9 @@ class TwoPhaseMixin:
             if is_prepared:
                 raise ProgrammingError("the transaction is prepared already")
             try:
-                check_prepared(self._driver.execute(f"PREPARE TRANSACTION {_literal(xid)}"))
+                check_prepared(
+                    self._driver.execute(f"PREPARE TRANSACTION {quote_literal(str(xid))}")
+                )
             except Exception:
                 self._tpc = None
                 self._end("ROLLBACK")
@@ -150,11 +153,11 @@ class TwoPhaseMixin:
         with self._guard:
             if xid is not None:
                 self._check_idle(f"{name}() of a recovered transaction")
-                self._driver.execute(f"{action} PREPARED {_literal(xid)}")
+                self._driver.execute(f"{action} PREPARED {quote_literal(str(xid))}")
                 return
             begun, is_prepared = self._checked_tpc(name)
             if is_prepared:
-                self._driver.execute(f"{action} PREPARED {_literal(begun)}")
+                self._driver.execute(f"{action} PREPARED {quote_literal(str(begun))}")
             else:
                 self._end(action)
             self._tpc = None
@@ -184,7 +187,3 @@ def check_prepared(status: str) -> None:
         raise InternalError(
             "the transaction had failed before, and was rolled back instead of prepared"
         )
-
-
-def _literal(xid: Xid | str) -> Any:
-    return "'" + str(xid).replace("'", "''") + "'"

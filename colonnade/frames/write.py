@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from colonnade._quoting import quote_identifier
 from colonnade.errors import DuplicateTableError, InterfaceError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.index import with_index
@@ -124,7 +125,7 @@ def _exists(connection: sync.Connection, table_name: str, schema_name: str | Non
 
 def _target(table_name: str, schema_name: str | None) -> str:
     names = [table_name] if schema_name is None else [schema_name, table_name]
-    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+    return ".".join(map(quote_identifier, names))
 
 
 def _one_unit(connection: sync.Connection) -> AbstractContextManager[object]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from colonnade._quoting import quote_identifier
 from colonnade.errors import InterfaceError
-from colonnade.parallel.names import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,8 +64,8 @@ def key_conditions(key: str, literals: Sequence[str]) -> list[str]:
     """Conditions on a key between literals that are in its order; NULL is in the last one."""
     if not literals:
         return ["true"]
-    *conditions, last = _between(quoted(key), literals)
-    return [*conditions, f"({last} OR {quoted(key)} IS NULL)"]
+    *conditions, last = _between(quote_identifier(key), literals)
+    return [*conditions, f"({last} OR {quote_identifier(key)} IS NULL)"]
 
 
 def quantile_literals(
@@ -84,8 +84,8 @@ def quantile_literals(
         FROM (
             SELECT DISTINCT cut FROM pg_catalog.unnest((
                 SELECT pg_catalog.percentile_disc(ARRAY[{fractions}]::float8[])
-                    WITHIN GROUP (ORDER BY {quoted(key)})
-                FROM {relation} WHERE {quoted(key)} IS NOT NULL
+                    WITHIN GROUP (ORDER BY {quote_identifier(key)})
+                FROM {relation} WHERE {quote_identifier(key)} IS NOT NULL
             )) AS cut
         ) AS cuts ORDER BY cuts.cut
         """,
@@ -101,7 +101,7 @@ def range_literals(
 
     Raises InterfaceError for a key that is neither a number nor a date or timestamp.
     """
-    name = quoted(key)
+    name = quote_identifier(key)
     kind = connection.fetchval(
         f"SELECT pg_catalog.pg_typeof((SELECT {name} FROM {relation} LIMIT 0))::text", *args
     )

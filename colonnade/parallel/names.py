@@ -11,9 +11,3 @@ _TABLE = re.compile(rf"\s*{_NAME}(?:\s*\.\s*{_NAME})?\s*\Z")
 def is_table(text: str) -> bool:
     """Whether a text is the name of a table, maybe with its schema, and no query."""
     return _TABLE.match(text) is not None
-
-
-def quoted(name: str) -> str:
-    """The name of a column as SQL text."""
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'

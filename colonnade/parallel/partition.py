@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import sync
+from colonnade._quoting import quote_identifier, quote_literal
 from colonnade.errors import InterfaceError, InvalidParameterValueError, UndefinedObjectError
-from colonnade.parallel.names import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -94,7 +94,7 @@ class Partition:
     @property
     def sql(self) -> str:
         """The query that reads it."""
-        listed = "*" if self.columns is None else ", ".join(map(quoted, self.columns))
+        listed = "*" if self.columns is None else ", ".join(map(quote_identifier, self.columns))
         return f"SELECT {listed} FROM {self.source.relation} WHERE {self.where}{self.order}"
 
     def select(self, columns: Sequence[str]) -> Partition:
@@ -146,9 +146,8 @@ def _schema_of(schema: Any, columns: Sequence[str]) -> Any:
 
 def _take(connection: sync.Connection, snapshot: str) -> None:
     """Have the transaction that has just begun see a snapshot."""
-    literal = snapshot.replace("'", "''")
     try:
-        connection.execute(f"SET TRANSACTION SNAPSHOT '{literal}'")
+        connection.execute(f"SET TRANSACTION SNAPSHOT {quote_literal(snapshot)}")
     except (InvalidParameterValueError, UndefinedObjectError) as error:
         msg = f"the plan's snapshot {snapshot!r} is not there: {error}"
         hint = (

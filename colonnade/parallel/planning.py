@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
+from colonnade._quoting import quote_identifier
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.cuts import (
     block_conditions,
@@ -14,7 +15,7 @@ from colonnade.parallel.cuts import (
     range_literals,
     sampled,
 )
-from colonnade.parallel.names import is_table, quoted
+from colonnade.parallel.names import is_table
 from colonnade.parallel.partition import Partition, PartitionField, Source
 from colonnade.parallel.plans import Plan, close
 
@@ -198,7 +199,7 @@ def _made(
     source = dataclasses.replace(source, fields=_fields(empty))
     conditions = cutting.conditions(connection, source)
     rows, width = _estimates(connection, source)
-    order = "" if cutting.key is None else f" ORDER BY {quoted(cutting.key)}"
+    order = "" if cutting.key is None else f" ORDER BY {quote_identifier(cutting.key)}"
     share = round(rows / len(conditions))
     partitions = [
         Partition(source, number, condition, order, share, share * width)

@@ -13,6 +13,7 @@ from sqlalchemy.connectors.asyncio import AsyncAdapt_terminate
 from sqlalchemy.engine import AdaptedConnection as SQLAlchemysAdaptedConnection
 from sqlalchemy.util import await_only
 
+from colonnade._quoting import quote_literal
 from colonnade.dbapi.errors import OperationalError, ProgrammingError, translated
 from colonnade.dbapi.parameters import adapted
 from colonnade.dbapi.transactions import TransactionOptions
@@ -144,12 +145,12 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             self._begin()
         except Exception as error:  # noqa: BLE001 - each becomes one of PEP 249's
             self._raise(error)
-        check_prepared(self._command(f"PREPARE TRANSACTION {_literal(self._two_phase_id)}"))
+        check_prepared(self._command(f"PREPARE TRANSACTION {quote_literal(self._two_phase_id)}"))
 
     def tpc_end(self, command: str, xid: str) -> None:
         """`COMMIT` or `ROLLBACK` a transaction that was prepared, outside of any other."""
         self._end("ROLLBACK")
-        self._command(f"{command} PREPARED {_literal(xid)}")
+        self._command(f"{command} PREPARED {quote_literal(xid)}")
 
     def tpc_recover(self) -> list[str]:
         """The names of the transactions that were prepared in this database."""
@@ -410,8 +411,3 @@ def _is_stale(error: Exception) -> bool:
     if isinstance(error, InternalServerError):
         return "cache lookup failed" in str(error)
     return isinstance(error, InvalidCachedStatementError | OutdatedTypeError)
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("'", "''").replace("\\", "\\\\")
-    return f" E'{escaped}'" if "\\" in text else f"'{escaped}'"

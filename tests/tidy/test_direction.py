@@ -21,6 +21,7 @@ _PUBLIC_CLASSES = {
     "_gssapi",
     "_logged_query",
     "_notifications",
+    "_quoting",
     "_schema",
     "_shaped_query",
     "_server_facts",
@@ -51,8 +52,9 @@ ROOMS: dict[str, set[str]] = {
     "_supply": {"_core", "_transport", "errors"},
     # The same in both colours: the text of a COPY statement, what says how to connect, and what
     # columns are asked for.
-    "_copy_options": {"errors"},
-    "_copy_columns": {"_core", "_copy_options", "_sources", "errors"},
+    "_quoting": set(),
+    "_copy_options": {"_quoting", "errors"},
+    "_copy_columns": {"_core", "_copy_options", "_quoting", "_sources", "errors"},
     # What rows are copied from.
     "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},
@@ -98,8 +100,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/dbapi/_oids.py", "_core"): "an OID stands in one place, the core's table of types",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/dbapi/_script.py", "_sql_text"): "what is code, and what is quoted",
-    ("colonnade/dbapi/connection.py", "_copy_options"): "identifiers go through one function",
 }
+# Whoever composes SQL quotes names and strings by the same two functions.
+FOR_ALL = {"_quoting"}
 # The library that a room is about; everywhere else a library is imported where it is used.
 SUBJECTS = {"cli": {"click", "rich"}, "sqlalchemy": {"sqlalchemy"}}
 # The transports hold the only sockets; a server that is started asks for a free port.
@@ -181,7 +184,7 @@ def allowed(path: Path, room: str) -> bool:
         return True
     if importer in ROOMS:
         return room in ROOMS[importer]
-    return not room.startswith("_") or room.startswith("__")
+    return not room.startswith("_") or room.startswith("__") or room in FOR_ALL
 
 
 def test_python_rooms_import_in_one_direction() -> None:

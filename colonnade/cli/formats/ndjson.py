@@ -11,9 +11,10 @@ from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
 import colonnade
+from colonnade._quoting import quote_identifier
 from colonnade.cli.failures import CommandError
 from colonnade.cli.formats.text import Lines
-from colonnade.cli.statement import Prepared, Query, quoted
+from colonnade.cli.statement import Prepared, Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,9 +36,9 @@ def with_json_of_parts(prepared: Prepared) -> Prepared:
         return prepared
     places = [f"column_{number}" for number in range(1, len(attributes) + 1)]
     values = ", ".join(
-        f"to_json({place}) AS {quoted(attribute.name)}"
+        f"to_json({place}) AS {quote_identifier(attribute.name)}"
         if _has_parts(attribute)
-        else f"{place} AS {quoted(attribute.name)}"
+        else f"{place} AS {quote_identifier(attribute.name)}"
         for attribute, place in zip(attributes, places, strict=True)
     )
     query = prepared.query

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import colonnade
+from colonnade._quoting import quote_identifier
 from colonnade.cli.failures import CommandError, missing_library, of_server
 from colonnade.cli.formats.csv import split_rows
 from colonnade.cli.formats.text import BYTE_ORDER_MARK
-from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -132,7 +132,7 @@ class CsvFile:
         chunks: Iterator[bytes],
     ) -> int:
         """Through a table beside the table, which has room for the columns that are left out."""
-        connection, kept = destination.connection, ", ".join(map(quoted, wanted.values()))
+        connection, kept = destination.connection, ", ".join(map(quote_identifier, wanted.values()))
         connection.execute(
             f"CREATE TEMPORARY TABLE {_STAGING} ON COMMIT DROP AS "
             f"SELECT {kept} FROM {destination.table.sql} WITH NO DATA"

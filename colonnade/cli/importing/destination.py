@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from colonnade._quoting import quote_identifier
 from colonnade.cli.failures import CommandError
-from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ class TableName:
     def sql(self) -> str:
         """The name in quotes."""
         parts = [self.name] if self.schema is None else [self.schema, self.name]
-        return ".".join(map(quoted, parts))
+        return ".".join(map(quote_identifier, parts))
 
 
 @dataclass(frozen=True)

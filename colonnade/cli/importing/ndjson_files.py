@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import colonnade
+from colonnade._quoting import quote_identifier, quote_literal
 from colonnade.cli.failures import CommandError, of_server
 from colonnade.cli.formats.text import BYTE_ORDER_MARK
-from colonnade.cli.statement import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -120,9 +120,10 @@ def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "tru
     """The objects as rows of the table's columns, each value read as its column's type."""
     table = destination.table.sql
     pairs = ", ".join(
-        f"{_literal(name)}, object -> {_literal(source)}" for source, name in names.items()
+        f"{quote_literal(name)}, object -> {quote_literal(source)}"
+        for source, name in names.items()
     )
-    columns = ", ".join(f"(row_of).{quoted(name)}" for name in names.values())
+    columns = ", ".join(f"(row_of).{quote_identifier(name)}" for name in names.values())
     return (
         f"SELECT {columns} FROM ("
         f"SELECT json_populate_record(NULL::{table}, json_build_object({pairs})) AS row_of "
@@ -134,7 +135,7 @@ def _insert_sql(destination: Destination, names: dict[str, str]) -> str:
     if not names:
         # Objects without a name that is wanted: rows of nothing but defaults.
         return f"INSERT INTO {destination.table.sql} SELECT FROM {_STAGING}"
-    columns = ", ".join(map(quoted, names.values()))
+    columns = ", ".join(map(quote_identifier, names.values()))
     return (
         f"INSERT INTO {destination.table.sql} ({columns}) OVERRIDING SYSTEM VALUE "
         f"{_rows_sql(destination, names)}"
@@ -157,11 +158,6 @@ def _line_of(error: colonnade.PostgresError) -> int | None:
     """The line that COPY complains about."""
     found = _PLACE.search(error.context or "")
     return None if found is None else int(found[1])
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("'", "''").replace("\\", "\\\\")
-    return f"E'{escaped}'"
 
 
 def _chunks(file: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:

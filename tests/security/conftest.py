@@ -1,0 +1,40 @@
+"""Connections whose servers read strings in either way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from colonnade import embedded, sync
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module", params=["on", "off"], ids=lambda word: f"strings-{word}")
+def strings(request: pytest.FixtureRequest) -> str:
+    """The word of `standard_conforming_strings`: with "off", a backslash escapes in each string."""
+    word: str = request.param
+    return word
+
+
+@pytest.fixture(scope="module")
+def strings_dsn(dsn: str, strings: str) -> str:
+    """The server, with strings read in that way."""
+    settings = f"standard_conforming_strings={strings}&escape_string_warning=off"
+    return f"{dsn}{'&' if '?' in dsn else '?'}{settings}"
+
+
+@pytest.fixture(scope="module")
+def asked(strings_dsn: str) -> Iterator[sync.Connection]:
+    """A connection that a module's tests share; the same text is about other tables each time."""
+    with sync.connect(strings_dsn, statement_cache_size=0) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def two_phase_dsn() -> Iterator[str]:
+    """A server of its own that keeps prepared transactions."""
+    with embedded.start(tcp=True, settings={"max_prepared_transactions": "10"}) as server:
+        yield server.dsn

@@ -22,11 +22,11 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        bench docs lock clean ci
+        bench instructions instructions-record docs lock clean ci
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
 	@echo "Arguments: DEMO_ARGS, TEST_ARGS, BENCH_ARGS, for example make test TEST_ARGS='-k numeric'"
 
 demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
@@ -39,6 +39,12 @@ check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidi
 
 bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)
+
+instructions: build ## Count instructions per value and query, and compare with the record
+	@$(PY) -m benches.instructions
+
+instructions-record: build ## Count them, and write the record anew
+	@$(PY) -m benches.instructions --record
 
 docs: build ## Run every Python snippet of the README and docs
 	@$(PY) -m pytest -q tests/docs

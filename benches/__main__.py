@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import signal
 import sys
 from contextlib import ExitStack
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 import benches.peers
-from benches import tables
+from benches import environments, tables, tls_server
 from benches.shapes import SHAPES
 from colonnade import embedded
 from colonnade.cli.measure import machine, peers
@@ -33,16 +34,11 @@ if TYPE_CHECKING:
     from colonnade.cli.measure.peers import Peer
 
 INTERRUPTED = 130
-#: The peer whose cost is the floor.
+#: The peer whose cost is the floor, and the floor over TLS.
 BASE = "drain"
+TLS_BASE = "drain-tls"
 #: The largest table of the suite stays in memory, and nothing runs beside a measurement.
 SERVER_SETTINGS = {"shared_buffers": "1GB", "autovacuum": "off", "max_wal_size": "4GB"}
-PANELS = (
-    Panel("client CPU, multiple of drain", "cpu_s", base=BASE),
-    Panel("wall time, multiple of drain", "wall_s", base=BASE),
-    Panel("peak memory, MB", "peak_memory_bytes", factor=1e-6),
-    Panel("event loop held, ms", "loop_gap_s", factor=1e3),
-)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -74,6 +70,10 @@ def _parser() -> argparse.ArgumentParser:
     server.add_argument("--dsn", help="a server to use; tables stay there for the next run")
     server.add_argument("--tcp", action="store_true", help="embedded server over TCP (default)")
     server.add_argument("--socket", action="store_true", help="embedded server, Unix socket")
+    server.add_argument("--tls", action="store_true", help="private server over TLS")
+    parser.add_argument(
+        "--install", action="store_true", help="make the environments of peers that need their own"
+    )
     parser.add_argument("--output", type=Path, default=Path("build/benches"), metavar="DIR")
     parser.add_argument("--no-pictures", action="store_true", help="write results.json only")
     parser.add_argument("--date", metavar="YYYY-MM-DD", help="the day to note in the results")
@@ -99,11 +99,12 @@ def _run(arguments: argparse.Namespace) -> int:
     out, err = Console(), Console(stderr=True)
     if not out.is_terminal:
         out = Console(width=PLAIN_WIDTH)
-    known = peers.discover(benches.peers)
+    known = [_placed(peer, arguments) for peer in peers.discover(benches.peers)]
     if arguments.list:
         _list(out, known)
         return 0
     chosen = peers.choose(known, arguments.peers) if arguments.peers else known
+    base = TLS_BASE if arguments.tls else BASE
     skipped = {peer.name: peer.unavailable for peer in chosen if peer.unavailable}
     for name, reason in skipped.items():
         _note(err, f"skipped {name}: {reason}")
@@ -115,7 +116,7 @@ def _run(arguments: argparse.Namespace) -> int:
             server=asyncio.run(tables.server_version(dsn)),
             transport=transport,
             rounds=arguments.rounds,
-            base=BASE,
+            base=base,
             versions=versions(chosen),
             skipped=skipped,
             load_before=machine.load(),
@@ -124,16 +125,39 @@ def _run(arguments: argparse.Namespace) -> int:
         for table in _tables(arguments):
             measured = _measure(arguments, table, chosen, dsn, err)
             report.results.append(measured)
-            out.print(cost_table(measured.heading, measured.summaries, base=BASE))
+            out.print(cost_table(measured.heading, measured.summaries, base=base))
             out.print(ratio_table("client CPU, medians", measured.summaries, "cpu_s", "median"))
         report.load_after = machine.load()
     out.print(report.note(), markup=False, highlight=False, soft_wrap=True)
     written = [report.write_json(arguments.output / "results.json")]
     if not arguments.no_pictures:
-        written += report.write_pictures(arguments.output, PANELS)
+        written += report.write_pictures(arguments.output, _panels(base))
     for path in written:
         _note(err, f"wrote {path}")
     return 1 if report.failed else 0
+
+
+def _placed(peer: Peer, arguments: argparse.Namespace) -> Peer:
+    """Give a peer its environment, and a floor that is none on this road a reason to stay away."""
+    reason = None
+    if arguments.tls and peer.kind == "floor" and peer.name != TLS_BASE:
+        reason = f"it speaks no TLS: {TLS_BASE} is the floor"
+    elif not arguments.tls and peer.name == TLS_BASE:
+        reason = "the server is reached without TLS"
+    elif arguments.socket and peer.name == "drain-low-water":
+        reason = "a Unix socket has no low-water mark"
+    if reason is not None:
+        return dataclasses.replace(peer, unavailable=reason)
+    return environments.furnish(peer, make=arguments.install)
+
+
+def _panels(base: str) -> tuple[Panel, ...]:
+    return (
+        Panel(f"client CPU, multiple of {base}", "cpu_s", base=base),
+        Panel(f"wall time, multiple of {base}", "wall_s", base=base),
+        Panel("peak memory, MB", "peak_memory_bytes", factor=1e-6),
+        Panel("event loop held, ms", "loop_gap_s", factor=1e3),
+    )
 
 
 def _measure(
@@ -172,6 +196,9 @@ def _measure(
 def _server(arguments: argparse.Namespace, stack: ExitStack) -> tuple[str, str]:
     if arguments.dsn:
         return arguments.dsn, "given server"
+    if arguments.tls:
+        secured = stack.enter_context(tls_server.started(SERVER_SETTINGS))
+        return tls_server.dsn(secured), "TLS over local TCP"
     server = stack.enter_context(embedded.start(tcp=True, settings=SERVER_SETTINGS))
     if arguments.socket:
         return server.socket_dsn, "Unix socket"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from colonnade.cli.measure.child import Job
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TIMEOUT_S = 300.0
+#: Where the package lies, and the benchmarks beside it.
+_PLACE = str(Path(__file__).parents[3])
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def run_peer(
 ) -> Measurement | Failure:
     """Measure one peer in a fresh process."""
     if peer.command is None:
-        command = [sys.executable, "-m", "colonnade.cli.measure.child"]
+        command = [peer.python or sys.executable, "-m", "colonnade.cli.measure.child"]
         job = json.dumps(asdict(Job(peer.module, dsn, sql, hold=hold)))
     else:
         try:
@@ -91,6 +94,8 @@ def _run(command: list[str], job: str, timeout_s: float) -> tuple[int, str, str]
     # process ends the child. So nothing is left behind, and no child prints a traceback.
     process = subprocess.Popen(  # noqa: S603 - the programs are our own
         command,
+        # For a child in an environment of its own, which has nothing of ours.
+        env={**os.environ, "PYTHONPATH": _PLACE},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

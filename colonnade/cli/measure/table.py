@@ -15,6 +15,7 @@ MEGABYTE = 1_000_000
 PLAIN_WIDTH = 132
 _ABSENT = "-"
 _DIGITS_MAX = 4
+_RATIOS_MAX = 9
 
 
 def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:
@@ -51,16 +52,26 @@ def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:
 
 
 def ratio_table(title: str, summaries: Summaries, figure: str, statistic: Statistic) -> Table:
-    """Lay out one figure of every peer as a multiple of every other's."""
-    ran = [summary for summary in summaries if summary.runs]
+    """Lay out one figure of every peer as a multiple of every other's.
+
+    Where that is too much for a page, the others are the floors and Colonnade's own.
+    """
+    ran = list(enumerate(_ran(summaries), 1))
+    against = ran
+    if len(ran) > _RATIOS_MAX:
+        against = [each for each in ran if each[1].peer.is_yardstick]
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("peer", no_wrap=True)
-    for number, _ in enumerate(ran, 1):
+    for number, _ in against:
         table.add_column(f"÷ {number}", justify="right")
-    for number, summary in enumerate(ran, 1):
-        ratios = (_times(summary.ratio(other, figure, statistic)) for other in ran)
+    for number, summary in ran:
+        ratios = (_times(summary.ratio(other, figure, statistic)) for _, other in against)
         table.add_row(f"{number} {summary.peer.title}", *ratios)
     return table
+
+
+def _ran(summaries: Summaries) -> list[Summary]:
+    return [summary for summary in summaries if summary.runs]
 
 
 def _with_minimum(summary: Summary, name: str) -> str:

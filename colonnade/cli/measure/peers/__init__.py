@@ -16,6 +16,9 @@ small query that warms a connection up.
 
 A module may have `unavailable() -> str | None`, a reason for which it cannot run here, and a peer
 that is a program of its own has `command(dsn, sql) -> list[str]` in place of the three functions.
+
+A module whose libraries are a burden to others may have `ENVIRONMENT`, the requirements of a
+virtual environment of its own, which the benchmark suite makes where it is asked to.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
 KINDS = ("floor", "columns", "rows")
@@ -46,9 +49,22 @@ class Peer:
     #: Why it cannot run here; `None` when it can.
     unavailable: str | None
     command: Callable[[str, str], list[str]] | None = None
+    #: The requirements of an environment in which it could run.
+    environment: tuple[str, ...] = ()
+    #: The interpreter of that environment, where the peer runs there; this process's otherwise.
+    python: str | None = None
+    #: What that environment has; `None` where the peer runs in this one.
+    installed: Mapping[str, str] | None = None
+
+    @property
+    def is_yardstick(self) -> bool:
+        """Whether others are measured by it: a floor, or Colonnade."""
+        return self.kind == "floor" or self.name.startswith("colonnade")
 
     def versions(self) -> dict[str, str]:
         """Name the installed releases of what the peer needs."""
+        if self.installed is not None:
+            return dict(self.installed)
         found = {}
         for module in self.requires:
             distribution = module.replace("_", "-")
@@ -68,6 +84,11 @@ def discover(*packages: ModuleType) -> list[Peer]:
         for entry in pkgutil.iter_modules(package.__path__)
     ]
     return sorted(peers, key=lambda peer: (KINDS.index(peer.kind), peer.name))
+
+
+def describe(module: str) -> Peer:
+    """Describe the peer of a module by its name."""
+    return _describe(importlib.import_module(module))
 
 
 def choose(peers: Iterable[Peer], names: Iterable[str]) -> list[Peer]:
@@ -95,4 +116,5 @@ def _describe(module: ModuleType) -> Peer:
         requires=requires,
         unavailable=reason,
         command=getattr(module, "command", None),
+        environment=getattr(module, "ENVIRONMENT", ()),
     )

@@ -13,6 +13,7 @@ from colonnade.cli.measure.measurement import Fetched
 TITLE = "ConnectorX Arrow, thread"
 KIND = "columns"
 REQUIRES = ("connectorx", "pyarrow")
+ENVIRONMENT = ("connectorx==0.4.6", "pyarrow>=20")
 
 
 async def connect(dsn: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade.cli.measure.measurement import Fetched
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 TITLE = "DuckDB Arrow, thread"
 KIND = "columns"
 REQUIRES = ("duckdb", "pyarrow")
+#: The scanner is to be had as a package for some of DuckDB's releases.
+ENVIRONMENT = ("duckdb==1.5.5", "duckdb-extension-postgres-scanner==1.5.5", "pyarrow>=20")
+_SCANNER = "duckdb_extension_postgres_scanner"
 
 
 def unavailable() -> str | None:
@@ -21,7 +26,7 @@ def unavailable() -> str | None:
 
     with _database() as database:
         try:
-            database.execute("LOAD postgres")
+            database.execute(_load())
         except duckdb.Error:
             return "DuckDB's extension `postgres` is not installed"
     return None
@@ -33,7 +38,7 @@ async def connect(dsn: str) -> duckdb.DuckDBPyConnection:
 
     pa.table({})
     database = _database()
-    database.execute("LOAD postgres")
+    database.execute(_load())
     database.execute("SET threads = 1")
     attached = dsn.replace("'", "''")
     await asyncio.to_thread(database.execute, f"ATTACH '{attached}' AS p (TYPE postgres)")
@@ -54,6 +59,15 @@ def _database() -> duckdb.DuckDBPyConnection:
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": "false"})
+
+
+def _load() -> str:
+    """The statement that loads the scanner: from its package, else from where DuckDB keeps its."""
+    package = importlib.util.find_spec(_SCANNER)
+    for place in (package.submodule_search_locations or []) if package is not None else []:
+        for file in Path(place).rglob("*.duckdb_extension"):
+            return f"LOAD '{file}'"
+    return "LOAD postgres"
 
 
 def _fetch(database: duckdb.DuckDBPyConnection, sql: str) -> Fetched:

@@ -5,55 +5,90 @@
 //! least of many rounds, which is what a busy machine disturbs least. A table of one column costs
 //! most per value in the scan, so the columns of interest are repeated.
 //!
-//! `decode_bench --rounds N CASE` decodes into short batches N times and prints how many values a
-//! round has. Under `valgrind --tool=callgrind`, two runs that differ in N give the instructions
-//! per value, which no other program on the machine disturbs.
+//! `decode_bench --count` decodes each case once inside `counted`, and prints a line for each: what
+//! it was read to, the case, and how many values it had. `python -m benches.instructions` runs it
+//! under callgrind, which counts the instructions of each call; no other program disturbs those.
 
 mod cases;
+mod wire;
 
 use std::time::{Duration, Instant};
 
-use colonnade_columnar::{BatchBuilder, DecodeOptions, ResultColumn, Value, push_parameter};
+use colonnade_columnar::{BatchBuilder, DecodeOptions, Fields, ResultColumn, push_parameter};
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_protocol::{DataRows, Format, Frame, Spans, next_frame};
 
-use self::cases::Case;
+use self::cases::{Case, Sample};
 
 /// As much as one read of the driver gives.
 const RUN_BYTES: usize = 128 * 1024;
 const RUNS: usize = 32;
-const RUNS_COUNTED: usize = 4;
+const RUNS_COUNTED: u64 = 2;
 const COLUMNS: usize = 4;
 const ROUNDS: usize = 60;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [option, rounds, name] = arguments.as_slice()
-        && option == "--rounds"
+    if let [option] = arguments.as_slice()
+        && option == "--count"
     {
-        return count(name, rounds.parse().unwrap_or(1));
+        return count();
     }
     let filter = arguments.first().map_or("", String::as_str);
     println!("{:<32} {:>8} {:>8} {:>8}  ns per value", "case", "scan", "decode", "one batch");
-    for case in cases::all().iter().filter(|case| case.name.contains(filter)) {
+    for case in cases::chosen().iter().filter(|case| case.name.contains(filter)) {
         for null_percent in [0, 10] {
             run(case, null_percent);
         }
     }
 }
 
-/// Does the work of one case and prints how many values it has; of no case their names.
-fn count(name: &str, rounds: usize) {
-    let all = cases::all();
-    let Some(case) = all.iter().find(|case| case.name == name) else {
-        return all.iter().for_each(|case| println!("{}", case.name));
-    };
-    let runs: Vec<Vec<u8>> = (0..RUNS_COUNTED as u64).map(|run| encode(case, 0, run)).collect();
-    let runs: Vec<DataRows<'_>> = runs.iter().map(|bytes| data_rows(bytes)).collect();
-    for _ in 0..rounds {
-        decode(case, &runs, true);
+/// Does the work of every case once, where its instructions are counted.
+fn count() {
+    let mut all = cases::chosen();
+    for case in wire::every_type() {
+        if all.iter().all(|known| known.name != case.name) {
+            all.push(case);
+        }
     }
-    println!("{}", runs.iter().map(DataRows::row_count).sum::<usize>() * COLUMNS);
+    for case in all {
+        let runs: Vec<Vec<u8>> = (0..RUNS_COUNTED).map(|run| encode(&case, 0, run)).collect();
+        let runs: Vec<DataRows<'_>> = runs.iter().map(|bytes| data_rows(bytes)).collect();
+        let values = runs.iter().map(DataRows::row_count).sum::<usize>() * COLUMNS;
+        // What is done once in a life, and memory that is asked for the first time, is no part of
+        // a value.
+        decode(&case, &runs, true);
+        counted(|| decode(&case, &runs, true));
+        println!("columns\t{}\t{values}", case.name);
+        // Casts are made by columns alone.
+        if case.cast.is_none() {
+            counted(|| values_of(&case, &runs));
+            println!("values\t{}\t{values}", case.name);
+        }
+    }
+}
+
+/// The one function whose instructions callgrind is told to count.
+#[inline(never)]
+fn counted(work: impl Fn()) {
+    work();
+    // Something behind the work, so that this is no jump to it.
+    std::hint::black_box(());
+}
+
+/// Reads each value by itself, as rows do.
+fn values_of(case: &Case, runs: &[DataRows<'_>]) {
+    let mut spans = Spans::new();
+    for rows in runs {
+        let mut rows = rows.clone();
+        while rows.scan(COLUMNS, 512, &mut spans).unwrap_or(0) > 0 {
+            for column in 0..COLUMNS {
+                for raw in Fields::new(rows.bytes(), spans.column(column)).iter().flatten() {
+                    std::hint::black_box(case.pg_type.value(raw).is_ok());
+                }
+            }
+        }
+    }
 }
 
 fn run(case: &Case, null_percent: u64) {
@@ -133,8 +168,15 @@ fn encode(case: &Case, null_percent: u64, run: u64) -> Vec<u8> {
                 values.push_null(Format::Binary);
                 continue;
             }
-            let value: Value<'_> = (case.value)(random >> 8);
-            let encoded = push_parameter(&mut values, &case.pg_type, &value);
+            let encoded = match case.sample {
+                Sample::Value(value) => {
+                    push_parameter(&mut values, &case.pg_type, &value(random >> 8))
+                }
+                Sample::Wire(wire) => values.push(Format::Binary, |out| {
+                    out.extend(wire(random >> 8));
+                    Ok(())
+                }),
+            };
             assert!(encoded.is_ok(), "{encoded:?}");
         }
         // The length counts itself and the number of columns.

@@ -1,0 +1,74 @@
+"""Runs a program under callgrind and reads how many instructions each of its parts took."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TIMEOUT_S = 300.0
+_SUMMARY = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
+_PART = re.compile(r"\.(\d+)$")
+
+
+class CallgrindError(Exception):
+    """The program or callgrind itself did not do what it should; the message has its words."""
+
+
+def unavailable() -> str | None:
+    """Say what is missing, if anything is."""
+    if shutil.which("valgrind") is None:
+        return "valgrind is not installed"
+    return None
+
+
+def version() -> str:
+    """Name the release of valgrind."""
+    done = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def run(program: Sequence[str], options: Sequence[str], given: str = "") -> tuple[str, list[int]]:
+    """Return the program's standard output, and the instructions of each part, in order.
+
+    `options` say where callgrind ends a part; `given` is the program's standard input.
+    """
+    with tempfile.TemporaryDirectory(prefix="colonnade-callgrind-") as directory:
+        out = Path(directory) / "out"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options]
+        # Hashes of texts decide how long a look-up takes.
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        try:
+            done = subprocess.run(
+                [*command, *program],
+                input=given,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=TIMEOUT_S,
+                env=environment,
+            )
+        except subprocess.TimeoutExpired:
+            raise CallgrindError(f"{program[0]}: not done after {TIMEOUT_S:g} s") from None
+        if done.returncode != 0:
+            raise CallgrindError(f"{program[0]}: {done.stderr.strip()[-2000:]}")
+        return done.stdout, [_instructions(part) for part in _parts(Path(directory))]
+
+
+def _parts(directory: Path) -> list[Path]:
+    numbered = ((path, _PART.search(path.name)) for path in directory.iterdir())
+    return [path for _, path in sorted((int(found[1]), path) for path, found in numbered if found)]
+
+
+def _instructions(part: Path) -> int:
+    found = _SUMMARY.search(part.read_text())
+    if found is None:
+        raise CallgrindError("callgrind wrote no sum")
+    return int(found[1])

@@ -1,0 +1,101 @@
+"""The program that is run under callgrind for whole queries: a DSN on stdin, a line for each case.
+
+A line says what was done, the case, and by how many the instructions are divided: queries, or
+values that became Python objects. Each case runs once before it counts, since its first run
+prepares the statement and fills caches. `os.getloadavg` marks where a case begins and ends: it is
+a function of the C library's that nobody else calls, so callgrind can be told to end a part there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import colonnade
+from colonnade import sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: What callgrind is told: a part ends where the mark is called.
+OPTIONS = ("--dump-before=getloadavg",)
+QUERIES = 40
+ROWS = 500
+COLUMNS = 4
+#: What a row's value costs once it is a Python object, by type.
+ROW_VALUES = {
+    "bool": "i % 3 = 0",
+    "int4": "i",
+    "int8": "i * 1000000007::int8",
+    "float8": "i / 7.0::float8",
+    "numeric": "(i / 100.0)::numeric(15, 2)",
+    "text": "'text of a value ' || i",
+    "bytea": "decode(md5(i::text), 'hex')",
+    "date": "date '1992-01-02' + i",
+    "timestamptz": "timestamptz '2020-01-01 00:00+00' + i * interval '1 second'",
+    "uuid": "md5(i::text)::uuid",
+    "jsonb": "jsonb_build_object('key', i)",
+    "int4[]": "ARRAY[i, i + 1, i + 2]",
+}
+
+_ONE_ROW = "SELECT $1::int8 AS id, 'a name' AS name, 0.25::float8 AS price, now() AS seen"
+_HUNDRED = (
+    "SELECT i AS id, i / 7.0::float8 AS price, 'name ' || i AS name "
+    "FROM generate_series(1, 100) AS g(i)"
+)
+
+
+def main() -> None:
+    """Run all cases."""
+    dsn = sys.stdin.read()
+    gc.disable()
+    _blocking(dsn)
+    asyncio.run(_on_a_loop(dsn))
+
+
+def _blocking(dsn: str) -> None:
+    with sync.connect(dsn) as connection:
+        _count("query", "fetchval, blocking", QUERIES, lambda: connection.fetchval("SELECT 1"))
+        _count("query", "fetchrow, blocking", QUERIES, lambda: connection.fetchrow(_ONE_ROW, 7))
+        _count("query", "100 rows, blocking", 10, lambda: connection.fetch(_HUNDRED))
+        _count("query", "100 rows as columns", 10, lambda: connection.fetch_columns(_HUNDRED))
+        for name, expression in ROW_VALUES.items():
+            columns = ", ".join(f"{expression} AS c{number}" for number in range(COLUMNS))
+            sql = f"SELECT {columns} FROM generate_series(1, {ROWS}) AS g(i)"
+            fetch = _fetching(connection, sql)
+            _count("rows", name, 1, fetch, values=ROWS * COLUMNS)
+
+
+def _fetching(connection: sync.Connection, sql: str) -> Callable[[], object]:
+    return lambda: connection.fetch(sql)
+
+
+def _count(
+    kind: str, name: str, times: int, work: Callable[[], object], *, values: int | None = None
+) -> None:
+    for _ in range(5):
+        work()
+    os.getloadavg()
+    for _ in range(times):
+        work()
+    os.getloadavg()
+    print(f"{kind}\t{name}\t{values or times}")
+
+
+async def _on_a_loop(dsn: str) -> None:
+    connection = await colonnade.connect(dsn)
+    for _ in range(5):
+        await connection.fetchval("SELECT 1")
+    os.getloadavg()
+    for _ in range(QUERIES):
+        await connection.fetchval("SELECT 1")
+    os.getloadavg()
+    print(f"query\tfetchval, asyncio\t{QUERIES}")
+    await connection.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 mod ahead;
 mod copy;
 mod many;
+mod parameters;
 mod statements;
 mod types;
 
@@ -14,6 +15,7 @@ use colonnade_protocol::backend::{ErrorFields, Message, TransactionStatus};
 use colonnade_protocol::frame::{self, Frame};
 use colonnade_protocol::frontend;
 
+use self::parameters::Parameters;
 use crate::exchange::{Context, Exchange, Script, StartupExchange, Step, unexpected};
 use crate::lease::Returned;
 use crate::receive_buffer::ReceiveBuffer;
@@ -55,7 +57,7 @@ pub(crate) struct Link {
     pub(crate) series_open: bool,
     /// A series that was given up is undone; the server warns that nobody began a transaction.
     is_undoing: bool,
-    parameters: BTreeMap<String, String>,
+    parameters: Parameters,
     transaction_status: TransactionStatus,
     /// Something was asked of the server since start-up, or since the last reset.
     touched: bool,
@@ -73,7 +75,7 @@ pub(crate) struct Link {
 impl Link {
     /// A run-time parameter as the server last reported it.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
-        self.parameters.get(name).map(String::as_str)
+        self.parameters.get(name)
     }
 }
 
@@ -122,7 +124,7 @@ impl<S: Sink> Session<S> {
             copying: false,
             series_open: false,
             is_undoing: false,
-            parameters: BTreeMap::new(),
+            parameters: Parameters::default(),
             transaction_status: TransactionStatus::Idle,
             touched: false,
             begun_ahead: false,
@@ -245,7 +247,7 @@ impl<S: Sink> Session<S> {
 
     /// All reported run-time parameters.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.talk.link.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.talk.link.parameters.iter()
     }
 
     /// With which a second connection can cancel this one's query.
@@ -354,10 +356,8 @@ impl<S: Sink> Talk<S> {
     /// wrong text of right bytes.
     fn check_encoding(&self) -> Result<(), Error> {
         match self.link.parameters.get("client_encoding") {
-            Some(name) if !matches!(name.as_str(), "UTF8" | "UNICODE") => {
-                Err(Error::ClientEncoding(name.clone()))
-            }
-            _ => Ok(()),
+            None | Some("UTF8" | "UNICODE") => Ok(()),
+            Some(name) => Err(Error::ClientEncoding(name.to_owned())),
         }
     }
 
@@ -391,7 +391,8 @@ impl<S: Sink> Talk<S> {
                 Ok(())
             }
             Message::ParameterStatus { name, value } => {
-                self.link.parameters.insert(name.to_owned(), value.to_owned());
+                let set = self.link.parameters.set(name, value);
+                set.map_err(|error| Error::Protocol(error.into()))?;
                 self.note_parameter();
                 Ok(())
             }
@@ -509,7 +510,9 @@ impl<S: Sink> Talk<S> {
             self.ended_ahead(event);
             return Ok(());
         }
-        let ends = matches!(&event, Event::Failed(error) if error.ends_session());
+        // Of what nobody waits for, not everything was looked at.
+        let is_judged = !done.abandoned || !self.link.authenticated;
+        let ends = is_judged && matches!(&event, Event::Failed(error) if error.ends_session());
         if done.abandoned {
             self.events.clear();
         } else {

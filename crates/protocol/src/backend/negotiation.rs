@@ -4,11 +4,18 @@ use super::Message;
 use crate::error::{Fault, RemoteError};
 use crate::reader::Reader;
 
+/// The most that protocol 3.2 allows; 3.0 has 4 bytes always.
+const SECRET_KEY_LEN_MAX: usize = 256;
+
 pub(super) fn backend_key_data(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> {
     let process_id = reader.i32("process id")?;
     let secret_key = reader.remainder();
     if secret_key.len() < 4 {
         return Err(reader.fault(Fault::Truncated { part: "secret key" }));
+    }
+    if secret_key.len() > SECRET_KEY_LEN_MAX {
+        let (part, length, limit) = ("secret key", secret_key.len(), SECRET_KEY_LEN_MAX);
+        return Err(reader.fault(Fault::TooLong { part, length, limit }));
     }
     Ok(Message::BackendKeyData { process_id, secret_key })
 }

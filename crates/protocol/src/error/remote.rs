@@ -50,6 +50,11 @@ pub enum RemoteError {
         /// What is wrong with it.
         fault: RowFault,
     },
+    /// The server reports more of its run-time parameters than any has to say.
+    TooManyParameters {
+        /// Bytes of names and values that are accepted.
+        limit: usize,
+    },
     /// A `DataRow` was handed to the message parser; rows are read by `DataRows::scan` alone.
     RowAsMessage,
 }
@@ -98,6 +103,15 @@ pub enum Fault {
     /// More fields in an error or a notice than there are codes for them.
     TooManyFields {
         /// The largest number accepted.
+        limit: usize,
+    },
+    /// A part is longer than the protocol has it.
+    TooLong {
+        /// The part that was being read.
+        part: &'static str,
+        /// Its length in bytes.
+        length: usize,
+        /// The largest length accepted.
         limit: usize,
     },
     /// A list of SASL mechanisms without any mechanism.
@@ -171,6 +185,9 @@ impl fmt::Display for RemoteError {
             Self::Row { row, fault } => {
                 write!(f, "the server sent a malformed row (index {row} of its run): {fault}")
             }
+            Self::TooManyParameters { limit } => {
+                write!(f, "the server reports run-time parameters of more than {limit} bytes")
+            }
             Self::RowAsMessage => f.write_str("a DataRow arrived where a message was expected"),
         }
     }
@@ -198,6 +215,9 @@ impl fmt::Display for Fault {
                 version & 0xffff
             ),
             Self::TooManyFields { limit } => write!(f, "it has more than {limit} fields"),
+            Self::TooLong { part, length, limit } => {
+                write!(f, "the {part} has {length} bytes, at most {limit} are accepted")
+            }
             Self::NoMechanisms => f.write_str("it lists no SASL mechanism"),
         }
     }

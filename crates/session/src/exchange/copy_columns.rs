@@ -33,11 +33,15 @@ pub(crate) struct CopyColumns<S> {
 enum State {
     /// The server has not begun to copy.
     Asked,
+    /// It wants data instead, and was told that there is none.
+    Refused,
     /// The header must come.
     Header,
     Rows,
     /// The trailer has come.
     End,
+    /// The server has said that this was all.
+    Done,
 }
 
 impl<S: Sink> CopyColumns<S> {
@@ -65,7 +69,7 @@ impl<S: Sink> CopyColumns<S> {
                 Ok(())
             }
             State::Rows => self.take_row(body, context),
-            State::Asked | State::End => Err(malformed()),
+            State::Asked | State::Refused | State::End | State::Done => Err(malformed()),
         }
     }
 
@@ -97,9 +101,10 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
                 self.state = State::Header;
             }
             Message::CopyData(body) => self.take_body(body, context)?,
-            Message::CopyDone if self.state == State::End => {}
+            Message::CopyDone if self.state == State::End => self.state = State::Done,
             Message::CopyDone => return Err(malformed()),
-            Message::CopyInResponse(_) => {
+            Message::CopyInResponse(_) if self.state == State::Asked => {
+                self.state = State::Refused;
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run where data is read")?;
             }
             // Some other statement: it runs to its end, which then says what is wrong.
@@ -133,8 +138,10 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        if self.state != State::End {
-            return Err(Error::NotACopy);
+        match (&self.state, &self.tag) {
+            (State::Asked | State::Refused, _) => return Err(Error::NotACopy),
+            (State::Done, Some(_)) => {}
+            _ => return Err(unexpected("ReadyForQuery")),
         }
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);

@@ -26,8 +26,8 @@ impl<S: Sink> Exchange<S> for CopyIn {
                 context.link.copying = true;
                 context.events.push_back(Event::CopyIn);
             }
-            Message::CommandComplete(tag) => {
-                context.link.copying = false;
+            // The server ends a copy when the owner has said that this was all.
+            Message::CommandComplete(tag) if !context.link.copying => {
                 self.tag = Some(tag.to_owned());
             }
             // Some other statement: it runs to its end, which then says what is wrong.
@@ -57,6 +57,9 @@ impl<S: Sink> Exchange<S> for CopyIn {
     fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         if !self.accepted {
             return Err(Error::NotACopy);
+        }
+        if self.tag.is_none() {
+            return Err(unexpected("ReadyForQuery"));
         }
         Ok(Step::Done(Completion { tag: self.tag, ..Completion::default() }))
     }

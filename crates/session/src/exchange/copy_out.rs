@@ -11,28 +11,42 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(crate) struct CopyOut {
     tag: Option<String>,
-    accepted: bool,
+    state: State,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    /// The server has not begun to copy.
+    Asked,
+    /// It wants data instead, and was told that there is none.
+    Refused,
+    /// Data comes.
+    Data,
+    /// All of it has come.
+    Done,
 }
 
 impl CopyOut {
     pub(crate) fn start(sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
         frontend::query(out, sql)?;
-        Ok(Self { tag: None, accepted: false })
+        Ok(Self { tag: None, state: State::Asked })
     }
 }
 
 impl<S: Sink> Exchange<S> for CopyOut {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
-            Message::CopyOutResponse(_) if !self.accepted => self.accepted = true,
-            Message::CopyData(bytes) if self.accepted => hand_over(bytes, context),
-            Message::CopyDone if self.accepted => {}
+            Message::CopyOutResponse(_) if self.state == State::Asked => self.state = State::Data,
+            Message::CopyData(bytes) if self.state == State::Data => hand_over(bytes, context),
+            Message::CopyDone if self.state == State::Data => self.state = State::Done,
             Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
-            Message::CopyInResponse(_) => {
+            Message::CopyInResponse(_) if self.state == State::Asked => {
+                self.state = State::Refused;
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run where data is read")?;
             }
             // Some other statement: it runs to its end, which then says what is wrong.
-            Message::RowDescription(_) | Message::EmptyQueryResponse if !self.accepted => {}
+            Message::RowDescription(_) | Message::EmptyQueryResponse
+                if self.state == State::Asked => {}
             other => return Err(unexpected(other.name())),
         }
         Ok(())
@@ -47,7 +61,7 @@ impl<S: Sink> Exchange<S> for CopyOut {
         mut run: DataRows<'_>,
         context: &mut Context<'_, S>,
     ) -> Result<(), Error> {
-        if !self.accepted {
+        if self.state != State::Data {
             return Err(unexpected("CopyData"));
         }
         while let Some(body) = run.next_body() {
@@ -57,10 +71,13 @@ impl<S: Sink> Exchange<S> for CopyOut {
     }
 
     fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        if !self.accepted {
-            return Err(Error::NotACopy);
+        match (self.state, self.tag) {
+            (State::Asked | State::Refused, _) => Err(Error::NotACopy),
+            (State::Done, tag @ Some(_)) => {
+                Ok(Step::Done(Completion { tag, ..Completion::default() }))
+            }
+            (State::Data | State::Done, _) => Err(unexpected("ReadyForQuery")),
         }
-        Ok(Step::Done(Completion { tag: self.tag, ..Completion::default() }))
     }
 }
 

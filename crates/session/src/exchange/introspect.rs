@@ -15,6 +15,7 @@ use colonnade_protocol::{DataRows, Format, Oid, RemoteError, Spans};
 
 use super::held_rows::Replay;
 use super::prepare::Described;
+use super::stage::Stage;
 use super::{Context, Exchange, Step, unexpected};
 use crate::session::Link;
 use crate::{Completion, Error, Sink};
@@ -31,6 +32,7 @@ pub(crate) struct Introspect<S> {
     /// The types that are asked for.
     missing: Vec<Oid>,
     then: Then<S>,
+    stage: Stage,
     rows: Vec<TypeRow>,
     spans: Spans,
 }
@@ -64,7 +66,8 @@ impl<S: Sink> Introspect<S> {
         frontend::execute(out, "", 0)?;
         frontend::close_statement(out, STATEMENT)?;
         frontend::sync(out);
-        Ok(Self { missing, then, rows: Vec::new(), spans: Spans::new() })
+        let (stage, rows, spans) = (Stage::Asked, Vec::new(), Spans::new());
+        Ok(Self { missing, then, stage, rows, spans })
     }
 }
 
@@ -75,12 +78,15 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
         _context: &mut Context<'_, S>,
     ) -> Result<(), Error> {
         match message {
-            Message::ParseComplete | Message::BindComplete | Message::CommandComplete(_) => Ok(()),
+            Message::ParseComplete if self.stage == Stage::Asked => Ok(()),
+            Message::BindComplete if self.stage == Stage::Asked => self.stage.bind(),
+            Message::CommandComplete(_) => self.stage.end("CommandComplete"),
             other => Err(unexpected(other.name())),
         }
     }
 
     fn rows(&mut self, mut rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
+        self.stage.check_bound("DataRow")?;
         let bytes = rows.bytes();
         while rows.scan(COLUMNS.len(), 64, &mut self.spans)? > 0 {
             for row in 0..self.spans.rows() {
@@ -101,6 +107,7 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        self.stage.check_ended()?;
         context.link.types.catalog().learn(&self.missing, &self.rows);
         let statement = match self.then {
             Then::Nothing => None,

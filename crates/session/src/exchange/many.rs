@@ -13,6 +13,7 @@ use colonnade_protocol::frontend;
 
 use super::held_rows::{HeldRows, Replay};
 use super::query::forget_stale;
+use super::stage::Stage;
 use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::{Error, Event, Sink, Statement};
 
@@ -20,6 +21,7 @@ pub(crate) struct Many<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
     held: HeldRows,
+    stage: Stage,
     tag: Option<String>,
     /// Of all executions that the tags have counted.
     row_count: u64,
@@ -33,7 +35,7 @@ impl<S: Sink> Many<S> {
     ) -> Result<Self, Error> {
         unkept::bring(&statement, out)?;
         let held = HeldRows::of(&statement.columns);
-        Ok(Self { statement, sink, held, tag: None, row_count: 0 })
+        Ok(Self { statement, sink, held, stage: Stage::Asked, tag: None, row_count: 0 })
     }
 }
 
@@ -41,18 +43,21 @@ impl<S: Sink> Exchange<S> for Many<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
             // A ROLLBACK that gives the series up is parsed, and a text that travels along.
-            Message::ParseComplete
-            | Message::ParameterDescription(_)
-            | Message::BindComplete
-            | Message::PortalSuspended
-            | Message::EmptyQueryResponse => {}
+            Message::ParseComplete | Message::ParameterDescription(_) => {
+                self.stage.check_unbound(message.name())?;
+            }
+            Message::BindComplete => self.stage.bind()?,
+            Message::PortalSuspended | Message::EmptyQueryResponse => {
+                self.stage.end(message.name())?;
+            }
             Message::NoData | Message::RowDescription(_)
-                if self.statement.server_name().is_none() =>
+                if self.stage == Stage::Asked && self.statement.server_name().is_none() =>
             {
                 unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
                 self.held = HeldRows::of(&self.statement.columns);
             }
             Message::CommandComplete(tag) => {
+                self.stage.end("CommandComplete")?;
                 let counted = tag.rsplit(' ').next().and_then(|count| count.parse().ok());
                 self.row_count = self.row_count.saturating_add(counted.unwrap_or(0));
                 if self.tag.as_deref() != Some(tag) {
@@ -75,6 +80,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
     }
 
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        self.stage.check_bound("DataRow")?;
         let mut batches = VecDeque::new();
         let outcome = self.held.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
@@ -82,6 +88,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
     }
 
     fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        self.stage.check_unbound("ReadyForQuery")?;
         self.tag = self.tag.map(|tag| in_all(tag, self.row_count));
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);

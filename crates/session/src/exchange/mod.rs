@@ -14,6 +14,7 @@ mod portal;
 mod prepare;
 mod query;
 mod script;
+mod stage;
 mod startup;
 mod unkept;
 

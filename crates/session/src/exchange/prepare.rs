@@ -13,6 +13,18 @@ use crate::{Completion, Error, Sink, Statement};
 
 pub(crate) struct Prepare {
     described: Described,
+    stage: Stage,
+}
+
+/// How far the server has come with Parse and Describe.
+#[derive(PartialEq, Eq)]
+enum Stage {
+    Asked,
+    Parsed,
+    /// The parameters are known.
+    Parameters,
+    /// The columns are known, too.
+    Described,
 }
 
 /// Who has a statement once it is there.
@@ -47,7 +59,8 @@ impl Prepare {
         frontend::sync(out);
         let (sql, declared) = (sql.to_owned(), declared.to_owned());
         let (parameters, fields) = (Vec::new(), Vec::new());
-        Ok(Self { described: Described { keeper, name, sql, declared, parameters, fields } })
+        let described = Described { keeper, name, sql, declared, parameters, fields };
+        Ok(Self { described, stage: Stage::Asked })
     }
 }
 
@@ -57,16 +70,26 @@ impl<S: Sink> Exchange<S> for Prepare {
         message: Message<'_>,
         _context: &mut Context<'_, S>,
     ) -> Result<(), Error> {
-        match message {
-            Message::ParseComplete | Message::NoData => {}
-            Message::ParameterDescription(parameters) => self.described.parameters = parameters,
-            Message::RowDescription(fields) => self.described.fields = fields,
-            other => return Err(unexpected(other.name())),
-        }
+        self.stage = match (&self.stage, message) {
+            (Stage::Asked, Message::ParseComplete) => Stage::Parsed,
+            (Stage::Parsed, Message::ParameterDescription(parameters)) => {
+                self.described.parameters = parameters;
+                Stage::Parameters
+            }
+            (Stage::Parameters, Message::NoData) => Stage::Described,
+            (Stage::Parameters, Message::RowDescription(fields)) => {
+                self.described.fields = fields;
+                Stage::Described
+            }
+            (_, other) => return Err(unexpected(other.name())),
+        };
         Ok(())
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        if self.stage != Stage::Described {
+            return Err(unexpected("ReadyForQuery"));
+        }
         let missing = context.link.types.missing(self.described.oids());
         if missing.is_empty() {
             let statement = self.described.keep(context.link, context.out)?;

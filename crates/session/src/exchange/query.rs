@@ -8,6 +8,7 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use super::held_rows::{HeldRows, Replay};
+use super::stage::Stage;
 use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::{Error, Event, Sink, Statement};
 
@@ -15,6 +16,7 @@ pub(crate) struct Query<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
     held: HeldRows,
+    stage: Stage,
     tag: Option<String>,
 }
 
@@ -37,23 +39,32 @@ impl<S: Sink> Query<S> {
         frontend::execute(out, "", row_limit)?;
         frontend::sync(out);
         let held = HeldRows::of(&statement.columns);
-        Ok(Self { statement, sink, held, tag: None })
+        Ok(Self { statement, sink, held, stage: Stage::Asked, tag: None })
+    }
+
+    /// The text travels along, and the server has not bound it yet.
+    fn is_described_anew(&self) -> bool {
+        self.stage == Stage::Asked && self.statement.server_name().is_none()
     }
 }
 
 impl<S: Sink> Exchange<S> for Query<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
-            Message::BindComplete | Message::PortalSuspended | Message::EmptyQueryResponse => {}
+            Message::BindComplete if self.stage == Stage::Asked => self.stage.bind()?,
+            Message::PortalSuspended | Message::EmptyQueryResponse => {
+                self.stage.end(message.name())?;
+            }
             Message::ParseComplete | Message::ParameterDescription(_)
-                if self.statement.server_name().is_none() => {}
-            Message::NoData | Message::RowDescription(_)
-                if self.statement.server_name().is_none() =>
-            {
+                if self.is_described_anew() => {}
+            Message::NoData | Message::RowDescription(_) if self.is_described_anew() => {
                 unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
                 self.held = HeldRows::of(&self.statement.columns);
             }
-            Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
+            Message::CommandComplete(tag) => {
+                self.stage.end("CommandComplete")?;
+                self.tag = Some(tag.to_owned());
+            }
             Message::CopyInResponse(_) => {
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
                 // The Sync that was sent already counts for nothing while the server copies.
@@ -67,6 +78,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
     }
 
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        self.stage.check_bound("DataRow")?;
         let mut batches = VecDeque::new();
         let outcome = self.held.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
@@ -74,6 +86,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        self.stage.check_ended()?;
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);

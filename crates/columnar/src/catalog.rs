@@ -14,6 +14,11 @@ use crate::types::{
 /// Types within types that are followed; PostgreSQL's own are never so deep.
 const DEPTH_MAX: usize = 64;
 
+/// Types that one is made of, each counted as often as it occurs; a row of a table with the most
+/// columns, each a composite, is below that. What walks over a type walks over all of them, and a
+/// composite of two that are composites of two, and so on, would keep it busy for ever.
+const PARTS_MAX: usize = 20_000;
+
 /// The types of one database that were asked for so far. Clones share what they know.
 #[derive(Clone, Default, Debug)]
 pub struct Catalog(Arc<Known>);
@@ -86,7 +91,9 @@ impl Catalog {
         let made = match rows.get(&oid) {
             Some(row) if depth < DEPTH_MAX => {
                 let part = |part| self.resolve(part, rows, resolved, depth + 1);
-                Arc::new(type_of_row(row, part))
+                let made = type_of_row(row, part);
+                let is_small = made.is_within(DEPTH_MAX, &mut { PARTS_MAX });
+                Arc::new(if is_small { made } else { Type::opaque(oid) })
             }
             Some(_) => return Arc::new(Type::opaque(oid)),
             None => self.known(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid))),
@@ -316,5 +323,46 @@ impl Types {
             Shape::Record(_) => true,
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A composite of so many fields of one type.
+    fn composite(oid: Oid, field: Oid, count: usize) -> TypeRow {
+        let attributes = (0..count).map(|number| (format!("f{number}"), field, -1)).collect();
+        TypeRow { oid, name: format!("t{oid}"), kind: b'c', attributes, ..TypeRow::default() }
+    }
+
+    fn array(oid: Oid, element: Oid) -> TypeRow {
+        TypeRow { oid, name: format!("_t{oid}"), kind: b'b', element, ..TypeRow::default() }
+    }
+
+    fn parts_of(catalog: &Catalog, oid: Oid) -> usize {
+        let mut parts_left = 10 * PARTS_MAX;
+        assert!(catalog.known(oid).unwrap().is_within(DEPTH_MAX, &mut parts_left), "{oid}");
+        10 * PARTS_MAX - parts_left
+    }
+
+    #[test]
+    fn types_of_types_have_an_end() {
+        const FIRST: Oid = 100_000;
+        let catalog = Catalog::default();
+        // Each is two of the next one: the first would be 2^60 parts.
+        let doubling: Vec<_> = (FIRST..FIRST + 60).map(|oid| composite(oid, oid + 1, 2)).collect();
+        catalog.learn(&[FIRST], &doubling);
+        // Of itself, as no type can be.
+        catalog.learn(&[], &[composite(FIRST + 100, FIRST + 100, 1_000)]);
+        catalog.learn(&[], &[array(FIRST + 101, FIRST + 101)]);
+        // Deeper with each answer.
+        for oid in FIRST + 200..FIRST + 2_000 {
+            catalog.learn(&[oid], &[array(oid, oid - 1)]);
+        }
+        for oid in [FIRST, FIRST + 30, FIRST + 59, FIRST + 100, FIRST + 101, FIRST + 1_999] {
+            assert!((1..=PARTS_MAX).contains(&parts_of(&catalog, oid)), "{oid}");
+        }
+        assert_eq!(parts_of(&catalog, FIRST + 55), 63, "what is not too much is known");
     }
 }

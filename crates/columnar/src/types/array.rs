@@ -42,7 +42,7 @@ pub(super) fn value<'a>(element: &Type, raw: &'a [u8], depth: usize) -> Result<V
         elements.push(match cursor.cell()?.slice(raw) {
             None => Value::Null,
             Some(cell) => element
-                .value_at_depth(cell, depth)
+                .value_at_depth(cell, depth + 1)
                 .map_err(|reason| within(Place::Element(index), reason))?,
         });
     }

@@ -36,7 +36,7 @@ pub(super) fn value<'a>(
             None => Value::Null,
             Some(cell) => attribute
                 .pg_type
-                .value_at_depth(cell, depth)
+                .value_at_depth(cell, depth + 1)
                 .map_err(|reason| within(Place::Field(attribute.name.clone()), reason))?,
         });
     }

@@ -96,7 +96,9 @@ fn read_value<'a>(subtype: &Type, raw: &'a [u8], depth: usize) -> Result<Range<'
     }
     let bound = |span: Span, place| match span.slice(raw) {
         None => Ok(Value::Null),
-        Some(cell) => subtype.value_at_depth(cell, depth).map_err(|reason| within(place, reason)),
+        Some(cell) => {
+            subtype.value_at_depth(cell, depth + 1).map_err(|reason| within(place, reason))
+        }
     };
     Ok(Range::Bounds {
         lower: bound(frame.lower, Place::LowerBound)?,

@@ -18,13 +18,13 @@ use crate::error::LayoutFault;
 use crate::error::Reason;
 use crate::value::{OfType, Value};
 
-/// Records within records that are followed: the value alone says how many there are.
+/// Values within values in which a record is followed: the value alone says what is in it.
 const DEPTH_MAX: usize = 64;
 
 pub(super) fn builder(types: &Types, request: &Request) -> Built {
     Built::of(RecordBuilder {
         types: types.clone(),
-        request: request.of_part(-1),
+        request: request.with_cast(None),
         is_fixed: false,
         nulls: 0,
         records: None,
@@ -37,7 +37,7 @@ pub(super) fn value<'a>(types: &Types, raw: &'a [u8], depth: usize) -> Result<Va
         return Err(LayoutFault::TooDeep.into());
     }
     let attributes = attributes_of(types, &mut Cursor::whole(raw))?;
-    let Value::Composite(values) = composite::value(&attributes, raw, depth + 1)? else {
+    let Value::Composite(values) = composite::value(&attributes, raw, depth)? else {
         return Err(LayoutFault::Truncated.into());
     };
     // Nobody else knows what the fields are.
@@ -93,7 +93,7 @@ impl RecordBuilder {
         if self.is_fixed {
             return Err((row, LayoutFault::MixedRecords.into()));
         }
-        if self.request.depth > DEPTH_MAX {
+        if self.request.depth >= DEPTH_MAX {
             return Err((row, LayoutFault::TooDeep.into()));
         }
         let first = spans.get(row).copied().unwrap_or(Span::NULL);

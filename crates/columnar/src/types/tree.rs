@@ -153,6 +153,26 @@ impl Type {
         Self { oid, name: format!("oid {oid}"), schema: String::new(), shape: Shape::Opaque }
     }
 
+    /// Whether its parts are nested no deeper than `depth`, and are no more than `parts_left`,
+    /// which is what it leaves of them.
+    pub(crate) fn is_within(&self, depth: usize, parts_left: &mut usize) -> bool {
+        let (Some(depth), Some(left)) = (depth.checked_sub(1), parts_left.checked_sub(1)) else {
+            return false;
+        };
+        *parts_left = left;
+        match &self.shape {
+            Shape::Array(part)
+            | Shape::Range(part)
+            | Shape::Multirange(part)
+            | Shape::Domain { base: part, .. }
+            | Shape::Custom { under: part, .. } => part.is_within(depth, parts_left),
+            Shape::Composite(attributes) => {
+                attributes.iter().all(|attribute| attribute.pg_type.is_within(depth, parts_left))
+            }
+            Shape::Scalar(_) | Shape::Enum(_) | Shape::Record(_) | Shape::Opaque => true,
+        }
+    }
+
     /// The type below all domains and codecs.
     pub fn bare(&self) -> &Self {
         match &self.shape {
@@ -336,7 +356,7 @@ impl Type {
         }
     }
 
-    /// `depth` counts the records around the value.
+    /// `depth` counts the values around this one.
     pub(crate) fn value_at_depth<'a>(
         &self,
         raw: &'a [u8],

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _POLL_SECONDS = 0.01
 _READ_BYTES = 1 << 16
@@ -85,13 +85,37 @@ class Send:
 
 @dataclass(frozen=True)
 class SendForever:
-    """Send the same bytes again and again until the client closes."""
+    """Send the same bytes again and again until the client closes, with a pause after each."""
 
     data: bytes
+    pause_seconds: float = 0.0
 
     def run(self, connection: Connection) -> None:
         while True:
             connection.write(self.data)
+            if self.pause_seconds:
+                time.sleep(self.pause_seconds)
+
+
+@dataclass(frozen=True)
+class SendEach:
+    """Send one after the other what an iterator gives, which may have no end."""
+
+    make: Callable[[], Iterator[bytes]]
+
+    def run(self, connection: Connection) -> None:
+        for data in self.make():
+            connection.write(data)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Send what a function makes of all that the connection has sent so far."""
+
+    make: Callable[[bytes], bytes]
+
+    def run(self, connection: Connection) -> None:
+        connection.write(self.make(bytes(connection.received)))
 
 
 @dataclass(frozen=True)
@@ -146,6 +170,8 @@ Step = (
     | ReadUntilClosed
     | Send
     | SendForever
+    | SendEach
+    | Answer
     | Hang
     | Close
     | Reset

@@ -1,0 +1,128 @@
+"""The program that holds one event loop: a job as JSON on stdin, what was felt as JSON on stdout.
+
+Three pings tell what else on the loop has to wait for: a sleep of a millisecond, how much later
+than that it ends; an echo, a line to a program that sends it back; and a small query on a
+connection of its own. All three run while nothing else does, and while one large result comes in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import colonnade
+from colonnade.cli.measure.ticker import Ticker
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    Ping = Callable[[], Awaitable[object]]
+
+_PAUSE_S = 0.001
+_SETTLE_S = 0.05
+#: A loop with nothing to do is watched for as long as a fetch takes, and no shorter than this.
+_IDLE_S_MIN = 0.5
+
+
+async def felt(job: dict[str, Any]) -> dict[str, Any]:
+    """Measure the holds at every size, and the pings at the largest."""
+    answer: dict[str, Any] = {"holds": [], "pings": {}}
+    async with await colonnade.connect(job["dsn"]) as connection:
+        fetch = connection.fetch if job["mode"] == "rows" else connection.fetch_columns
+        await fetch(job["sql"].format(rows=1))
+        for rows in job["sizes"]:
+            gc.collect()
+            async with Ticker() as ticker:
+                result = await fetch(job["sql"].format(rows=rows))
+            # Alive until here: to throw a large result away holds the loop as well.
+            del result
+            answer["holds"].append({"rows": rows, "gap_s": ticker.gap_s, "burst_s": ticker.burst_s})
+        gc.collect()
+        started = time.perf_counter()
+        async with pinged(job["dsn"]) as busy:
+            started = time.perf_counter()
+            result = await fetch(job["sql"].format(rows=max(job["sizes"])))
+            took = time.perf_counter() - started
+        del result
+        gc.collect()
+        async with pinged(job["dsn"]) as idle:
+            await asyncio.sleep(max(took, _IDLE_S_MIN))
+    answer["fetch_s"] = took
+    answer["pings"] = {
+        name: {"idle": quantiles(idle[name]), "busy": quantiles(busy[name])} for name in busy
+    }
+    return answer
+
+
+@contextlib.asynccontextmanager
+async def pinged(dsn: str) -> AsyncIterator[dict[str, list[float]]]:
+    """Ping beside the block, and leave the times in seconds, by the name of the ping."""
+    echo = await asyncio.create_subprocess_exec(
+        "cat", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert echo.stdin is not None
+    assert echo.stdout is not None
+    to_echo, from_echo = echo.stdin, echo.stdout
+
+    async def line() -> None:
+        to_echo.write(b"ping\n")
+        await from_echo.readline()
+
+    async with await colonnade.connect(dsn) as connection:
+        pings: dict[str, Ping] = {
+            "sleep": lambda: asyncio.sleep(0),
+            "echo": line,
+            "query": lambda: connection.fetchval("SELECT 1"),
+        }
+        times: dict[str, list[float]] = {name: [] for name in pings}
+        tasks = [asyncio.create_task(_keep(ping, times[name])) for name, ping in pings.items()]
+        try:
+            await asyncio.sleep(_SETTLE_S)
+            for taken in times.values():
+                taken.clear()
+            yield times
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+    to_echo.close()
+    await echo.wait()
+
+
+async def _keep(ping: Ping, times: list[float]) -> None:
+    while True:
+        # What a ping feels begins when it is due, not when the loop comes to it.
+        due = time.perf_counter() + _PAUSE_S
+        await asyncio.sleep(_PAUSE_S)
+        await ping()
+        times.append(time.perf_counter() - due)
+
+
+def quantiles(times: list[float]) -> dict[str, float]:
+    """Summarise times in seconds."""
+    ordered = sorted(times)
+    if not ordered:
+        return {"count": 0}
+    at = {name: ordered[round(part * (len(ordered) - 1))] for name, part in _PARTS.items()}
+    return {"count": len(ordered), **at}
+
+
+_PARTS = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+
+
+def main() -> None:
+    """Run the job on its loop."""
+    job = json.load(sys.stdin)
+    factory = importlib.import_module(job["loop"]).new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        print(json.dumps(runner.run(felt(job))))
+
+
+if __name__ == "__main__":
+    main()

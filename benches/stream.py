@@ -1,0 +1,160 @@
+"""Memory of a stream of batches: `python -m benches.stream [--rows 50000000]`.
+
+`iter_columns` reads three columns straight from `generate_series` and throws each batch away. The
+resident memory is sampled as the batches come, and the batches that are alive are counted. Either
+colour runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import time
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import colonnade
+from colonnade import embedded, sync
+from colonnade.cli.measure import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from colonnade import Columns
+
+QUERY = """
+SELECT i AS id, i * 0.5::float8 AS reading, timestamptz '2020-01-01 00:00+00' AS taken
+FROM generate_series(1::int8, {rows}::int8) AS series(i)
+"""
+SAMPLES = 200
+TIMEOUT_S = 600.0
+_STATUS = Path("/proc/self/status")
+
+
+@dataclass
+class Watch:
+    """What was seen of a stream."""
+
+    rows: int = 0
+    batches: int = 0
+    batch_bytes_max: int = 0
+    alive_max: int = 0
+    #: Resident bytes, one figure for each sample.
+    resident: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    _alive: weakref.WeakSet[Columns] = field(default_factory=weakref.WeakSet)
+
+    def see(self, batch: Columns, every: int) -> None:
+        """Note a batch that came."""
+        self._alive.add(batch)
+        self.alive_max = max(self.alive_max, len(self._alive))
+        self.rows += batch.num_rows
+        self.batch_bytes_max = max(self.batch_bytes_max, batch.nbytes)
+        if self.batches % every == 0:
+            self.resident.append(resident_bytes())
+        self.batches += 1
+
+    def told(self) -> dict[str, Any]:
+        """Give the figures as they stand in JSON."""
+        growth = max(self.resident) - self.resident[0]
+        figures = {name: value for name, value in asdict_of(self).items() if name != "_alive"}
+        return {
+            **figures,
+            "growth_bytes": growth,
+            # The first fifth fills what is used again and again; behind it nothing should grow.
+            "later_growth_bytes": max(self.resident) - max(self.resident[: SAMPLES // 5]),
+            "growth_in_batches": growth / self.batch_bytes_max,
+        }
+
+
+def asdict_of(watch: Watch) -> dict[str, Any]:
+    """The fields, without a copy of what cannot be copied."""
+    return {name: getattr(watch, name) for name in watch.__dataclass_fields__}
+
+
+def resident_bytes() -> int:
+    """The resident memory of this process."""
+    for line in _STATUS.read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise LookupError(f"{_STATUS} has no VmRSS")
+
+
+async def read_async(dsn: str, rows: int) -> Watch:
+    """Read on an event loop."""
+    watch, every = Watch(), _every(rows)
+    async with await colonnade.connect(dsn) as connection:
+        started = time.perf_counter()
+        async for batch in connection.iter_columns(QUERY.format(rows=rows)):
+            watch.see(batch, every)
+        watch.seconds = time.perf_counter() - started
+    return watch
+
+
+def read_sync(dsn: str, rows: int) -> Watch:
+    """Read without one."""
+    watch, every = Watch(), _every(rows)
+    with sync.connect(dsn) as connection:
+        started = time.perf_counter()
+        for batch in connection.iter_columns(QUERY.format(rows=rows)):
+            watch.see(batch, every)
+        watch.seconds = time.perf_counter() - started
+    return watch
+
+
+def _every(rows: int) -> int:
+    return max(1, rows // 65_536 // SAMPLES)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure both colours, print and keep the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benches.stream", description=__doc__)
+    parser.add_argument("--rows", type=int, default=50_000_000)
+    parser.add_argument("--output", type=Path, default=Path("build/benches/stream"), metavar="DIR")
+    parser.add_argument("--child", choices=("async", "sync"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args(words)
+    if arguments.child:
+        dsn = sys.stdin.read()
+        read = asyncio.run(read_async(dsn, arguments.rows)) if arguments.child == "async" else None
+        print(json.dumps((read or read_sync(dsn, arguments.rows)).told()))
+        return 0
+    results: dict[str, Any] = {"machine": machine.describe(), "load": {"before": machine.load()}}
+    with embedded.start(tcp=True) as server:
+        for colour in ("async", "sync"):
+            results[colour] = told = _child(colour, server.dsn, arguments.rows)
+            print(
+                f"{colour}: {told['rows']:,} rows in {told['batches']} batches, "
+                f"{told['seconds']:.1f} s; memory grew by {told['growth_bytes'] / 1e6:.1f} MB, "
+                f"{told['growth_in_batches']:.1f} batches, and by "
+                f"{told['later_growth_bytes'] / 1e6:.1f} MB after the first fifth; "
+                f"{told['alive_max']} batches alive at most",
+                flush=True,
+            )
+    results["load"]["after"] = machine.load()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+def _child(colour: str, dsn: str, rows: int) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benches.stream", "--child", colour, "--rows", str(rows)],
+        input=dsn,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_S,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"benches.stream: {done.stderr.strip()[-2000:]}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -219,7 +219,11 @@ class Supply(Ledger[H]):
 
     async def finish(self, work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
         """Wait for work on a connection, which goes on where the caller is cancelled."""
-        await asyncio.shield(self._spawn(work(*args)))
+        task = self._spawn(work(*args))
+        # Of what fails after the caller was cancelled, nobody is told.
+        task.add_done_callback(_seen)
+        await asyncio.wait([task])
+        task.result()
 
     def finish_unattended(
         self, work: Callable[..., Coroutine[Any, Any, None]], *args: object

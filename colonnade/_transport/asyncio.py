@@ -488,6 +488,8 @@ class _TlsAnswer(asyncio.Protocol):
             lost = ConnectionError("the server closed the connection when asked for TLS")
             lost.__cause__ = exc
             self.answer.set_exception(lost)
+            # Who was cancelled while the connection was made does not ask: nothing is unheard.
+            self.answer.exception()
 
 
 async def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> AsyncioTransport:

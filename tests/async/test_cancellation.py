@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import gc
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -166,6 +167,8 @@ async def test_connect_cancelled_at_many_bytes(dsn: str) -> None:
 
 
 async def test_connect_cancelled_at_every_turn_of_the_loop(dsn: str) -> None:
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
     for turns in range(60):
         task = asyncio.ensure_future(colonnade.connect(dsn))
         for _ in range(turns):
@@ -176,6 +179,9 @@ async def test_connect_cancelled_at_every_turn_of_the_loop(dsn: str) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+    gc.collect()
+    await asyncio.sleep(0.05)
+    assert unheard == []
 
 
 async def test_cancelled_twice(proxy: Proxy, through: colonnade.Connection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # async-only: begin
 import asyncio
+import gc
 
 # async-only: end
 import time
@@ -234,6 +235,37 @@ async def test_a_query_behind_a_reset_is_cancelled_and_the_reset_is_not(proxy: P
                 await task
         assert await pool.fetchval("SELECT pg_backend_pid()") == pid
         assert pool.get_stats().closed == {}
+
+
+async def test_a_reset_that_fails_when_nobody_waits_any_more(dsn: str) -> None:
+    """It costs the connection, and is no error that nobody has heard."""
+    unheard: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def reset(_: object) -> None:
+        begun.set()
+        await go_on.wait()
+        raise LookupError
+
+    async with _one(dsn, reset=reset) as pool:
+        for _ in range(2):
+            begun.clear()
+            go_on.clear()
+            connection = await pool.acquire()
+            task = asyncio.ensure_future(pool.release(connection))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            go_on.set()
+            await until(lambda: pool.get_stats().busy == 0)
+        assert pool.get_stats().closed["reset"] == 2
+        go_on.set()
+        with pytest.raises(LookupError):
+            await pool.release(await pool.acquire())
+    gc.collect()
+    assert unheard == []
 
 
 # async-only: end

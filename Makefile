@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        bench instructions instructions-record docs lock clean ci
+        soak bench instructions instructions-record docs lock clean ci
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -69,6 +69,10 @@ drain: | need-cargo ## Build the program that reads a socket and throws the byte
 
 fuzz: | need-cargo ## Feed what reads a peer's bytes with anything; FUZZ_SECONDS=60 each
 	@tools/fuzz $(FUZZ_SECONDS)
+
+soak: build ## Cancel, kill, interrupt and restart for long; SOAK_OPERATIONS=100000 each, SOAK_SEED
+	@SOAK_EVERY_STRIKE=1 $(PY) -m pytest -q tests/soak/test_every_await.py
+	@$(PY) -W error -m tests.soak $(SOAK_ARGS)
 
 lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest versions
 	@$(UV) lock --upgrade

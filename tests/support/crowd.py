@@ -32,9 +32,9 @@ class Started(Generic[R]):
         except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
             self._error = error
 
-    def end(self) -> R:
+    def end(self, seconds_max: float = _SECONDS_MAX) -> R:
         """What the call returned; raises what it raised."""
-        self._thread.join(_SECONDS_MAX)
+        self._thread.join(seconds_max)
         assert not self._thread.is_alive(), "the thread hangs"
         self.is_told = True
         if self._error is not None:
@@ -59,10 +59,10 @@ class Crowd:
         self._started.append(started)
         return started
 
-    def ends(self) -> list[Any]:
+    def ends(self, seconds_max: float = _SECONDS_MAX) -> list[Any]:
         """What the calls returned, in the order of their start; raises what one has raised."""
         started, self._started = self._started, []
-        return [one.end() for one in started]
+        return [one.end(seconds_max) for one in started]
 
     def __enter__(self) -> Self:
         """The crowd itself."""

@@ -8,6 +8,9 @@ from typing import Self
 
 import psycopg
 
+ROOT = Path(__file__).resolve().parents[2]
+"""Where the checkout is."""
+
 _DESCRIPTORS = Path("/proc/self/fd")
 _TCP_TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
 _INODE_FIELD = 9
@@ -15,11 +18,7 @@ _INODE_FIELD = 9
 
 def open_sockets() -> set[str]:
     """The sockets of this process, by the kernel's numbers; none without Linux's /proc."""
-    found = set()
-    for descriptor in _DESCRIPTORS.iterdir() if _DESCRIPTORS.is_dir() else ():
-        with contextlib.suppress(OSError):
-            found.add(str(descriptor.readlink()))
-    return {name[8:-1] for name in found if name.startswith("socket:[")}
+    return {name[8:-1] for name in _descriptors() if name.startswith("socket:[")}
 
 
 def tcp_sockets_since(before: set[str]) -> set[str]:
@@ -33,6 +32,26 @@ def tcp_sockets_since(before: set[str]) -> set[str]:
     tables = (table.read_text("ascii") for table in _TCP_TABLES if table.exists())
     lines = (line.split() for table in tables for line in table.splitlines())
     return added & {words[_INODE_FIELD] for words in lines}
+
+
+def open_files() -> set[str]:
+    """The files of the file system that this process has open; none without Linux's /proc."""
+    return {name for name in _descriptors() if name.startswith("/") and name[:6] != "/proc/"}
+
+
+def resident_kib() -> int:
+    """The memory that this process holds, in KiB; none without Linux's /proc."""
+    status = Path("/proc/self/status")
+    lines = status.read_text("ascii").splitlines() if status.exists() else []
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
+
+
+def _descriptors() -> set[str]:
+    found = set()
+    for descriptor in _DESCRIPTORS.iterdir() if _DESCRIPTORS.is_dir() else ():
+        with contextlib.suppress(OSError):
+            found.add(str(descriptor.readlink()))
+    return found
 
 
 class BackendWatch:

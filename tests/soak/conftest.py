@@ -1,0 +1,45 @@
+"""The proof that nothing is left of a test, and a server that can be restarted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.leftovers import BackendWatch, open_sockets, tcp_sockets_since
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from tests.support.servers import ServerUnderTest
+
+_END_SECONDS_MAX = 10.0
+
+
+@pytest.fixture(scope="session")
+def watch(server: ServerUnderTest) -> Iterator[BackendWatch]:
+    """Sees the backends of the session's server, and ends them."""
+    with BackendWatch(server.dsn) as watch:
+        yield watch
+
+
+@pytest.fixture
+async def nothing_left(watch: BackendWatch) -> AsyncIterator[None]:
+    """The test ends without tasks, sockets and backends of its own."""
+    sockets, backends = open_sockets(), watch.backends()
+    yield
+    give_up = time.monotonic() + _END_SECONDS_MAX
+    current = asyncio.current_task()
+    while (
+        asyncio.all_tasks() - {current}
+        or tcp_sockets_since(sockets)
+        or watch.backends().keys() - backends.keys()
+    ):
+        await asyncio.sleep(0.005)
+        if time.monotonic() > give_up:
+            break
+    assert asyncio.all_tasks() == {current}
+    assert tcp_sockets_since(sockets) == set()
+    assert {pid: s for pid, s in watch.backends().items() if pid not in backends} == {}

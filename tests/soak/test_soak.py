@@ -1,0 +1,70 @@
+"""The soaks, small. `make soak` runs them at full size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from tests.soak import tasks, threads
+from tests.soak.books import TABLES, Books, WrongResultError
+from tests.soak.storm import Weather
+from tests.support.restarts import RestartableServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SEED = 2026
+ROUNDS = [(Weather.CALM, 250), (Weather.STORM, 150), (Weather.RESTART, 150)]
+
+
+@pytest.fixture(scope="module")
+def restartable() -> Iterator[RestartableServer]:
+    with RestartableServer() as server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute(TABLES.encode())
+        yield server
+
+
+@pytest.mark.filterwarnings("ignore::colonnade.errors.InterfaceWarning")
+async def test_tasks(restartable: RestartableServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Which the soak sets, and nobody else is to find changed.
+    monkeypatch.setattr("sys.unraisablehook", None)
+    soak = tasks.Soak(restartable, SEED)
+    await soak.run(ROUNDS, print)
+    assert soak.tally.total == sum(count for _, count in ROUNDS)
+    assert soak.tally.outcomes["cancelled"] > 50
+    assert soak.tally.faults["pg_terminate_backend"] > 0
+
+
+def test_threads(restartable: RestartableServer) -> None:
+    soak = threads.Soak(restartable, SEED)
+    soak.run(ROUNDS, print)
+    assert soak.tally.total == sum(count for _, count in ROUNDS)
+    assert soak.tally.faults["Connection.cancel"] > 20
+
+
+# The oracle itself
+
+
+def test_an_audit_finds_what_is_missing_and_what_is_too_much(
+    restartable: RestartableServer,
+) -> None:
+    insert = "INSERT INTO soak_rows VALUES (%s, 1)"
+    with psycopg.connect(restartable.dsn, autocommit=True) as connection:
+        books = Books()
+        token = books.token()
+        books.may_write(token, 2)
+        assert books.audit(restartable.dsn) == 1
+        books.may_write(token, 2)
+        connection.execute(insert, (token,))
+        with pytest.raises(WrongResultError, match=r"1 rows of token \d+ are there, not \[0, 2\]"):
+            books.audit(restartable.dsn)
+        connection.execute("TRUNCATE soak_rows")
+        books.has_written(token, 2)
+        with pytest.raises(WrongResultError, match=r"0 rows of token \d+ are there, not \[2\]"):
+            books.audit(restartable.dsn)
+        connection.execute(insert, (books.token(),))
+        with pytest.raises(WrongResultError, match="rows that nobody has written"):
+            books.audit(restartable.dsn)

@@ -36,6 +36,7 @@ from colonnade._async.transaction import Transaction, TransactionMixin
 from colonnade._schema import asked_types, row_dtype
 from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.asyncio import deadline
+from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import (
     EncodeError,
@@ -345,8 +346,7 @@ class Connection(
 
     def _take(self, owner: CallHold | Operation | StreamHold) -> None:
         if self._session.is_closed:
-            msg = "connection is closed"
-            raise InterfaceError(msg)
+            raise closed_error(self._session)
         if self._owner is not None:
             msg = "cannot perform operation: another operation is in progress"
             if isinstance(self._owner, StreamHold):

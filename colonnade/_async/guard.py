@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ class ConnectionResource:
     def _check_connection(self, method: str) -> None:
         if self._is_orphaned():
             reason = "the underlying connection has been released back to the pool"
-        elif self._connection.is_closed():
+            raise InterfaceError(self._refusal(method, reason))
+        if self._connection.is_closed():
             reason = "the underlying connection is closed"
-        else:
-            return
-        msg = f"cannot call {type(self).__name__}.{method}(): {reason}"
-        raise InterfaceError(msg)
+            session = self._connection._session  # noqa: SLF001 - as above
+            raise closed_error(session, self._refusal(method, reason))
+
+    def _refusal(self, method: str, reason: str) -> str:
+        return f"cannot call {type(self).__name__}.{method}(): {reason}"
 
 
 def guarded(method: _Method) -> _Method:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline
+from colonnade._transport.farewell import closed_error
 from colonnade.errors import (
     FeatureNotSupportedError,
-    InterfaceError,
     InvalidSQLStatementNameError,
     PostgresError,
 )
@@ -99,8 +99,7 @@ class Operation:
             raise
         if connection.is_closed():
             await self._leave(None, None, None)
-            msg = "connection is closed"
-            raise InterfaceError(msg)
+            raise closed_error(connection._session)  # noqa: SLF001
 
     async def __aexit__(
         self,

@@ -14,8 +14,9 @@ from colonnade._async.guard import ConnectionResource, guarded
 from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._schema import asked_types, row_dtype
 from colonnade._shaped_query import ShapedQuery
+from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import EncodeError, InterfaceError, InternalClientError
+from colonnade.errors import EncodeError, InternalClientError
 from colonnade.types import Attribute, Type
 
 if TYPE_CHECKING:
@@ -346,8 +347,7 @@ class PreparingMixin:
         """
         connection = cast("Connection", self)
         if connection.is_closed():
-            msg = "connection is closed"
-            raise InterfaceError(msg)
+            raise closed_error(connection._session)
         made, factory = connection._row_making(record_class, row_factory)
         if made is not None:
             _core.check_record_class(made)

@@ -6,6 +6,7 @@ import enum
 from typing import TYPE_CHECKING, Literal, cast
 
 from colonnade._async.guard import ConnectionResource, guarded
+from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
@@ -300,10 +301,10 @@ class TransactionMixin:
         None leaves it to the session. A transaction within another one is a savepoint: its
         `isolation` has to be the outer one's or None, and the other options are ignored.
         """
-        if self.is_closed():
-            msg = "connection is closed"
-            raise InterfaceError(msg)
-        return Transaction(cast("Connection", self), isolation, readonly, deferrable)
+        connection = cast("Connection", self)
+        if connection.is_closed():
+            raise closed_error(connection._session)  # noqa: SLF001
+        return Transaction(connection, isolation, readonly, deferrable)
 
     def _next_savepoint(self) -> str:
         self._savepoint_count += 1

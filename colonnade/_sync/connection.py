@@ -38,6 +38,7 @@ from colonnade._sync.server import ServerMixin
 from colonnade._sync.shaped import ShapedMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
+from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import (
     EncodeError,
@@ -347,8 +348,7 @@ class Connection(
 
     def _take(self, owner: CallHold | Operation | StreamHold) -> None:
         if self._session.is_closed:
-            msg = "connection is closed"
-            raise InterfaceError(msg)
+            raise closed_error(self._session)
         if self._owner is not None:
             msg = "cannot perform operation: another operation is in progress"
             if isinstance(self._owner, StreamHold):

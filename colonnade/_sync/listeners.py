@@ -13,6 +13,7 @@ from colonnade._logged_query import LoggedQuery
 from colonnade._notifications import QUEUE_SIZE
 from colonnade._quoting import quote_identifier
 from colonnade._sync.notifications import ConnectionNotifications
+from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError, log_message_from_fields
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ class ListenersMixin:
         """
         self._transport.check_callback(callback)
         if self._session.is_closed:
-            msg = "connection is closed"
-            raise InterfaceError(msg)
+            raise closed_error(self._session)
         name = _checked_channel(channel)
         self._attend()
         callbacks = self._listeners.setdefault(channel, [])

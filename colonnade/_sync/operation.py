@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from colonnade._sql_text import is_read
 from colonnade._transport.blocking import deadline
+from colonnade._transport.farewell import closed_error
 from colonnade.errors import (
     FeatureNotSupportedError,
-    InterfaceError,
     InvalidSQLStatementNameError,
     PostgresError,
 )
@@ -101,8 +101,7 @@ class Operation:
             raise
         if connection.is_closed():
             self._leave(None, None, None)
-            msg = "connection is closed"
-            raise InterfaceError(msg)
+            raise closed_error(connection._session)  # noqa: SLF001
 
     def __exit__(
         self,

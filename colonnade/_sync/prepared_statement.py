@@ -16,8 +16,9 @@ from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.cursor import CursorFactory
 from colonnade._sync.guard import ConnectionResource, guarded
 from colonnade._sync.shaped_cursor import ShapedCursorFactory
+from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import EncodeError, InterfaceError, InternalClientError
+from colonnade.errors import EncodeError, InternalClientError
 from colonnade.types import Attribute, Type
 
 if TYPE_CHECKING:
@@ -346,8 +347,7 @@ class PreparingMixin:
         """
         connection = cast("Connection", self)
         if connection.is_closed():
-            msg = "connection is closed"
-            raise InterfaceError(msg)
+            raise closed_error(connection._session)
         made, factory = connection._row_making(record_class, row_factory)
         if made is not None:
             _core.check_record_class(made)

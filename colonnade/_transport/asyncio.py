@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 from colonnade import _core
 from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.announcements import hand_out
+from colonnade._transport.farewell import closed_error
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError, QueryCanceledError
@@ -161,8 +162,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         event = self._session.next_event()
         if event is None:
             if self._session.is_closed:
-                msg = "connection is closed"
-                raise InterfaceError(msg)
+                raise closed_error(self._session)
             return await self.answer(None)
         if self._paused:
             self._resume()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade import _core
 from colonnade._transport.address import UnixAddress
 from colonnade._transport.announcements import hand_out
+from colonnade._transport.farewell import closed_error
 from colonnade._transport.low_water import TICK_S, LowWaterMark
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
@@ -184,8 +185,7 @@ class BlockingTransport:
         session = self._session
         while (event := session.next_event()) is None:
             if session.is_closed:
-                msg = "connection is closed"
-                raise InterfaceError(msg)
+                raise closed_error(session)
             self._send()
             self._receive()
         return event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from pathlib import Path
 from typing import Self
 
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _DESCRIPTORS = Path("/proc/self/fd")
 _TCP_TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
 _INODE_FIELD = 9
+_END_SECONDS_MAX = 10.0
 
 
 def open_sockets() -> set[str]:
@@ -80,4 +82,8 @@ class BackendWatch:
 
     def end(self, pid: int | None) -> None:
         """End a backend, and wait until it is gone."""
-        self._connection.execute("SELECT pg_terminate_backend(%s, 10000)", (pid,))
+        self._connection.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        give_up = time.monotonic() + _END_SECONDS_MAX
+        while pid in self.backends():
+            assert time.monotonic() < give_up, "the backend has not ended"
+            time.sleep(0.002)

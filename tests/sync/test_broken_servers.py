@@ -315,8 +315,14 @@ def test_a_backend_that_is_ended_while_idle(
     with pytest.raises((InterfaceError, ConnectionDoesNotExistError)):
         connection.fetch("SELECT 1")
     assert connection.is_closed()
-    with pytest.raises(InterfaceError, match="connection is closed"):
-        connection.fetch("SELECT 1")
+    # Whenever it is noticed, the reason is told, and remembered.
+    for call in (connection.fetch, connection.prepare, connection.cursor):
+        with pytest.raises(InterfaceError, match="connection is closed") as caught:
+            call("SELECT 1")
+        assert isinstance(caught.value.__cause__, AdminShutdownError)
+    with pytest.raises(InterfaceError, match="connection is closed") as caught:
+        connection.transaction()
+    assert isinstance(caught.value.__cause__, AdminShutdownError)
 
 
 def test_a_backend_that_ends_itself_amid_a_result(connection: colonnade.sync.Connection) -> None:

@@ -110,7 +110,7 @@ fn of_foreign(py: Python<'_>, error: Box<dyn StdError + Send + Sync>) -> PyErr {
 }
 
 /// The exception that a function of `colonnade.errors` makes of an ErrorResponse.
-fn of_server(py: Python<'_>, function: &str, fields: &ErrorFields) -> PyErr {
+pub(crate) fn of_server(py: Python<'_>, function: &str, fields: &ErrorFields) -> PyErr {
     match fields_dict(py, fields) {
         Ok(dict) => build(py, function, (dict,)),
         Err(error) => error,

@@ -70,6 +70,8 @@ pub(crate) struct Link {
     /// Bytes of answers to what was sent ahead, since the owner last asked.
     ahead_bytes: usize,
     closed: bool,
+    /// What the server said when it ended the session.
+    farewell: Option<Box<ErrorFields>>,
 }
 
 impl Link {
@@ -132,6 +134,7 @@ impl<S: Sink> Session<S> {
             parameters_changed: false,
             ahead_bytes: 0,
             closed: false,
+            farewell: None,
         };
         let talk = Talk {
             link,
@@ -224,6 +227,11 @@ impl<S: Sink> Session<S> {
     /// Whether the talk has ended, for whatever reason.
     pub fn is_closed(&self) -> bool {
         self.talk.link.closed
+    }
+
+    /// What the server said when it ended the session, whether or not anything was under way.
+    pub fn farewell(&self) -> Option<&ErrorFields> {
+        self.talk.link.farewell.as_deref()
     }
 
     /// Whether the server has accepted who we are, and goes on to start the session.
@@ -455,6 +463,7 @@ impl<S: Sink> Talk<S> {
             // Before the end of the start-up it is a refusal, and nothing was broken off.
             let has_started = self.link.cancel_key.is_some();
             return Err(if has_started {
+                self.link.farewell = Some(fields.clone());
                 Error::ClosedByServer(fields)
             } else {
                 Error::Server(fields)

@@ -192,6 +192,13 @@ impl Session {
         Ok(self.lock(py)?.core.is_closed())
     }
 
+    /// What the server said when it ended the talk, as the exception that it stands for.
+    #[getter]
+    fn farewell(&self, py: Python<'_>) -> PyResult<Option<PyErr>> {
+        let inner = self.lock(py)?;
+        Ok(inner.core.farewell().map(|fields| errors::of_server(py, "from_fields", fields)))
+    }
+
     /// Whether the server has accepted who we are; what it refuses after that, it refuses for good.
     #[getter]
     fn is_authenticated(&self, py: Python<'_>) -> PyResult<bool> {

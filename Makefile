@@ -22,7 +22,8 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        soak bench instructions instructions-record docs lock clean ci
+        soak bench instructions instructions-record docs lock clean ci \
+        servers test-servers
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -36,6 +37,13 @@ test: build ## Run the Python test suite against a real server (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_ARGS)
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
+
+servers: build ## Download other PostgreSQL versions and PgBouncer, to test against
+	@tools/fetch-pgbouncer || echo "A newer PgBouncer cannot be had: its tests will be skipped"
+	@$(PY) -m tools.test_servers --fetch
+
+test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="13 16 -- -x")
+	@$(PY) -m tools.test_servers $(SERVERS_ARGS)
 
 bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)

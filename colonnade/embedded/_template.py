@@ -30,7 +30,6 @@ _INITDB_ARGUMENTS = (
     "--encoding=UTF8",
     "--locale=C",
     "--no-sync",
-    "--no-instructions",
 )
 _NOT_NEEDED_TO_RUN = shutil.ignore_patterns("include", "doc", "man", "*.a", "pkgconfig", "pgxs")
 

@@ -68,8 +68,10 @@ async def copy_columns_out(connection: colonnade.Connection) -> object:
 async def look_up(connection: colonnade.Connection) -> object:
     """Asks the catalogs, every time anew; what was learned half is not taken for the whole."""
     await connection.reload_schema_state()
+    # Tables of the catalogs have array types since PostgreSQL 14.
+    suffix = "[]" if connection.get_server_version().major >= 14 else ""
     columns = await connection.fetch_columns(
-        "SELECT 1 AS one, '{}'::pg_catalog.pg_ts_config[] AS many"
+        f"SELECT 1 AS one, null::pg_catalog.pg_ts_config{suffix} AS many"
     )
     assert "struct" in columns.fields[1].arrow_type
     return columns
@@ -156,7 +158,8 @@ async def test_cancelled_while_the_server_is_silent(
 
 
 async def test_connect_cancelled_at_many_bytes(dsn: str) -> None:
-    for size in (0, 1, 8, 9, 10, 50, 200, 300, 350):
+    # PostgreSQL 13 greets with 318 bytes, later ones with more.
+    for size in (0, 1, 8, 9, 10, 50, 200, 300, 310):
         with Proxy(dsn) as proxy:
             proxy.hold_after(size)
             task = asyncio.ensure_future(colonnade.connect(f"{proxy.dsn}?sslmode=disable"))

@@ -103,7 +103,9 @@ async def test_any_setting_of_the_server_in_a_dsn(dsn: str) -> None:
     async with await colonnade.connect(dsn) as connection:
         rows = await connection.fetch(
             "SELECT name, reset_val FROM pg_settings"
-            " WHERE context = 'user' AND vartype IN ('bool', 'integer') AND name <> 'ssl'"
+            " WHERE context = 'user' AND vartype IN ('bool', 'integer')"
+            # What may be changed only within a transaction.
+            " AND name NOT IN ('ssl', 'transaction_deferrable', 'transaction_read_only')"
         )
     options = "&".join(f"{row['name']}={row['reset_val']}" for row in rows)
     async with await colonnade.connect(f"{dsn}?{options}") as connection:

@@ -74,7 +74,7 @@ SCALARS: dict[str, tuple[str, str]] = {
     "jsonb": ('{"a": 1}', "null"),
     "jsonpath": ("$.a", "$"),
     "regnamespace": ("pg_catalog", "public"),
-    "regrole": ("pg_read_all_data", "pg_write_all_data"),
+    "regrole": ("pg_monitor", "pg_signal_backend"),
     "regcollation": ('"C"', '"POSIX"'),
     "pg_snapshot": ("10:20:10,14,15", "1:1:"),
     "xid8": ("0", "18446744073709551615"),

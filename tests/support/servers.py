@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -10,12 +13,18 @@ from unittest import mock
 import psycopg
 
 from colonnade import embedded
+from colonnade.embedded._account import current_account
 from colonnade.embedded._configuration import write_hba
+from colonnade.embedded._process import launch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.tls_shim import Certificates
+
+
+_END_SECONDS_MAX = 30.0
+_START_SECONDS_MAX = 60.0
 
 
 @dataclass(frozen=True)
@@ -74,3 +83,51 @@ def enable_tls(server: embedded.Server, certificates: Certificates) -> bool:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         shown = connection.execute("SHOW ssl").fetchone()
     return shown == ("on",)
+
+
+#: How a server is told to end, and whether it waits for its clients.
+ENDINGS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+
+
+def shut_down(server: embedded.Server, ending: str) -> None:
+    """Tell a server to end; `start_again` waits until it has."""
+    os.kill(server.pid, ENDINGS[ending])
+
+
+def start_again(server: embedded.Server) -> None:
+    """Start a server that was told to end, at the same port and with the same data."""
+    server._process._server.wait(_END_SECONDS_MAX)
+    server._process.end()
+    deadline = time.monotonic() + _START_SECONDS_MAX
+    server._process = launch(
+        server.binaries, current_account(), server._directory, server.port, deadline
+    )
+
+
+def start_replica(primary: embedded.Server, **options: Any) -> embedded.Server:
+    """Start a hot standby that streams from a primary, from a base backup taken now."""
+
+    def take_backup(*arguments: Any) -> None:
+        account, data = arguments[1], arguments[3]
+        with psycopg.connect(primary.dsn, autocommit=True) as connection:
+            modern = connection.info.server_version >= 150000
+            begin, end = (
+                ("pg_backup_start('replica', true)", "pg_backup_stop(false)")
+                if modern
+                else ("pg_start_backup('replica', true, false)", "pg_stop_backup(false, false)")
+            )
+            connection.execute(f"SELECT {begin}".encode())
+            shutil.copytree(primary.data_dir, data, ignore=_NOT_IN_BACKUPS, symlinks=True)
+            row = connection.execute(f"SELECT labelfile FROM {end}".encode()).fetchone()
+        assert row is not None
+        (data / "backup_label").write_text(row[0], "utf-8")
+        (data / "standby.signal").touch()
+        account.take(data)
+
+    settings = {"primary_conninfo": f"{primary.dsn}?application_name=replica"}
+    settings |= options.pop("settings", {})
+    with mock.patch("colonnade.embedded._server.copy_template", take_backup):
+        return embedded.start(tcp=True, settings=settings, **options)
+
+
+_NOT_IN_BACKUPS = shutil.ignore_patterns("postmaster.*", "pgsql_tmp*", "0000000*")

@@ -93,7 +93,9 @@ def test_any_setting_of_the_server_in_a_dsn(dsn: str) -> None:
     with colonnade.sync.connect(dsn) as connection:
         rows = connection.fetch(
             "SELECT name, reset_val FROM pg_settings"
-            " WHERE context = 'user' AND vartype IN ('bool', 'integer') AND name <> 'ssl'"
+            " WHERE context = 'user' AND vartype IN ('bool', 'integer')"
+            # What may be changed only within a transaction.
+            " AND name NOT IN ('ssl', 'transaction_deferrable', 'transaction_read_only')"
         )
     options = "&".join(f"{row['name']}={row['reset_val']}" for row in rows)
     with colonnade.sync.connect(f"{dsn}?{options}") as connection:

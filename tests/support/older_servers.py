@@ -1,0 +1,36 @@
+"""What older versions of PostgreSQL do not have, by their own words.
+
+A test that runs into one of these on such a version is skipped, with those words as the reason. On
+the newest version nothing is.
+"""
+
+from __future__ import annotations
+
+import re
+
+# The major version that something came with -> what the ones before say to it.
+_REFUSALS = {
+    14: (
+        r"type \"\w*multirange(\[\])?\" does not exist",
+        r"type attribute \"multirange_type_name\" not recognized",
+        r"function \w*multirange\(\w+\) does not exist",
+        r"column \"rngmultitypid\" does not exist",
+        r"type \"pg_brin_\w+_summary\" does not exist",
+        r"invalid input syntax for type numeric: \"-?Infinity\"",
+        r"invalid sign in external \"numeric\" value",
+    ),
+    15: (
+        r"NUMERIC scale -?\d+ must be between 0 and precision \d+",
+        # The longest interval.
+        r"interval field value out of range: \"2562047788:00:54\.775807\"",
+    ),
+    17: (r"invalid input syntax for type interval: \"-?infinity\"",),
+}
+
+
+def refusal(error: BaseException, major: int) -> str | None:
+    """Why a server of this version cannot know what was asked of it, or None if it should."""
+    for since, patterns in _REFUSALS.items():
+        if major < since and any(re.search(pattern, str(error)) for pattern in patterns):
+            return f"came with PostgreSQL {since}; {major} says: {error}"
+    return None

@@ -29,7 +29,7 @@ class Endpoint:
     """One place to try, and the password for it."""
 
     address: Address
-    password: str | None
+    password: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+import ssl as ssl_module
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +31,6 @@ from colonnade.errors import (
 
 if TYPE_CHECKING:
     import os
-    import ssl as ssl_module
     from collections.abc import Mapping, Sequence
 
     from colonnade._connection_options import Password
@@ -302,9 +302,15 @@ class _Attempt:
                 row_factory=self._classes.row_factory,
                 params=self._options.parameters(self._password or endpoint.password, policy),
             )
-        except BaseException:
+        except BaseException as error:
             self._is_authenticated = session.is_authenticated
             transport.abort()
+            if isinstance(error, ConnectionDoesNotExistError) and isinstance(
+                error.__cause__, ssl_module.SSLError
+            ):
+                # The handshake went on: since TLS 1.3 a server says only afterwards that it does
+                # not want our certificate.
+                raise error.__cause__ from None
             raise
 
     def _get_in(

@@ -77,6 +77,7 @@ class TlsOptions:
     key: str | None = None
     key_password: str | None = None
     revocation_list: str | None = None
+    revocation_directory: str | None = None
     min_version: str | None = None
     max_version: str | None = None
     negotiation: Negotiation = "postgres"
@@ -283,15 +284,22 @@ def _load_roots(context: ssl.SSLContext, options: TlsOptions) -> bool:
 
 
 def _load_revocation_list(context: ssl.SSLContext, options: TlsOptions) -> None:
-    named = options.revocation_list
-    path = Path(named) if named else _default_file("root.crl")
-    if path is None:
-        return
-    try:
-        context.load_verify_locations(cafile=path)
-    except OSError as error:
-        raise _unusable("certificate revocation list", path, error) from error
-    context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
+    directory = options.revocation_directory
+    path = Path(options.revocation_list) if options.revocation_list else None
+    if path is None and not directory:
+        path = _default_file("root.crl")
+    if path is not None:
+        try:
+            context.load_verify_locations(cafile=path)
+        except OSError as error:
+            raise _unusable("certificate revocation list", path, error) from error
+    if directory:
+        # OpenSSL looks into it during the handshakes, and takes one that is not there for empty.
+        if not Path(directory).is_dir():
+            raise ClientConfigurationError(f"sslcrldir is no directory: {directory!r}")
+        context.load_verify_locations(capath=directory)
+    if path is not None or directory:
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
 
 
 def _load_client_certificate(context: ssl.SSLContext, options: TlsOptions) -> None:

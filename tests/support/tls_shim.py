@@ -143,7 +143,8 @@ class TlsShim:
         variant: TlsVariant = TlsVariant.GOOD,
     ) -> None:
         self.variant = variant
-        self.certificates = certificates
+        self.context = certificates.contexts.get(variant)
+        """What it presents; another one may be put here."""
         self._upstream = upstream
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -189,7 +190,9 @@ class TlsShim:
             if plain is None:
                 return
             with self._connect_upstream() as server:
-                channel = _Plain() if plain else _Tls(self.certificates.contexts[self.variant])
+                if not plain:
+                    assert self.context is not None, "this kind of server has no TLS"
+                channel = _Plain() if self.context is None or plain else _Tls(self.context)
                 _Relay(client, server, channel, self._closing).run()
 
     def _negotiate(self, client: socket.socket) -> bool | None:

@@ -298,7 +298,6 @@ def test_server_settings() -> None:
         "requirepeer=postgres",
         "client_encoding=latin1",
         "sslcertmode=require",
-        "sslcrldir=/x",
     ],
 )
 def test_what_is_not_there_is_refused(word: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from colonnade import embedded
@@ -21,7 +21,7 @@ _FROM_ENVIRONMENT = "postgresql://"
 class DemoServer:
     """Where the demo runs."""
 
-    dsn: str
+    dsn: str = field(repr=False)
     #: How to speak of it; never with a password.
     description: str
     #: Ours alone, and gone with all its data at the end.

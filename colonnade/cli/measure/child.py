@@ -19,7 +19,7 @@ import resource
 import sys
 import time
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from colonnade.cli.measure.measurement import Fetched, Measurement
@@ -38,7 +38,7 @@ class Job:
     """What a child is told to do."""
 
     module: str
-    dsn: str
+    dsn: str = field(repr=False)
     sql: str
     #: Take the hold of the event loop as well, with a second fetch.
     hold: bool = True

@@ -193,10 +193,20 @@ fn required_channel_binding_is_not_talked_away() {
 }
 
 #[test]
+fn an_offer_to_bind_tells_of_tls_that_was_stripped() {
+    let offer = sasl(&[PLUS, PLAIN]);
+    let mut preferring = authenticator(ChannelBinding::NotUsed, policy("", "prefer"));
+    assert_eq!(refusal(&mut preferring, &offer), AuthError::TlsStripped);
+    // Who never binds may have TLS end where he likes.
+    let mut never = authenticator(ChannelBinding::NotUsed, policy("", "disable"));
+    assert_eq!(step(&mut never, &offer).unwrap().0, AuthStep::Continue);
+}
+
+#[test]
 fn mechanisms_without_a_common_one_are_listed() {
     let mut auth = authenticator(ChannelBinding::NotUsed, AuthPolicy::default());
-    let offered = vec!["OAUTHBEARER".to_owned(), PLUS.to_owned()];
-    let refused = refusal(&mut auth, &sasl(&["OAUTHBEARER", PLUS]));
+    let offered = vec!["OAUTHBEARER".to_owned(), "PLAIN".to_owned()];
+    let refused = refusal(&mut auth, &sasl(&["OAUTHBEARER", "PLAIN"]));
     assert_eq!(refused, AuthError::NoCommonMechanism { offered });
 }
 

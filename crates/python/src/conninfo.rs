@@ -141,6 +141,7 @@ impl ConnInfo {
         words.set_item("key", &info.sslkey)?;
         words.set_item("key_password", info.sslpassword.as_ref().map(conninfo::Secret::expose))?;
         words.set_item("revocation_list", &info.sslcrl)?;
+        words.set_item("revocation_directory", &info.sslcrldir)?;
         words.set_item("min_version", info.ssl_min_protocol_version.as_str())?;
         let newest = info.ssl_max_protocol_version.map(conninfo::TlsVersion::as_str);
         words.set_item("max_version", newest)?;

@@ -223,6 +223,10 @@ impl Authenticator {
         if required {
             return Err(AuthError::ChannelBinding(gap));
         }
+        if gap == BindingGap::NoTls && offers(scram::MECHANISM_PLUS) {
+            // A server offers this under TLS only, which ends between us and it.
+            return Err(AuthError::TlsStripped);
+        }
         // Saying that binding was possible but not offered is what lets an honest server find out
         // that someone took its offer out of the list.
         let binding = match gap {

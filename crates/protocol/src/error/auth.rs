@@ -28,6 +28,8 @@ pub enum AuthError {
     },
     /// `channel_binding=require` cannot be met.
     ChannelBinding(BindingGap),
+    /// The server offers to bind a TLS channel, and there is none on the client's side.
+    TlsStripped,
     /// The server let the client in without asking for the authentication that the policy demands.
     NotAuthenticated,
     /// The server said "authenticated" before it proved that it knows the password.
@@ -108,6 +110,11 @@ impl fmt::Display for AuthError {
             Self::ChannelBinding(gap) => {
                 write!(f, "channel_binding is \"require\", but {gap}")
             }
+            Self::TlsStripped => f.write_str(
+                "the server offers SCRAM-SHA-256-PLUS, so it speaks TLS with someone, but the \
+                 connection is not encrypted here: someone may have removed the encryption; \
+                 connect with sslmode=require, or set channel_binding=disable if that is meant",
+            ),
             Self::NotAuthenticated => f.write_str(
                 "the server did not ask for any authentication, but require_auth demands it: add \
                  \"none\" to require_auth if that is meant",

@@ -68,6 +68,8 @@ pub struct ConnInfo {
     pub sslpassword: Option<Secret>,
     /// A file of revoked certificates.
     pub sslcrl: Option<String>,
+    /// A directory of such files, by the hashes of their issuers' names.
+    pub sslcrldir: Option<String>,
     /// Whether the TLS handshake tells the host's name.
     pub sslsni: bool,
     /// The lowest TLS version.

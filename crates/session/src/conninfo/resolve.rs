@@ -32,7 +32,6 @@ const UNSUPPORTED: &[(&str, &str, &str)] = &[
     ("scram_client_key", "", "give the password"),
     ("scram_server_key", "", "give the password"),
     ("sslcertmode", "allow", "a client certificate is sent when there is one"),
-    ("sslcrldir", "", "give sslcrl, or an ssl.SSLContext of your own"),
     ("sslkeylogfile", "", "set the environment variable SSLKEYLOGFILE"),
 ];
 
@@ -64,6 +63,7 @@ pub(super) fn resolve(draft: &Draft, local: &Local) -> Result<ConnInfo, ConnInfo
         sslkey: text("sslkey"),
         sslpassword: secret("sslpassword"),
         sslcrl: text("sslcrl"),
+        sslcrldir: text("sslcrldir"),
         sslsni: switch(draft, "sslsni")?.unwrap_or(true),
         ssl_min_protocol_version,
         ssl_max_protocol_version,

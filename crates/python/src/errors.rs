@@ -49,7 +49,9 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         Error::Decode(error) => of_decode(py, &error),
         Error::Foreign(error) => of_foreign(py, error),
         Error::Protocol(error) => of_protocol(py, &error),
-        error @ Error::OutOfTurn { .. } => of_class(py, "RemoteProtocolError", &error.to_string()),
+        error @ (Error::OutOfTurn { .. } | Error::RowCount { .. }) => {
+            of_class(py, "RemoteProtocolError", &error.to_string())
+        }
         error @ (Error::ConnectionLost | Error::Ahead(_)) => {
             of_class(py, "ConnectionDoesNotExistError", &error.to_string())
         }

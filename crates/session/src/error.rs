@@ -26,6 +26,13 @@ pub enum Error {
         /// The protocol's name of the message.
         message: &'static str,
     },
+    /// The end of a result tells another number of rows than came; the session is closed.
+    RowCount {
+        /// The number that the server tells.
+        told: u64,
+        /// The number of rows that came.
+        found: u64,
+    },
     /// The statement began a COPY where only a query or command can run; the session goes on.
     UnexpectedCopy,
     /// A statement given to a copy method is no COPY in that direction; the session goes on.
@@ -68,6 +75,9 @@ impl fmt::Display for Error {
             Self::OutOfTurn { message } => {
                 write!(f, "the server sent {message} where it has no place")
             }
+            Self::RowCount { told, found } => {
+                write!(f, "the server says that the result has {told} rows, and {found} came")
+            }
             Self::UnexpectedCopy => f.write_str(
                 "a COPY from STDIN or to STDOUT cannot run as a query: use the copy methods",
             ),
@@ -108,7 +118,7 @@ impl std::error::Error for Error {}
 impl Error {
     /// Whether the talk cannot go on: the meaning of what follows is unknown.
     pub(crate) fn ends_session(&self) -> bool {
-        matches!(self, Self::Protocol(_) | Self::OutOfTurn { .. })
+        matches!(self, Self::Protocol(_) | Self::OutOfTurn { .. } | Self::RowCount { .. })
     }
 }
 

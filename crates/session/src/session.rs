@@ -8,6 +8,8 @@ mod statements;
 mod types;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use colonnade_columnar::{Catalog, Types};
 use colonnade_protocol::auth::Authenticator;
@@ -55,8 +57,10 @@ pub(crate) struct Link {
     pub(crate) copying: bool,
     /// The exchange at the back takes more messages of its owner: its Sync was not sent yet.
     pub(crate) series_open: bool,
+    /// How many executions of the last series were sent.
+    series_sent: Arc<AtomicU64>,
     /// A series that was given up is undone; the server warns that nobody began a transaction.
-    is_undoing: bool,
+    pub(crate) is_undoing: bool,
     parameters: Parameters,
     transaction_status: TransactionStatus,
     /// Something was asked of the server since start-up, or since the last reset.
@@ -87,6 +91,8 @@ struct Running<S: Sink> {
     exchange: Box<dyn Exchange<S>>,
     /// The first failure; what comes after it is read and thrown away.
     failure: Option<Error>,
+    /// The server has said that it failed: nothing more comes of it.
+    has_error: bool,
     /// Nobody waits for the outcome any more.
     abandoned: bool,
     /// Nobody has ever waited: its success goes unsaid, and its failure ends the session.
@@ -125,6 +131,7 @@ impl<S: Sink> Session<S> {
             types: Types::new(catalog),
             copying: false,
             series_open: false,
+            series_sent: Arc::default(),
             is_undoing: false,
             parameters: Parameters::default(),
             transaction_status: TransactionStatus::Idle,
@@ -340,6 +347,7 @@ impl<S: Sink> Talk<S> {
             number,
             exchange,
             failure: None,
+            has_error: false,
             abandoned: false,
             ahead,
         });
@@ -404,8 +412,8 @@ impl<S: Sink> Talk<S> {
                 self.note_parameter();
                 Ok(())
             }
-            // Statements that left the cache are closed along the way.
-            Message::CloseComplete => Ok(()),
+            // Statements that left the cache are closed along the way of an exchange.
+            Message::CloseComplete if !self.running.is_empty() => Ok(()),
             Message::ErrorResponse(fields) => self.take_error(fields),
             Message::ReadyForQuery(status) => self.take_ready(status),
             other => {
@@ -424,6 +432,11 @@ impl<S: Sink> Talk<S> {
         let Self { link, out, events, running, held, .. } = self;
         let is_overtaking = is_overtaking(running);
         let Some(front) = running.front_mut() else { return Err(unexpected(name)) };
+        if front.has_error {
+            // The error was not of this exchange, or else this message is not.
+            front.failure = None;
+            return Err(unexpected(name));
+        }
         if front.failure.is_some() {
             return Ok(());
         }
@@ -431,7 +444,8 @@ impl<S: Sink> Talk<S> {
             return Ok(());
         }
         let events_before = events.len();
-        let mut context = Context { out, events, link };
+        let is_abandoned = front.abandoned;
+        let mut context = Context { out, events, link, is_abandoned };
         let outcome = handle(front.exchange.as_mut(), &mut context);
         if is_overtaking {
             held.entry(front.number).or_default().extend(events.drain(events_before..));
@@ -471,7 +485,12 @@ impl<S: Sink> Talk<S> {
         }
         let error = Error::Server(fields);
         match self.running.front_mut() {
+            Some(front) if front.has_error => {
+                front.failure = None;
+                return Err(unexpected("ErrorResponse"));
+            }
             Some(front) => {
+                front.has_error = true;
                 front.failure.get_or_insert(error);
             }
             None => return Err(error),
@@ -493,7 +512,8 @@ impl<S: Sink> Talk<S> {
         };
         let Self { link, out, events, running, .. } = self;
         let events_before = events.len();
-        let mut context = Context { out, events, link };
+        let is_abandoned = done.abandoned;
+        let mut context = Context { out, events, link, is_abandoned };
         let event = match done.failure {
             Some(error) => {
                 done.exchange.failed(&error, &mut context);
@@ -519,9 +539,7 @@ impl<S: Sink> Talk<S> {
             self.ended_ahead(event);
             return Ok(());
         }
-        // Of what nobody waits for, not everything was looked at.
-        let is_judged = !done.abandoned || !self.link.authenticated;
-        let ends = is_judged && matches!(&event, Event::Failed(error) if error.ends_session());
+        let ends = matches!(&event, Event::Failed(error) if error.ends_session());
         if done.abandoned {
             self.events.clear();
         } else {

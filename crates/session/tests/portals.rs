@@ -169,8 +169,8 @@ fn portals_byte_by_byte() {
         play(begin, &reply)
     };
     assert_eq!(
-        more_of([int_row(3), message(b's', &[]), ready(b'T')].concat()),
-        [Outcome::Batch(vec![Some(3)]), Outcome::Complete { tag: None }]
+        more_of([int_row(3), int_row(4), message(b's', &[]), ready(b'T')].concat()),
+        [Outcome::Batch(vec![Some(3), Some(4)]), Outcome::Complete { tag: None }]
     );
     assert_eq!(
         more_of([text(b'C', "SELECT 0"), ready(b'T')].concat()),

@@ -207,24 +207,24 @@ const SEVEN: &[u8] = b"\0\x01\0\0\0\x04\0\0\0\x07";
 const NULL: &[u8] = b"\0\x01\xff\xff\xff\xff";
 const TRAILER: &[u8] = b"\xff\xff";
 
-fn ended() -> Vec<u8> {
-    [message(b'c', &[]), text(b'C', "COPY 2"), ready(b'I')].concat()
+fn ended(rows: usize) -> Vec<u8> {
+    [message(b'c', &[]), text(b'C', &format!("COPY {rows}")), ready(b'I')].concat()
 }
 
 #[test]
 fn a_copy_gives_columns_however_its_header_comes() {
     let expected = [
         Outcome::Batch(vec![Some(7), None, Some(7)]),
-        Outcome::Complete { tag: Some("COPY 2".to_owned()) },
+        Outcome::Complete { tag: Some("COPY 3".to_owned()) },
     ];
-    let rest = [copy_data(NULL), copy_data(SEVEN), copy_data(TRAILER), ended()].concat();
+    let rest = [copy_data(NULL), copy_data(SEVEN), copy_data(TRAILER), ended(3)].concat();
     let first = copy_data(&[HEADER, SEVEN].concat());
     assert_eq!(copied(&[first, rest.clone()]), expected);
     assert_eq!(copied(&[copy_data(HEADER), copy_data(SEVEN), rest.clone()]), expected);
     // An extension of the header is passed over.
     let extended = [&HEADER[..15], b"\0\0\0\x03abc", SEVEN].concat();
     assert_eq!(copied(&[copy_data(&extended), rest]), expected);
-    let nothing = [copy_data(&[HEADER, TRAILER].concat()), ended()].concat();
+    let nothing = [copy_data(&[HEADER, TRAILER].concat()), ended(0)].concat();
     assert_eq!(copied(&[nothing])[0], Outcome::Batch(Vec::new()));
 }
 
@@ -237,7 +237,7 @@ fn data_of_another_layout_is_refused() {
         vec![copy_data(&[&HEADER[..15], b"\xff\xff\xff\xff"].concat())],
         vec![copy_data(&[HEADER, &SEVEN[..9]].concat())],
         vec![copy_data(&[HEADER, b"\0\x02\0\0\0\0\0\0\0\0"].concat())],
-        vec![seven.clone(), ended()],
+        vec![seven.clone(), ended(2)],
         vec![seven, copy_data(TRAILER), copy_data(SEVEN)],
     ] {
         let outcomes = copied(&wrong);
@@ -248,7 +248,7 @@ fn data_of_another_layout_is_refused() {
 #[test]
 fn a_copy_abandoned_too_late_to_be_cancelled_ends_in_silence() {
     let first = copy_data(&[HEADER, SEVEN].concat());
-    let parts = [begun(), first, copy_data(NULL), copy_data(TRAILER), ended()];
+    let parts = [begun(), first, copy_data(NULL), copy_data(TRAILER), ended(2)];
     for arrived in 0..parts.len() {
         let mut session = copying();
         let (before, after) = parts.split_at(arrived);

@@ -18,16 +18,24 @@ fn opened() -> Session<TestSink> {
     session
 }
 
-/// One character for each message, as the tags are; other characters stand for whole bodies.
+/// One character for each message, as the tags are; other characters stand for whole bodies. The
+/// end of a result counts its rows.
 fn reply(messages: &str) -> Vec<u8> {
-    let one = |tag| match tag {
+    let mut rows = 0;
+    let mut one = |tag| match tag {
         '1' | '2' | '3' | 's' | 'I' | 'n' | 'c' => message(tag as u8, &[]),
-        'C' => text(b'C', "SELECT 1"),
-        'D' => row(&[Some(&7_i32.to_be_bytes())]),
+        'C' => text(b'C', &format!("SELECT {}", std::mem::take(&mut rows))),
+        'D' => {
+            rows += 1;
+            row(&[Some(&7_i32.to_be_bytes())])
+        }
         'd' => message(b'd', b"data"),
         'G' | 'H' => message(tag as u8, &[0, 0, 0]),
         'h' => message(b'd', b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0"),
-        'r' => message(b'd', &[0, 1, 0, 0, 0, 4, 0, 0, 0, 7]),
+        'r' => {
+            rows += 1;
+            message(b'd', &[0, 1, 0, 0, 0, 4, 0, 0, 0, 7])
+        }
         'e' => message(b'd', &[0xff, 0xff]),
         'B' => message(b'H', &[1, 0, 1, 0, 1]),
         'T' => script::row_description(&[field("n", 23)]),
@@ -35,7 +43,7 @@ fn reply(messages: &str) -> Vec<u8> {
         'Z' => ready(b'I'),
         other => panic!("no message {other}"),
     };
-    messages.chars().flat_map(one).collect()
+    messages.chars().flat_map(&mut one).collect()
 }
 
 fn prepared(session: &mut Session<TestSink>) -> std::sync::Arc<colonnade_session::Statement> {
@@ -58,7 +66,7 @@ fn assert_all(begin: impl Fn(&mut Session<TestSink>), answers: &[&str], is_right
         assert_eq!(session.is_closed(), !is_right, "{answer}");
         if !is_right {
             let Some(Outcome::Failed(reason)) = last else { panic!("{answer}: {last:?}") };
-            let is_told = ["where it has no place", "not laid out", "malformed row"];
+            let is_told = ["where it has no place", "not laid out", "malformed row", " came"];
             assert!(is_told.iter().any(|text| reason.contains(text)), "{answer}: {reason}");
         }
     }
@@ -79,10 +87,10 @@ fn query() {
         let sink = TestSink::whole(&[("n", 23)]);
         session.query(statement, &EncodedParams::new(), 0, sink).expect("query");
     };
-    assert_all(begin, &["2CZ", "2DDCZ", "2DsZ", "2IZ", "2DD3CZ"], true);
+    assert_all(begin, &["2CZ", "2DDCZ", "2IZ", "2DD3CZ"], true);
     let wrong = [
         "Z", "2Z", "2DZ", "DCZ", "CZ", "22DCZ", "2DC2DCZ", "2DCDZ", "2DCCZ", "2DCsZ", "12DCZ",
-        "2TDCZ", "2DTDCZ", "2DtCZ", "2nCZ", "sZ", "IZ", "2d", "2c",
+        "2DsZ", "2TDCZ", "2DTDCZ", "2DtCZ", "2nCZ", "sZ", "IZ", "2d", "2c",
     ];
     assert_all(begin, &wrong, false);
 }
@@ -123,12 +131,18 @@ fn series() {
         session.many(statement, sink).expect("many");
         let mut out = Vec::new();
         let mut messages = BindExecute::new("s", &[], 0).expect("a name");
-        messages.push(&mut out, &EncodedParams::new()).expect("a set");
+        for _ in 0..2 {
+            messages.push(&mut out, &EncodedParams::new()).expect("a set");
+        }
         session.send_many(&out);
         session.end_many();
     };
-    assert_all(begin, &["2DCZ", "2DC2DCZ", "2I2CZ"], true);
-    assert_all(begin, &["2Z", "2DZ", "DCZ", "CZ", "2D2DCZ", "2DCDZ", "2DCCZ", "2tDCZ"], false);
+    assert_all(begin, &["2DC2DCZ", "2I2CZ", "2C2DDCZ"], true);
+    assert_all(
+        begin,
+        &["2Z", "2DCZ", "2C2C2CZ", "2DZ", "DCZ", "CZ", "2D2DCZ", "2DCDZ", "2DCCZ", "2tDCZ"],
+        false,
+    );
 }
 
 #[test]

@@ -20,6 +20,6 @@ pub use extended::{
     parse, query, sync,
 };
 pub use params::EncodedParams;
-pub use series::BindExecute;
+pub use series::{BindExecute, executions};
 
 use crate::error::LocalError;

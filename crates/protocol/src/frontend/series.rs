@@ -86,6 +86,23 @@ impl BindExecute {
     }
 }
 
+/// How many times messages that [`BindExecute`] has written run their statement.
+///
+/// ```
+/// use colonnade_protocol::frontend::executions;
+///
+/// assert_eq!(executions(b"B\0\0\0\x0d\0s\0\0\0\0\0\0\0E\0\0\0\x09\0\0\0\0\0"), 1);
+/// ```
+pub fn executions(mut messages: &[u8]) -> u64 {
+    let mut count = 0;
+    while let Some(&[tag, a, b, c, d]) = messages.first_chunk() {
+        count += u64::from(tag == b'E');
+        let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        messages = messages.get(1 + length..).unwrap_or_default();
+    }
+    count
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{bind, execute};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, Format, Frame, RemoteError, frontend, next_frame};
 
+use super::answer::{SimpleAnswer, row_count};
 use super::held_rows::{HeldRows, Replay};
 use super::{Context, Exchange, Step, hand_back, unexpected};
 use crate::{Error, Event, Sink, Statement};
@@ -27,6 +28,9 @@ pub(crate) struct CopyColumns<S> {
     held: HeldRows,
     tag: Option<String>,
     state: State,
+    rows: u64,
+    /// To the copy, or to some other statement instead of it.
+    answer: SimpleAnswer,
 }
 
 #[derive(PartialEq, Eq)]
@@ -40,7 +44,7 @@ enum State {
     Rows,
     /// The trailer has come.
     End,
-    /// The server has said that this was all.
+    /// The server has said that this is all.
     Done,
 }
 
@@ -53,7 +57,8 @@ impl<S: Sink> CopyColumns<S> {
     ) -> Result<Self, Error> {
         frontend::query(out, sql)?;
         let held = HeldRows::of(&statement.columns);
-        Ok(Self { statement, sink, held, tag: None, state: State::Asked })
+        let answer = SimpleAnswer::default();
+        Ok(Self { statement, sink, held, tag: None, state: State::Asked, rows: 0, answer })
     }
 
     /// What one message carries, after its header if it has one.
@@ -83,7 +88,19 @@ impl<S: Sink> CopyColumns<S> {
         }
     }
 
+    fn check_rows(&self, tag: &str, context: &Context<'_, S>) -> Result<(), Error> {
+        match row_count(tag) {
+            Some(told)
+                if self.state == State::Done && told != self.rows && !context.is_abandoned =>
+            {
+                Err(Error::RowCount { told, found: self.rows })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn take_rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        self.rows += rows.row_count() as u64;
         let mut batches = VecDeque::new();
         let outcome = self.held.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
@@ -109,8 +126,17 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
             }
             // Some other statement: it runs to its end, which then says what is wrong.
             Message::RowDescription(_) | Message::EmptyQueryResponse
-                if self.state == State::Asked => {}
-            Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
+                if self.state == State::Asked =>
+            {
+                self.answer.take(&message)?;
+            }
+            Message::CommandComplete(tag)
+                if matches!(self.state, State::Asked | State::Done) || context.is_abandoned =>
+            {
+                self.answer.take(&message)?;
+                self.tag = Some(tag.to_owned());
+                self.check_rows(tag, context)?;
+            }
             other => return Err(unexpected(other.name())),
         }
         Ok(())
@@ -134,14 +160,13 @@ impl<S: Sink> Exchange<S> for CopyColumns<S> {
     }
 
     fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
-        Ok(())
+        self.answer.check_rows()
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        match (&self.state, &self.tag) {
-            (State::Asked | State::Refused, _) => return Err(Error::NotACopy),
-            (State::Done, Some(_)) => {}
-            _ => return Err(unexpected("ReadyForQuery")),
+        self.answer.check_whole()?;
+        if self.state != State::Done {
+            return Err(Error::NotACopy);
         }
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);

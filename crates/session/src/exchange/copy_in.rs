@@ -3,18 +3,21 @@
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, frontend};
 
+use super::answer::SimpleAnswer;
 use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Event, Sink};
 
 pub(crate) struct CopyIn {
     tag: Option<String>,
     accepted: bool,
+    /// To the statements around the copy, or to some other statement instead of it.
+    answer: SimpleAnswer,
 }
 
 impl CopyIn {
     pub(crate) fn start(sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
         frontend::query(out, sql)?;
-        Ok(Self { tag: None, accepted: false })
+        Ok(Self { tag: None, accepted: false, answer: SimpleAnswer::default() })
     }
 }
 
@@ -26,24 +29,25 @@ impl<S: Sink> Exchange<S> for CopyIn {
                 context.link.copying = true;
                 context.events.push_back(Event::CopyIn);
             }
-            // The server ends a copy when the owner has said that this was all.
-            Message::CommandComplete(tag) if !context.link.copying => {
+            // The end of the data was not told yet.
+            Message::CommandComplete(_) if context.link.copying => {
+                return Err(unexpected(message.name()));
+            }
+            Message::CommandComplete(tag) => {
+                self.answer.take(&message)?;
                 self.tag = Some(tag.to_owned());
             }
             // Some other statement: it runs to its end, which then says what is wrong.
-            Message::RowDescription(_)
-            | Message::EmptyQueryResponse
-            | Message::CopyOutResponse(_)
-            | Message::CopyData(_)
-            | Message::CopyDone
+            Message::CopyOutResponse(_) | Message::CopyData(_) | Message::CopyDone
                 if !self.accepted => {}
+            _ if !self.accepted => self.answer.take(&message)?,
             other => return Err(unexpected(other.name())),
         }
         Ok(())
     }
 
     fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
-        Ok(())
+        self.answer.check_rows()
     }
 
     fn copy_data(
@@ -55,11 +59,9 @@ impl<S: Sink> Exchange<S> for CopyIn {
     }
 
     fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        self.answer.check_whole()?;
         if !self.accepted {
             return Err(Error::NotACopy);
-        }
-        if self.tag.is_none() {
-            return Err(unexpected("ReadyForQuery"));
         }
         Ok(Step::Done(Completion { tag: self.tag, ..Completion::default() }))
     }

@@ -3,6 +3,7 @@
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, frontend};
 
+use super::answer::SimpleAnswer;
 use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Event, Sink};
 
@@ -12,6 +13,8 @@ const CHUNK_BYTES: usize = 64 * 1024;
 pub(crate) struct CopyOut {
     tag: Option<String>,
     state: State,
+    /// To the statements around the copy, or to some other statement instead of it.
+    answer: SimpleAnswer,
 }
 
 #[derive(PartialEq, Eq)]
@@ -29,7 +32,8 @@ enum State {
 impl CopyOut {
     pub(crate) fn start(sql: &str, out: &mut Vec<u8>) -> Result<Self, Error> {
         frontend::query(out, sql)?;
-        Ok(Self { tag: None, state: State::Asked })
+        let answer = SimpleAnswer::default();
+        Ok(Self { tag: None, state: State::Asked, answer })
     }
 }
 
@@ -39,21 +43,27 @@ impl<S: Sink> Exchange<S> for CopyOut {
             Message::CopyOutResponse(_) if self.state == State::Asked => self.state = State::Data,
             Message::CopyData(bytes) if self.state == State::Data => hand_over(bytes, context),
             Message::CopyDone if self.state == State::Data => self.state = State::Done,
-            Message::CommandComplete(tag) => self.tag = Some(tag.to_owned()),
+            Message::CommandComplete(tag) if self.state != State::Data || context.is_abandoned => {
+                self.answer.take(&message)?;
+                self.tag = Some(tag.to_owned());
+            }
             Message::CopyInResponse(_) if self.state == State::Asked => {
                 self.state = State::Refused;
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run where data is read")?;
             }
             // Some other statement: it runs to its end, which then says what is wrong.
             Message::RowDescription(_) | Message::EmptyQueryResponse
-                if self.state == State::Asked => {}
+                if self.state == State::Asked =>
+            {
+                self.answer.take(&message)?;
+            }
             other => return Err(unexpected(other.name())),
         }
         Ok(())
     }
 
     fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
-        Ok(())
+        self.answer.check_rows()
     }
 
     fn copy_data(
@@ -71,13 +81,11 @@ impl<S: Sink> Exchange<S> for CopyOut {
     }
 
     fn complete(self: Box<Self>, _context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        match (self.state, self.tag) {
-            (State::Asked | State::Refused, _) => Err(Error::NotACopy),
-            (State::Done, tag @ Some(_)) => {
-                Ok(Step::Done(Completion { tag, ..Completion::default() }))
-            }
-            (State::Data | State::Done, _) => Err(unexpected("ReadyForQuery")),
+        self.answer.check_whole()?;
+        if matches!(self.state, State::Asked | State::Refused) {
+            return Err(Error::NotACopy);
         }
+        Ok(Step::Done(Completion { tag: self.tag, ..Completion::default() }))
     }
 }
 

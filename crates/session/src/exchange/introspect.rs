@@ -13,10 +13,10 @@ use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 use colonnade_protocol::{DataRows, Format, Oid, RemoteError, Spans};
 
+use super::answer::{Answer, Part};
 use super::held_rows::Replay;
 use super::prepare::Described;
-use super::stage::Stage;
-use super::{Context, Exchange, Step, unexpected};
+use super::{Context, Exchange, Step};
 use crate::session::Link;
 use crate::{Completion, Error, Sink};
 
@@ -28,11 +28,14 @@ const MULTIRANGES_SINCE: u32 = 14;
 /// `oid[]`.
 const OID_ARRAY: Oid = 1028;
 
+/// To a Parse, a Bind and an Execute: what comes is known.
+const ANSWER: &[Part] = &[Part::ParseComplete, Part::BindComplete, Part::Rows];
+
 pub(crate) struct Introspect<S> {
     /// The types that are asked for.
     missing: Vec<Oid>,
     then: Then<S>,
-    stage: Stage,
+    answer: Answer,
     rows: Vec<TypeRow>,
     spans: Spans,
 }
@@ -66,8 +69,8 @@ impl<S: Sink> Introspect<S> {
         frontend::execute(out, "", 0)?;
         frontend::close_statement(out, STATEMENT)?;
         frontend::sync(out);
-        let (stage, rows, spans) = (Stage::Asked, Vec::new(), Spans::new());
-        Ok(Self { missing, then, stage, rows, spans })
+        let answer = Answer::new(ANSWER, 0);
+        Ok(Self { missing, then, answer, rows: Vec::new(), spans: Spans::new() })
     }
 }
 
@@ -77,16 +80,15 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
         message: Message<'_>,
         _context: &mut Context<'_, S>,
     ) -> Result<(), Error> {
-        match message {
-            Message::ParseComplete if self.stage == Stage::Asked => Ok(()),
-            Message::BindComplete if self.stage == Stage::Asked => self.stage.bind(),
-            Message::CommandComplete(_) => self.stage.end("CommandComplete"),
-            other => Err(unexpected(other.name())),
+        self.answer.take(&message)?;
+        if let Message::CommandComplete(_) = message {
+            self.answer.check_rows(&message)?;
         }
+        Ok(())
     }
 
     fn rows(&mut self, mut rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
-        self.stage.check_bound("DataRow")?;
+        self.answer.take_rows(rows.row_count())?;
         let bytes = rows.bytes();
         while rows.scan(COLUMNS.len(), 64, &mut self.spans)? > 0 {
             for row in 0..self.spans.rows() {
@@ -107,7 +109,7 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        self.stage.check_ended()?;
+        self.answer.check_whole()?;
         context.link.types.catalog().learn(&self.missing, &self.rows);
         let statement = match self.then {
             Then::Nothing => None,

@@ -6,14 +6,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend;
 
+use super::answer::{Answer, DESCRIBED, executed, row_count};
 use super::held_rows::{HeldRows, Replay};
 use super::query::forget_stale;
-use super::stage::Stage;
 use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::{Error, Event, Sink, Statement};
 
@@ -21,7 +22,10 @@ pub(crate) struct Many<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
     held: HeldRows,
-    stage: Stage,
+    answer: Answer,
+    /// How many executions have ended, and how many were sent.
+    ended: u64,
+    sent: Arc<AtomicU64>,
     tag: Option<String>,
     /// Of all executions that the tags have counted.
     row_count: u64,
@@ -31,39 +35,40 @@ impl<S: Sink> Many<S> {
     pub(crate) fn start(
         statement: Arc<Statement>,
         sink: S,
+        sent: Arc<AtomicU64>,
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         unkept::bring(&statement, out)?;
         let held = HeldRows::of(&statement.columns);
-        Ok(Self { statement, sink, held, stage: Stage::Asked, tag: None, row_count: 0 })
+        let brought = if statement.server_name().is_some() { &[] } else { DESCRIBED };
+        let answer = Answer::new(brought, 0);
+        Ok(Self { statement, sink, held, answer, ended: 0, sent, tag: None, row_count: 0 })
+    }
+}
+
+impl<S: Sink> Many<S> {
+    /// One of the executions has ended.
+    fn end_one(
+        &mut self,
+        tag: &str,
+        end: &Message<'_>,
+        context: &Context<'_, S>,
+    ) -> Result<(), Error> {
+        self.ended += 1;
+        if !self.statement.columns.is_empty() && !context.is_abandoned && !context.link.is_undoing {
+            self.answer.check_rows(end)?;
+        }
+        self.row_count = self.row_count.saturating_add(row_count(tag).unwrap_or(0));
+        if self.tag.as_deref() != Some(tag) {
+            self.tag = Some(tag.to_owned());
+        }
+        Ok(())
     }
 }
 
 impl<S: Sink> Exchange<S> for Many<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
-            // A ROLLBACK that gives the series up is parsed, and a text that travels along.
-            Message::ParseComplete | Message::ParameterDescription(_) => {
-                self.stage.check_unbound(message.name())?;
-            }
-            Message::BindComplete => self.stage.bind()?,
-            Message::PortalSuspended | Message::EmptyQueryResponse => {
-                self.stage.end(message.name())?;
-            }
-            Message::NoData | Message::RowDescription(_)
-                if self.stage == Stage::Asked && self.statement.server_name().is_none() =>
-            {
-                unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
-                self.held = HeldRows::of(&self.statement.columns);
-            }
-            Message::CommandComplete(tag) => {
-                self.stage.end("CommandComplete")?;
-                let counted = tag.rsplit(' ').next().and_then(|count| count.parse().ok());
-                self.row_count = self.row_count.saturating_add(counted.unwrap_or(0));
-                if self.tag.as_deref() != Some(tag) {
-                    self.tag = Some(tag.to_owned());
-                }
-            }
             Message::CopyInResponse(_) => {
                 // Of several executions the second one makes the server give up the copy, and the
                 // connection with it. Of a single one the Sync that was sent counts for nothing.
@@ -74,13 +79,29 @@ impl<S: Sink> Exchange<S> for Many<S> {
                 return Err(Error::UnexpectedCopy);
             }
             Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
-            other => return Err(unexpected(other.name())),
+            Message::ParseComplete if self.answer.is_whole() && context.link.is_undoing => {
+                // Of the ROLLBACK that gives the series up.
+            }
+            Message::BindComplete if self.answer.is_whole() => {
+                self.answer = Answer::new(executed(true), 0);
+                self.answer.take(&message)?;
+            }
+            _ => self.answer.take(&message)?,
+        }
+        match message {
+            Message::NoData | Message::RowDescription(_) => {
+                unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
+                self.held = HeldRows::of(&self.statement.columns);
+            }
+            Message::CommandComplete(tag) => self.end_one(tag, &message, context)?,
+            Message::EmptyQueryResponse => self.ended += 1,
+            _ => {}
         }
         Ok(())
     }
 
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
-        self.stage.check_bound("DataRow")?;
+        self.answer.take_rows(rows.row_count())?;
         let mut batches = VecDeque::new();
         let outcome = self.held.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
@@ -88,7 +109,10 @@ impl<S: Sink> Exchange<S> for Many<S> {
     }
 
     fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        self.stage.check_unbound("ReadyForQuery")?;
+        self.answer.check_whole()?;
+        if self.ended != self.sent.load(Ordering::Relaxed) {
+            return Err(unexpected("ReadyForQuery"));
+        }
         self.tag = self.tag.map(|tag| in_all(tag, self.row_count));
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);

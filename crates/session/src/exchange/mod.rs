@@ -2,8 +2,10 @@
 //!
 //! Every exchange ends with the server's ReadyForQuery, which the session itself sees to, as it
 //! does to errors and to what may come at any time (notices, notifications, parameters). An
-//! exchange gets the other messages, and only while nothing has failed.
+//! exchange gets the other messages, and only while nothing has failed; it knows their order and
+//! refuses what is out of it, so that no answer is taken for another one's (`answer`).
 
+mod answer;
 mod copy_columns;
 mod copy_in;
 mod copy_out;
@@ -14,7 +16,6 @@ mod portal;
 mod prepare;
 mod query;
 mod script;
-mod stage;
 mod startup;
 mod unkept;
 
@@ -44,6 +45,8 @@ pub(crate) struct Context<'a, S: Sink> {
     pub(crate) out: &'a mut Vec<u8>,
     pub(crate) events: &'a mut VecDeque<Event<S>>,
     pub(crate) link: &'a mut Link,
+    /// Nobody waits for the exchange any more: what is in vain of it does not even get here.
+    pub(crate) is_abandoned: bool,
 }
 
 /// What follows an exchange that ended well.

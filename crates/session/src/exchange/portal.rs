@@ -8,9 +8,9 @@ use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
+use super::answer::{Answer, Part, bound, executed};
 use super::held_rows::{HeldRows, Replay};
 use super::query::forget_stale;
-use super::stage::Stage;
 use super::{Context, End, Exchange, Step, hand_back, unexpected, unkept};
 use crate::statement::Portal;
 use crate::{Completion, Error, Event, Sink};
@@ -20,7 +20,7 @@ pub(crate) struct PortalRows<S: Sink> {
     /// None where it is bound and gives no rows yet.
     sink: Option<S>,
     held: HeldRows,
-    stage: Stage,
+    answer: Answer,
     end: End,
 }
 
@@ -34,7 +34,8 @@ impl<S: Sink> PortalRows<S> {
         bind(&portal, parameters, out)?;
         frontend::sync(out);
         let end = End { tag: None, has_more: true };
-        Ok(Self { portal, sink: None, held: HeldRows::Nothing, stage: Stage::Asked, end })
+        let answer = Answer::new(bound(portal.statement.server_name().is_some()), 0);
+        Ok(Self { portal, sink: None, held: HeldRows::Nothing, answer, end })
     }
 
     /// Binds it, and asks for the first rows.
@@ -46,8 +47,8 @@ impl<S: Sink> PortalRows<S> {
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         bind(&portal, parameters, out)?;
-        let more = Self::more(portal, row_limit, sink, out)?;
-        Ok(Self { stage: Stage::Asked, ..more })
+        let answer = Answer::new(executed(portal.statement.server_name().is_some()), row_limit);
+        Ok(Self { answer, ..Self::more(portal, row_limit, sink, out)? })
     }
 
     /// Asks for the next rows.
@@ -60,12 +61,8 @@ impl<S: Sink> PortalRows<S> {
         frontend::execute(out, portal.name(), row_limit)?;
         frontend::sync(out);
         let held = HeldRows::of(&portal.statement.columns);
-        Ok(Self { portal, sink: Some(sink), held, stage: Stage::Bound, end: End::default() })
-    }
-
-    /// The text travels along, and the server has not bound it yet.
-    fn is_described_anew(&self) -> bool {
-        self.stage == Stage::Asked && self.portal.statement.server_name().is_none()
+        let answer = Answer::new(&[Part::Rows], row_limit);
+        Ok(Self { portal, sink: Some(sink), held, answer, end: End::default() })
     }
 }
 
@@ -82,27 +79,6 @@ fn bind(portal: &Portal, parameters: &EncodedParams, out: &mut Vec<u8>) -> Resul
 impl<S: Sink> Exchange<S> for PortalRows<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
-            Message::BindComplete if self.stage == Stage::Asked => self.stage.bind()?,
-            Message::ParseComplete | Message::ParameterDescription(_) | Message::NoData
-                if self.is_described_anew() => {}
-            Message::RowDescription(fields) if self.is_described_anew() => {
-                let columns = self.portal.statement.columns.iter();
-                let known = columns.map(|column| column.pg_type.oid);
-                if fields.iter().map(|field| field.type_oid).ne(known) {
-                    return Err(Error::ResultChanged);
-                }
-            }
-            Message::EmptyQueryResponse if self.sink.is_some() => {
-                self.stage.end("EmptyQueryResponse")?;
-            }
-            Message::PortalSuspended if self.sink.is_some() => {
-                self.stage.end("PortalSuspended")?;
-                self.end.has_more = true;
-            }
-            Message::CommandComplete(tag) if self.sink.is_some() => {
-                self.stage.end("CommandComplete")?;
-                self.end.tag = Some(tag.to_owned());
-            }
             Message::CopyInResponse(_) => {
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
                 // The Sync that was sent already counts for nothing while the server copies.
@@ -110,14 +86,33 @@ impl<S: Sink> Exchange<S> for PortalRows<S> {
                 return Err(Error::UnexpectedCopy);
             }
             Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
-            other => return Err(unexpected(other.name())),
+            _ => self.answer.take(&message)?,
+        }
+        let columns = &self.portal.statement.columns;
+        if matches!(message, Message::CommandComplete(_) | Message::PortalSuspended)
+            && !columns.is_empty()
+            && !context.is_abandoned
+        {
+            self.answer.check_rows(&message)?;
+        }
+        match message {
+            Message::RowDescription(fields) => {
+                let columns = self.portal.statement.columns.iter();
+                let known = columns.map(|column| column.pg_type.oid);
+                if fields.iter().map(|field| field.type_oid).ne(known) {
+                    return Err(Error::ResultChanged);
+                }
+            }
+            Message::PortalSuspended => self.end.has_more = true,
+            Message::CommandComplete(tag) => self.end.tag = Some(tag.to_owned()),
+            _ => {}
         }
         Ok(())
     }
 
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
+        self.answer.take_rows(rows.row_count())?;
         let Some(sink) = &mut self.sink else { return Err(unexpected("DataRow")) };
-        self.stage.check_bound("DataRow")?;
         let mut batches = VecDeque::new();
         let outcome = self.held.take(sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
@@ -125,12 +120,11 @@ impl<S: Sink> Exchange<S> for PortalRows<S> {
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
+        self.answer.check_whole()?;
         let Some(sink) = self.sink else {
-            self.stage.check_bound("ReadyForQuery")?;
             let has_more = self.end.has_more;
             return Ok(Step::Done(Completion { has_more, ..Completion::default() }));
         };
-        self.stage.check_ended()?;
         if let HeldRows::All { bytes, error } = self.held {
             let statement = Arc::clone(&self.portal.statement);
             return Replay::new(statement, sink, self.end, bytes, error).look_up(context);

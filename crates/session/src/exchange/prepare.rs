@@ -6,25 +6,15 @@ use colonnade_columnar::{ResultColumn, Type};
 use colonnade_protocol::backend::{Field, Message};
 use colonnade_protocol::{Oid, frontend};
 
-use super::{Context, Exchange, Introspect, Step, Then, unexpected};
+use super::answer::{Answer, DESCRIBED};
+use super::{Context, Exchange, Introspect, Step, Then};
 use crate::lease::Target;
 use crate::session::Link;
 use crate::{Completion, Error, Sink, Statement};
 
 pub(crate) struct Prepare {
+    answer: Answer,
     described: Described,
-    stage: Stage,
-}
-
-/// How far the server has come with Parse and Describe.
-#[derive(PartialEq, Eq)]
-enum Stage {
-    Asked,
-    Parsed,
-    /// The parameters are known.
-    Parameters,
-    /// The columns are known, too.
-    Described,
 }
 
 /// Who has a statement once it is there.
@@ -59,8 +49,11 @@ impl Prepare {
         frontend::sync(out);
         let (sql, declared) = (sql.to_owned(), declared.to_owned());
         let (parameters, fields) = (Vec::new(), Vec::new());
-        let described = Described { keeper, name, sql, declared, parameters, fields };
-        Ok(Self { described, stage: Stage::Asked })
+        let answer = Answer::new(DESCRIBED, 0);
+        Ok(Self {
+            answer,
+            described: Described { keeper, name, sql, declared, parameters, fields },
+        })
     }
 }
 
@@ -70,26 +63,17 @@ impl<S: Sink> Exchange<S> for Prepare {
         message: Message<'_>,
         _context: &mut Context<'_, S>,
     ) -> Result<(), Error> {
-        self.stage = match (&self.stage, message) {
-            (Stage::Asked, Message::ParseComplete) => Stage::Parsed,
-            (Stage::Parsed, Message::ParameterDescription(parameters)) => {
-                self.described.parameters = parameters;
-                Stage::Parameters
-            }
-            (Stage::Parameters, Message::NoData) => Stage::Described,
-            (Stage::Parameters, Message::RowDescription(fields)) => {
-                self.described.fields = fields;
-                Stage::Described
-            }
-            (_, other) => return Err(unexpected(other.name())),
-        };
+        self.answer.take(&message)?;
+        match message {
+            Message::ParameterDescription(parameters) => self.described.parameters = parameters,
+            Message::RowDescription(fields) => self.described.fields = fields,
+            _ => {}
+        }
         Ok(())
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        if self.stage != Stage::Described {
-            return Err(unexpected("ReadyForQuery"));
-        }
+        self.answer.check_whole()?;
         let missing = context.link.types.missing(self.described.oids());
         if missing.is_empty() {
             let statement = self.described.keep(context.link, context.out)?;

@@ -7,16 +7,16 @@ use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
+use super::answer::{Answer, executed};
 use super::held_rows::{HeldRows, Replay};
-use super::stage::Stage;
-use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
+use super::{Context, Exchange, Step, hand_back, unkept};
 use crate::{Error, Event, Sink, Statement};
 
 pub(crate) struct Query<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
     held: HeldRows,
-    stage: Stage,
+    answer: Answer,
     tag: Option<String>,
 }
 
@@ -39,32 +39,14 @@ impl<S: Sink> Query<S> {
         frontend::execute(out, "", row_limit)?;
         frontend::sync(out);
         let held = HeldRows::of(&statement.columns);
-        Ok(Self { statement, sink, held, stage: Stage::Asked, tag: None })
-    }
-
-    /// The text travels along, and the server has not bound it yet.
-    fn is_described_anew(&self) -> bool {
-        self.stage == Stage::Asked && self.statement.server_name().is_none()
+        let answer = Answer::new(executed(statement.server_name().is_some()), row_limit);
+        Ok(Self { statement, sink, held, answer, tag: None })
     }
 }
 
 impl<S: Sink> Exchange<S> for Query<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
-            Message::BindComplete if self.stage == Stage::Asked => self.stage.bind()?,
-            Message::PortalSuspended | Message::EmptyQueryResponse => {
-                self.stage.end(message.name())?;
-            }
-            Message::ParseComplete | Message::ParameterDescription(_)
-                if self.is_described_anew() => {}
-            Message::NoData | Message::RowDescription(_) if self.is_described_anew() => {
-                unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
-                self.held = HeldRows::of(&self.statement.columns);
-            }
-            Message::CommandComplete(tag) => {
-                self.stage.end("CommandComplete")?;
-                self.tag = Some(tag.to_owned());
-            }
             Message::CopyInResponse(_) => {
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
                 // The Sync that was sent already counts for nothing while the server copies.
@@ -72,13 +54,28 @@ impl<S: Sink> Exchange<S> for Query<S> {
                 return Err(Error::UnexpectedCopy);
             }
             Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
-            other => return Err(unexpected(other.name())),
+            _ => self.answer.take(&message)?,
+        }
+        match message {
+            Message::NoData | Message::RowDescription(_) => {
+                unkept::follow(message, &mut self.statement, &mut self.sink, context)?;
+                self.held = HeldRows::of(&self.statement.columns);
+            }
+            Message::CommandComplete(_) | Message::PortalSuspended => {
+                if !self.statement.columns.is_empty() && !context.is_abandoned {
+                    self.answer.check_rows(&message)?;
+                }
+                if let Message::CommandComplete(tag) = message {
+                    self.tag = Some(tag.to_owned());
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
 
     fn rows(&mut self, rows: DataRows<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
-        self.stage.check_bound("DataRow")?;
+        self.answer.take_rows(rows.row_count())?;
         let mut batches = VecDeque::new();
         let outcome = self.held.take(&mut self.sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
@@ -86,7 +83,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
-        self.stage.check_ended()?;
+        self.answer.check_whole()?;
         if let HeldRows::All { bytes, error } = self.held {
             let replay = Replay::new(self.statement, self.sink, self.tag.into(), bytes, error);
             return replay.look_up(context);

@@ -40,7 +40,9 @@ impl<S: Sink> Exchange<S> for StartupExchange {
             return Ok(());
         }
         match message {
-            Message::BackendKeyData { process_id, secret_key } => {
+            Message::BackendKeyData { process_id, secret_key }
+                if context.link.cancel_key.is_none() =>
+            {
                 context.link.cancel_key = Some(CancelKey::new(process_id, secret_key));
                 Ok(())
             }

@@ -1,6 +1,7 @@
 //! Many executions of one statement, from the owner's side.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend::{self, EncodedParams};
@@ -20,8 +21,10 @@ impl<S: Sink> Session<S> {
         if self.is_closed() {
             return Err(Error::Closed);
         }
-        let exchange = Many::start(statement, sink, &mut self.talk.out)?;
+        let sent = Arc::new(AtomicU64::new(0));
+        let exchange = Many::start(statement, sink, Arc::clone(&sent), &mut self.talk.out)?;
         self.talk.begin(exchange)?;
+        self.talk.link.series_sent = sent;
         self.talk.link.series_open = true;
         Ok(())
     }
@@ -31,6 +34,8 @@ impl<S: Sink> Session<S> {
     pub fn send_many(&mut self, messages: &[u8]) -> bool {
         if self.talk.link.series_open {
             self.talk.out.extend_from_slice(messages);
+            let executions = frontend::executions(messages);
+            self.talk.link.series_sent.fetch_add(executions, Ordering::Relaxed);
         }
         self.talk.link.series_open
     }
@@ -65,6 +70,7 @@ impl Link {
             let _ = frontend::parse(out, "", "ROLLBACK", &[]);
             let _ = frontend::bind(out, "", "", &EncodedParams::new(), &[]);
             let _ = frontend::execute(out, "", 0);
+            self.series_sent.fetch_add(1, Ordering::Relaxed);
         }
         self.end_series(out);
     }

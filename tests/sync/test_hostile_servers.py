@@ -395,9 +395,9 @@ def test_records_in_records() -> None:
 def test_very_many_columns(columns: int) -> None:
     fields = [(f"c{n}", INT4) for n in range(columns)]
     row = data_row(*[struct.pack("!i", n) for n in range(columns)])
-    script = to_rows(*fields)
+    script, end = to_rows(*fields), command_complete("SELECT 2") + ready()
     for _ in range(2):
-        script += [Send(BOUND + row * 2 + END), SYNC]
+        script += [Send(BOUND + row * 2 + end), SYNC]
     with ScriptedServer([*script, ReadUntilClosed()]) as server, PeakMemory() as memory:
         connection = connect(server)
         rows = connection.fetch("SELECT *")
@@ -456,7 +456,8 @@ TYPES_OF_TYPES = {
 def test_types_of_types(case: str) -> None:
     """They are known up to some size, and beyond it not at all; no question is endless."""
     rows = b"".join(TYPES_OF_TYPES[case])
-    known = message(b"3") + message(b"1") + BOUND + rows + command_complete("SELECT 1")
+    end = command_complete(f"SELECT {len(TYPES_OF_TYPES[case])}")
+    known = message(b"3") + message(b"1") + BOUND + rows + end
     script: list[Step] = [
         READ_STARTUP,
         Send(GREETING),

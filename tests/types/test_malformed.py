@@ -99,6 +99,7 @@ class Answers:
         self.described = message(b"t", struct.pack("!h", 0)) + row_description(("v", type_oid))
         self.first = data_row(good)
         self.other = b""
+        self.is_of_catalogs = False
 
     def run(self, connection: Accepted) -> None:
         asked: list[bytes] = []
@@ -107,13 +108,14 @@ class Answers:
             (length,) = struct.unpack("!i", connection.read(4))
             asked.append(tag + connection.read(length - 4))
             if tag == b"S":
+                self.is_of_catalogs = any(b"colonnade_introspect" in part for part in asked)
                 connection.write(b"".join(map(self.answer, asked)))
                 asked.clear()
 
     def answer(self, asked: bytes) -> bytes:
         if asked[:1] == b"E":
-            return command_complete("SELECT 2")
-        if asked[:1] == b"B" and b"colonnade_introspect" not in asked:
+            return command_complete("SELECT 0" if self.is_of_catalogs else "SELECT 2")
+        if asked[:1] == b"B" and not self.is_of_catalogs:
             return message(b"2") + self.first + data_row(self.other)
         return {
             b"P": message(b"1"),

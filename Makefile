@@ -23,7 +23,7 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         soak bench instructions instructions-record docs lock clean ci \
-        servers test-servers
+        servers test-servers faults
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -81,6 +81,9 @@ fuzz: | need-cargo ## Feed what reads a peer's bytes with anything; FUZZ_SECONDS
 soak: build ## Cancel, kill, interrupt and restart for long; SOAK_OPERATIONS=100000 each, SOAK_SEED
 	@SOAK_EVERY_STRIKE=1 $(PY) -m pytest -q tests/soak/test_every_await.py
 	@$(PY) -W error -m tests.soak $(SOAK_ARGS)
+
+faults: build ## Run every exchange through every fault at every message (FAULTS_ARGS)
+	@$(PY) -m tests.faults $(FAULTS_ARGS)
 
 lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest versions
 	@$(UV) lock --upgrade

@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {
     "colonnade/_async": "colonnade/_sync",
     "tests/async": "tests/sync",
+    "tests/faults/_async": "tests/faults/_sync",
 }
 
 # A run of tokens -> its replacement. The longest run wins, so a dotted name may refine a word.

@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import enum
+import select
 import selectors
 import socket
 import ssl
 import struct
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -232,7 +234,11 @@ class TlsShim:
 
     def _peek(self, client: socket.socket, size: int) -> bytes:
         client.settimeout(_POLL_SECONDS)
+        ended = select.poll()
+        ended.register(client, select.POLLRDHUP)
         while True:
+            # Before the bytes that stand in front of the end.
+            has_ended = bool(ended.poll(0))
             try:
                 seen = client.recv(size, socket.MSG_PEEK | socket.MSG_WAITALL)
             except TimeoutError:
@@ -241,6 +247,10 @@ class TlsShim:
                 raise _ClosingError
             if seen is not None and len(seen) == size:
                 return seen
+            if has_ended:
+                raise _ClosingError
+            if seen:
+                time.sleep(_POLL_SECONDS)
 
     def _connect_upstream(self) -> socket.socket:
         if isinstance(self._upstream, tuple):

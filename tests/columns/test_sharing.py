@@ -147,3 +147,15 @@ def test_memory_outlives_the_columns(fetch: Fetch) -> None:
     table = fetch(f"select g::text as v from generate_series(1, {ROWS}) g").to_arrow()
     assert array.sum() == frame.iloc[:, 0].sum() == ROWS * (ROWS + 1) // 2
     assert table.column("v")[ROWS - 1].as_py() == str(ROWS)
+
+
+def test_keys_of_a_dictionary_are_nobodys_to_write_to(fetch: Fetch) -> None:
+    """A key that is the place of no text would be read beyond its texts by whoever trusts it."""
+    query = "select g::text as v from generate_series(1, 40000) g"
+    cols = fetch(query, schema={"v": "dictionary"})
+    frame = cols.to_pandas()
+    # More categories than fit into two bytes: pandas takes the keys as they are.
+    assert frame["v"].cat.codes.dtype == np.int32
+    frame.loc[0, "v"] = None
+    frame.loc[1, "v"] = "40000"
+    assert cols.to_arrow()["v"].to_pylist()[:3] == ["1", "2", "3"]

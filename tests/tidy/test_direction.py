@@ -39,6 +39,7 @@ _PUBLIC_CLASSES = {
 # Room -> the rooms it may import besides itself. `_core` is the extension module. A room that is
 # not here serves one purpose on top of the driver and sees only public names.
 ROOMS: dict[str, set[str]] = {
+    "_one_interpreter": {"_core"},
     "errors": set(),
     "types": set(),
     "codecs": {"_core", "errors"},

@@ -12,7 +12,8 @@ use pyo3::prelude::*;
 /// Bytes of a column: values, offsets or a mask. `np.frombuffer(buffer, dtype)` makes a view.
 ///
 /// Views may be written to, as NumPy and pandas expect of arrays they are given; whoever shares
-/// the memory sees it.
+/// the memory sees it. So only memory in which every bit pattern is a value leaves by this door:
+/// never offsets, keys or the bytes of text, which others take on trust.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Buffer(ArrowBuffer);
 

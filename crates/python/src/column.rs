@@ -141,11 +141,13 @@ impl Column {
     }
 
     /// The keys of a dictionary column, 0 where NULL, and the texts that they are the places of.
+    /// The keys are a copy: whoever gets them may write to them, and none that is no place may
+    /// come into the column.
     fn dictionary(&self) -> PyResult<(Buffer, Self)> {
         let Some(texts) = self.array.as_dictionary_opt::<Int32Type>() else {
             return Err(PyTypeError::new_err("the column has no dictionary"));
         };
-        let keys = texts.keys().values().inner().clone();
+        let keys = ArrowBuffer::from_vec(texts.keys().values().to_vec());
         Ok((Buffer::new(keys), self.part(Arc::clone(texts.values()), None)))
     }
 

@@ -36,10 +36,30 @@ mod stopwatch;
 mod type_table;
 mod values;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
 #[global_allocator]
 static MEMORY: allocator::ColumnMemory = allocator::ColumnMemory;
+
+/// Raises ImportError in every interpreter of the process but the one that was here first: what is
+/// made once, such as classes, is its own. An older interpreter copies a module into another one
+/// without asking the module, so that the package has to.
+#[pyfunction]
+fn check_interpreter(py: Python<'_>) -> PyResult<()> {
+    static OWNER: AtomicUsize = AtomicUsize::new(0);
+    // Each interpreter has a module of this name of its own, for as long as it lives.
+    let own = PyModule::import(py, "sys")?.as_ptr().addr();
+    match OWNER.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed) {
+        Err(owner) if owner != own => Err(PyImportError::new_err(
+            "colonnade does not support subinterpreters: another interpreter of this process has \
+             imported it",
+        )),
+        _ => Ok(()),
+    }
+}
 
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -70,6 +90,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<statement::Statement>()?;
     module.add_class::<stopwatch::QueryTiming>()?;
 
+    module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
     record::add_to(module)?;
     type_table::add_tables(module)?;
     session::add_functions(module)

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -83,13 +82,14 @@ unsafe extern "C" fn refuse_to_make(
     _arguments: *mut ffi::PyObject,
     _keywords: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls this with a class that is alive.
+    // SAFETY: the interpreter calls this with a class that is alive, and the format has one name.
     unsafe {
-        let py = Python::assume_attached();
-        let name = CStr::from_ptr((*class).tp_name).to_string_lossy();
-        PyTypeError::new_err(format!("cannot create '{name}' instances")).restore(py);
+        ffi::PyErr_Format(
+            ffi::PyExc_TypeError,
+            c"cannot create '%.200s' instances".as_ptr(),
+            (*class).tp_name,
+        )
     }
-    std::ptr::null_mut()
 }
 
 /// `Record`, or a subclass of it whose instances are made as those of `Record` are.
@@ -125,7 +125,10 @@ impl RecordClass {
                 == (*record).tp_new.map(|new| new as usize)
                 && (*class).tp_init.map(|init| init as usize)
                     == (*record).tp_init.map(|init| init as usize);
-            (is_plain, (*class).tp_basicsize != (*record).tp_basicsize)
+            // Since Python 3.12 a `__dict__` does not show in the size.
+            let adds_a_dict =
+                (*class).tp_dictoffset != 0 || (*class).tp_basicsize != (*record).tp_basicsize;
+            (is_plain, adds_a_dict)
         };
         if !is_plain {
             return Err(errors::interface(

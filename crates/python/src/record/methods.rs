@@ -4,7 +4,6 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::ptr;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -80,10 +79,8 @@ unsafe extern "C" fn get(record: Object, arguments: *mut Object, count: ffi::Py_
     // SAFETY: the interpreter calls this with a record and `count` arguments that are alive.
     unsafe {
         if !(1..=2).contains(&count) {
-            let py = Python::assume_attached();
-            let told = format!("Record.get() expected 1 or 2 arguments, got {count}");
-            PyTypeError::new_err(told).restore(py);
-            return ptr::null_mut();
+            let told = c"Record.get() expected 1 or 2 arguments, got %zd".as_ptr();
+            return ffi::PyErr_Format(ffi::PyExc_TypeError, told, count);
         }
         let found = position(record, *arguments).and_then(|position| values(record).get(position));
         match found {

@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -70,10 +69,26 @@ pub(super) unsafe extern "C" fn item(record: Object, index: ffi::Py_ssize_t) -> 
     }
 }
 
+// Errors are set by the interpreter's own functions: here PyO3 does not know that the interpreter
+// is held, and what it has a hand in waits for the next call that it knows of to be let go.
+
 unsafe fn out_of_range() -> Object {
     // SAFETY: within a call by the interpreter.
-    let py = unsafe { Python::assume_attached() };
-    PyIndexError::new_err("record index out of range").restore(py);
+    unsafe {
+        ffi::PyErr_SetString(ffi::PyExc_IndexError, c"record index out of range".as_ptr());
+    }
+    ptr::null_mut()
+}
+
+unsafe fn no_such_key(key: Object) -> Object {
+    // SAFETY: by the caller's word the key is alive; the tuple keeps one that is a tuple whole.
+    unsafe {
+        let arguments = tuple_of(std::iter::once(key));
+        if !arguments.is_null() {
+            ffi::PyErr_SetObject(ffi::PyExc_KeyError, arguments);
+            ffi::Py_DECREF(arguments);
+        }
+    }
     ptr::null_mut()
 }
 
@@ -98,9 +113,7 @@ pub(super) unsafe extern "C" fn subscript(record: Object, key: Object) -> Object
         if ffi::PySlice_Check(key) != 0 {
             return slice(record, key);
         }
-        let py = Python::assume_attached();
-        PyKeyError::new_err((Bound::from_borrowed_ptr(py, key).unbind(),)).restore(py);
-        ptr::null_mut()
+        no_such_key(key)
     }
 }
 

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from colonnade import (
+    _one_interpreter as _one_interpreter,  # first: in another one nothing may be made
     connection,
     cursor,
     errors,

@@ -217,6 +217,13 @@ class Supply(Ledger[H]):
         self._retiring.clear()
         self._check_drained()
 
+    def leave_to_parent(self) -> None:
+        """Serve nobody, in a forked child: the loop is the parent's."""
+        self._is_terminated = True
+        self._stopping.set()
+        self._waiters.clear()
+        self._reaper = self._drained = None
+
     async def finish(self, work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
         """Wait for work on a connection, which goes on where the caller is cancelled."""
         task = self._spawn(work(*args))

@@ -243,6 +243,14 @@ class Supply(Ledger[H]):
         self._idle.clear()
         self._serve()
 
+    def leave_to_parent(self) -> None:
+        """Serve nobody, in a forked child: who waited, and who held the lock, is not here."""
+        self._is_stopping = self._is_terminated = True
+        self._is_serving = False
+        self._lock = threading.RLock()
+        self._waiters.clear()
+        self._drains.clear()
+
     def finish(self, work: Callable[..., None], *args: object) -> None:
         """Do work on a connection, while the caller waits."""
         work(*args)

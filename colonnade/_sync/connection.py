@@ -264,6 +264,14 @@ class Connection(
         """Whether the connection is closed, by either side."""
         return self._session.is_closed
 
+    def is_inherited(self) -> bool:
+        """Whether this process is a fork of the one that opened the connection.
+
+        Such a connection is the parent's alone: every query raises InterfaceError, and neither
+        closing nor dropping it does anything to it.
+        """
+        return self._session.is_inherited
+
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, in good order or failed."""
         return self._session.transaction_status != "idle"
@@ -314,7 +322,9 @@ class Connection(
 
     def __repr__(self) -> str:
         """Where it leads, and what it is doing."""
-        if self._session.is_closed:
+        if self._session.is_inherited:
+            state = "of the parent process"
+        elif self._session.is_closed:
             state = "closed"
         elif self._owner is not None:
             state = "busy"

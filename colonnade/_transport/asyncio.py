@@ -26,6 +26,7 @@ from colonnade import _core
 from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.farewell import closed_error
+from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError, QueryCanceledError
@@ -114,6 +115,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self._full_reads = 0
         self._paused = False
         self._made_at = traceback.extract_stack() if self._loop.get_debug() else None
+        tell_in_child(self)
 
     # What connections use
 
@@ -196,6 +198,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         still waits for an event (another task has closed the connection) learns that none comes.
         """
         del limit_s
+        if self._session.is_inherited:
+            return
         # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
         if self._has_ended() or self._recovery is not None:
@@ -284,6 +288,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def abort(self) -> None:
         """Close the socket at once, and give up cancelling what ran on it."""
+        if self._session.is_inherited:
+            return
         recovery, self._recovery = self._recovery, None
         # A loop that is closed already has closed its sockets.
         with contextlib.suppress(RuntimeError):
@@ -294,6 +300,15 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         if not self._session.is_closed:
             self._session.receive_eof()
             self._deliver()
+
+    def leave_to_parent(self) -> None:
+        """Touch nothing that the parent's loop has: both watch the socket with one selector.
+
+        The copy of the socket is closed with the copy of the loop's transport.
+        """
+        self._session.leave_to_parent()
+        self.listener = self.closed_listener = self._low_water = None
+        self._recovery = self._idle = self._writable = None
 
     # What the event loop calls
 

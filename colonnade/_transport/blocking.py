@@ -21,6 +21,7 @@ from colonnade import _core
 from colonnade._transport.address import UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.farewell import closed_error
+from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import TICK_S, LowWaterMark
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
@@ -149,6 +150,7 @@ class BlockingTransport:
         # Bytes are between socket and session: an interruption just here (a signal's handler runs
         # when a call returns) leaves it unknown whether they were moved.
         self._is_in_doubt = False
+        tell_in_child(self)
 
     @property
     def origin(self) -> str:
@@ -214,6 +216,8 @@ class BlockingTransport:
         Cancels the query and reads on until the server is ready. Where that fails within its
         time, or within `limit_s` seconds if that is less, the connection is closed.
         """
+        if self._session.is_inherited:
+            return
         # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
         if self._has_ended() and not self._is_in_doubt:
@@ -283,6 +287,8 @@ class BlockingTransport:
 
     def abort(self) -> None:
         """Close the socket at once; another thread that waits for it wakes up."""
+        if self._session.is_inherited:
+            return
         with contextlib.suppress(OSError):
             # Of the plain class: TLS has no say in this.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
@@ -290,6 +296,13 @@ class BlockingTransport:
         if not self._session.is_closed:
             self._session.receive_eof()
         self._say_closed()
+
+    def leave_to_parent(self) -> None:
+        """Close this process's copy of the socket, which leaves the connection open."""
+        self._session.leave_to_parent()
+        self.listener = self.closed_listener = self._low_water = None
+        self._unsent = memoryview(b"")
+        self._socket.close()
 
     def _say_closed(self) -> None:
         listener, self.closed_listener = self.closed_listener, None

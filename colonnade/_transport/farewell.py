@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def closed_error(session: _core.Session, text: str = "connection is closed") -> InterfaceError:
     """The error of a call on a closed connection.
 
-    Its cause is what the server said when it ended the connection, where it said anything.
+    Its cause is what the server said when it ended the connection, where it said anything. In a
+    forked child the session itself raises, with what is to be done instead.
     """
     error = InterfaceError(text)
     error.__cause__ = session.farewell

@@ -14,7 +14,7 @@ from colonnade.dbapi._info import ConnectionInfo
 from colonnade.dbapi._words import split_words, with_words
 from colonnade.dbapi.catalog import CatalogMixin
 from colonnade.dbapi.cursor import Cursor
-from colonnade.dbapi.errors import OperationalError, ProgrammingError
+from colonnade.dbapi.errors import InterfaceError, OperationalError, ProgrammingError
 from colonnade.dbapi.named_cursor import NamedCursor
 from colonnade.dbapi.parameters import adapted
 from colonnade.dbapi.placeholders import Placeholders, Pyformat
@@ -277,6 +277,11 @@ class Connection(TwoPhaseMixin, CatalogMixin):
             error.add_note(f"The rollback failed, too: {failure}")
 
     def _check_open(self) -> None:
+        if self._driver.is_inherited():
+            raise InterfaceError(
+                "the connection belongs to the parent process, which opened it before it forked: "
+                "connect in each process, after the fork"
+            )
         if self._driver.is_closed():
             raise OperationalError("the connection is closed")
 

@@ -111,6 +111,9 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         self._end("ROLLBACK")
 
     def _end(self, command: str) -> None:
+        if self._connection.is_inherited() and command == "ROLLBACK":
+            # What blocks do that a forked child leaves: the transaction is its parent's.
+            return
         if self.closed:
             raise OperationalError("the connection is closed")
         done = self._command(command) if self.in_transaction else command

@@ -18,6 +18,7 @@ from colonnade._async.pool.queries import PoolQueriesMixin
 from colonnade._core import Record
 from colonnade._supply.asyncio import Supply, made
 from colonnade._transport.asyncio import deadline
+from colonnade._transport.forks import tell_in_child
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class _State(enum.Enum):
     OPEN = "open"
     CLOSING = "closing"
     CLOSED = "closed"
+    INHERITED = "of the parent process"
 
 
 _REFUSALS = {
@@ -48,6 +50,10 @@ _REFUSALS = {
     ),
     _State.CLOSING: "pool is closing",
     _State.CLOSED: "pool is closed",
+    _State.INHERITED: (
+        "the pool belongs to the parent process, which made it before it forked: "
+        "make a pool in each process, after the fork"
+    ),
 }
 
 
@@ -127,7 +133,7 @@ class Pool(PoolQueriesMixin):
         Calls that wait for a connection are still served; new ones fail. A warning is logged after
         60 seconds. Where the closing itself is cancelled or fails, the pool is terminated.
         """
-        if self._state is _State.CLOSED:
+        if self._state in {_State.CLOSED, _State.INHERITED}:
             return
         if self._state in {_State.NEW, _State.STARTING}:
             self._refuse()
@@ -143,7 +149,7 @@ class Pool(PoolQueriesMixin):
 
     def terminate(self) -> None:
         """Close every connection at once; operations under way fail."""
-        if self._state is _State.CLOSED:
+        if self._state in {_State.CLOSED, _State.INHERITED}:
             return
         if self._state in {_State.NEW, _State.STARTING}:
             self._refuse()
@@ -151,8 +157,8 @@ class Pool(PoolQueriesMixin):
         self._opened_supply().terminate()
 
     def is_closing(self) -> bool:
-        """Whether the pool is closed or about to be."""
-        return self._state in {_State.CLOSING, _State.CLOSED}
+        """Whether the pool is closed or about to be, or is the parent's of a forked process."""
+        return self._state in {_State.CLOSING, _State.CLOSED, _State.INHERITED}
 
     async def expire_connections(self) -> None:
         """Have every open connection replaced before it is handed out again."""
@@ -225,7 +231,7 @@ class Pool(PoolQueriesMixin):
     def __repr__(self) -> str:
         """How many connections there are and how many callers wait."""
         supply = self._supply
-        if supply is None or self._state is _State.CLOSED:
+        if supply is None or self._state in {_State.CLOSED, _State.INHERITED}:
             return f"<{type(self).__name__} {self._state.value}>"
         closing = " closing" if self._state is _State.CLOSING else ""
         return (
@@ -233,6 +239,11 @@ class Pool(PoolQueriesMixin):
             f"waiting={supply.waiting} min_size={self._options.min_size} "
             f"max_size={self._options.max_size}>"
         )
+
+    def leave_to_parent(self) -> None:
+        """Called in a forked child, where every method but those that end the pool is refused."""
+        self._state = _State.INHERITED
+        self._opened_supply().leave_to_parent()
 
     # Inside
 
@@ -243,6 +254,7 @@ class Pool(PoolQueriesMixin):
             return self
         self._state = _State.STARTING
         self._supply = Supply(self._options, self._connect, PoolConnectionHolder)
+        tell_in_child(self)
         try:
             await self._supply.start()
         except BaseException:

@@ -16,6 +16,7 @@ from colonnade._sync.pool.options import checked_options
 from colonnade._sync.pool.proxy import PoolConnectionProxy
 from colonnade._sync.pool.queries import PoolQueriesMixin
 from colonnade._transport.blocking import deadline
+from colonnade._transport.forks import tell_in_child
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class _State(enum.Enum):
     OPEN = "open"
     CLOSING = "closing"
     CLOSED = "closed"
+    INHERITED = "of the parent process"
 
 
 _REFUSALS = {
@@ -45,6 +47,10 @@ _REFUSALS = {
     ),
     _State.CLOSING: "pool is closing",
     _State.CLOSED: "pool is closed",
+    _State.INHERITED: (
+        "the pool belongs to the parent process, which made it before it forked: "
+        "make a pool in each process, after the fork"
+    ),
 }
 
 
@@ -112,7 +118,7 @@ class Pool(PoolQueriesMixin):
         Calls that wait for a connection are still served; new ones fail. A warning is logged after
         60 seconds. Where the closing itself is cancelled or fails, the pool is terminated.
         """
-        if self._state is _State.CLOSED:
+        if self._state in {_State.CLOSED, _State.INHERITED}:
             return
         if self._state in {_State.NEW, _State.STARTING}:
             self._refuse()
@@ -128,7 +134,7 @@ class Pool(PoolQueriesMixin):
 
     def terminate(self) -> None:
         """Close every connection at once; operations under way fail."""
-        if self._state is _State.CLOSED:
+        if self._state in {_State.CLOSED, _State.INHERITED}:
             return
         if self._state in {_State.NEW, _State.STARTING}:
             self._refuse()
@@ -136,8 +142,8 @@ class Pool(PoolQueriesMixin):
         self._opened_supply().terminate()
 
     def is_closing(self) -> bool:
-        """Whether the pool is closed or about to be."""
-        return self._state in {_State.CLOSING, _State.CLOSED}
+        """Whether the pool is closed or about to be, or is the parent's of a forked process."""
+        return self._state in {_State.CLOSING, _State.CLOSED, _State.INHERITED}
 
     def expire_connections(self) -> None:
         """Have every open connection replaced before it is handed out again."""
@@ -208,7 +214,7 @@ class Pool(PoolQueriesMixin):
     def __repr__(self) -> str:
         """How many connections there are and how many callers wait."""
         supply = self._supply
-        if supply is None or self._state is _State.CLOSED:
+        if supply is None or self._state in {_State.CLOSED, _State.INHERITED}:
             return f"<{type(self).__name__} {self._state.value}>"
         closing = " closing" if self._state is _State.CLOSING else ""
         return (
@@ -216,6 +222,11 @@ class Pool(PoolQueriesMixin):
             f"waiting={supply.waiting} min_size={self._options.min_size} "
             f"max_size={self._options.max_size}>"
         )
+
+    def leave_to_parent(self) -> None:
+        """Called in a forked child, where every method but those that end the pool is refused."""
+        self._state = _State.INHERITED
+        self._opened_supply().leave_to_parent()
 
     # Inside
 
@@ -226,6 +237,7 @@ class Pool(PoolQueriesMixin):
             return self
         self._state = _State.STARTING
         self._supply = Supply(self._options, self._connect, PoolConnectionHolder)
+        tell_in_child(self)
         try:
             self._supply.start()
         except BaseException:

@@ -9,6 +9,7 @@ mod portal;
 mod query;
 mod types;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,10 @@ use crate::stopwatch::{QueryTiming, Stopwatch};
 
 /// Reads below this are handled at once: to release the interpreter would cost more.
 const DETACH_BYTES_MIN: usize = 4 * 1024;
+
+/// Why a forked child is refused, and what it is to do.
+const INHERITED: &str = "the connection belongs to the parent process, which opened it before it \
+    forked: open one in each process, after the fork";
 
 type Core = CoreSession<RowSink>;
 
@@ -63,13 +68,21 @@ impl Inner {
 
 /// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
 #[pyclass(frozen, module = "colonnade._core")]
-pub(crate) struct Session(Mutex<Inner>);
+pub(crate) struct Session {
+    inner: Mutex<Inner>,
+    /// Whether this is the copy that a forked child has of its parent's talk. Not behind the lock,
+    /// which a thread may have held that the child does not have.
+    is_inherited: AtomicBool,
+}
 
 impl Session {
     /// The session, unless another thread is inside it: to wait here while holding the
     /// interpreter could wait for ever.
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inner>> {
-        self.0.try_lock().map_err(|_| {
+        if self.is_inherited() {
+            return Err(errors::interface(py, INHERITED));
+        }
+        self.inner.try_lock().map_err(|_| {
             errors::interface(py, "cannot perform operation: another operation is in progress")
         })
     }
@@ -125,7 +138,8 @@ impl Session {
         let core = Core::new(limits, catalog);
         let (codecs, row_plans) = (Arc::default(), RowPlans::default());
         let (since, stopwatch) = (Instant::now(), Stopwatch::default());
-        Ok(Self(Mutex::new(Inner { core, codecs, row_plans, since, stopwatch })))
+        let inner = Mutex::new(Inner { core, codecs, row_plans, since, stopwatch });
+        Ok(Self { inner, is_inherited: AtomicBool::new(false) })
     }
 
     /// Where the next read of the socket goes (buffer protocol).
@@ -139,13 +153,14 @@ impl Session {
             self.lock(py)?.receive(length);
             return Ok(());
         }
-        let taken = py.detach(|| match self.0.try_lock() {
-            Ok(mut inner) => {
-                inner.receive(length);
-                true
-            }
-            Err(_) => false,
-        });
+        let taken = !self.is_inherited()
+            && py.detach(|| match self.inner.try_lock() {
+                Ok(mut inner) => {
+                    inner.receive(length);
+                    true
+                }
+                Err(_) => false,
+            });
         if taken { Ok(()) } else { self.lock(py).map(drop) }
     }
 
@@ -186,10 +201,21 @@ impl Session {
         Ok(self.lock(py)?.core.is_idle())
     }
 
-    /// Whether the talk has ended.
+    /// Whether the talk has ended, or is the parent process's.
     #[getter]
     fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.core.is_closed())
+        Ok(self.is_inherited() || self.lock(py)?.core.is_closed())
+    }
+
+    /// Whether this process is a fork of the one that the talk belongs to.
+    #[getter]
+    fn is_inherited(&self) -> bool {
+        self.is_inherited.load(Ordering::Relaxed)
+    }
+
+    /// This process has been forked: from now on nothing can be asked, nor sent.
+    fn leave_to_parent(&self) {
+        self.is_inherited.store(true, Ordering::Relaxed);
     }
 
     /// What the server said when it ended the talk, as the exception that it stands for.
@@ -225,9 +251,12 @@ impl Session {
         Ok(dict)
     }
 
-    /// The backend's process identifier; None before the server has told.
+    /// The backend's process identifier; None before the server has told, and in a forked child.
     #[getter]
     fn process_id(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        if self.is_inherited() {
+            return Ok(None);
+        }
         Ok(self.lock(py)?.core.cancel_key().map(|key| key.process_id))
     }
 
@@ -277,7 +306,10 @@ impl Session {
     }
 
     fn __repr__(&self) -> String {
-        match self.0.try_lock() {
+        if self.is_inherited() {
+            return "<Session of the parent process>".to_owned();
+        }
+        match self.inner.try_lock() {
             Err(_) => "<Session busy>".to_owned(),
             Ok(inner) if inner.core.is_closed() => "<Session closed>".to_owned(),
             Ok(inner) if inner.core.is_idle() => "<Session idle>".to_owned(),

@@ -1,0 +1,12 @@
+"""What `multiprocessing` runs in its workers."""
+
+from __future__ import annotations
+
+import colonnade.sync
+
+
+def ask(dsn: str) -> int:
+    """Ask the server something."""
+    with colonnade.sync.connect(dsn) as connection:
+        answer: int = connection.fetchval("SELECT 40 + 2")
+    return answer

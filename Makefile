@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        soak bench instructions instructions-record docs lock clean ci \
+        soak bench performance instructions instructions-record docs lock clean ci \
         servers test-servers faults
 
 help: ## List the tasks
@@ -47,6 +47,9 @@ test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="
 
 bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)
+
+performance: build drain ## Measure everything, and write docs/performance.md (PERFORMANCE_SCALE=1)
+	@$(PY) -m benches.performance --scale $(or $(PERFORMANCE_SCALE),1) $(PERFORMANCE_ARGS)
 
 instructions: build ## Count instructions per value and query, and compare with the record
 	@$(PY) -m benches.instructions

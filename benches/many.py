@@ -24,6 +24,7 @@ import psycopg
 import uvloop
 
 import colonnade
+from benches.server_cpu import server_cpu
 from colonnade import embedded
 
 if TYPE_CHECKING:
@@ -43,15 +44,6 @@ class Figures:
     wall: float
     client_cpu: float
     server_cpu: float
-
-
-def server_cpu(pid: int) -> float:
-    """Processor time of a server process, or 0 where it runs elsewhere."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def measured(run: Callable[[], Awaitable[object]], pid: int) -> Figures:

@@ -115,6 +115,8 @@ def made_with() -> dict[str, str]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "libc": " ".join(platform.libc_ver()),
         "valgrind": callgrind.version(),
+        # The C library and simdutf8 choose their loops by what the processor has.
+        "vectors": callgrind.vectors(),
     }
 
 

@@ -35,6 +35,15 @@ def version() -> str:
     return done.stdout.strip()
 
 
+def vectors() -> str:
+    """Name the widest vectors that valgrind lets a program see, of those that the processor has."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return "unknown"
+    return next((name for name in ("avx2", "avx") if name in flags), "sse2")
+
+
 def run(program: Sequence[str], options: Sequence[str], given: str = "") -> tuple[str, list[int]]:
     """Return the program's standard output, and the instructions of each part, in order.
 

@@ -30,7 +30,8 @@ _FIXED = {
     "timestamptz": "M8[us]",
     "time": "m8[us]",
 }
-_LENGTHS = {"text": ("U", "length"), "bytea": ("S", "octet_length")}
+#: The fork wants room for as many characters as a text has bytes.
+_LETTERS = {"text": "U", "bytea": "S"}
 
 
 def unavailable() -> str | None:
@@ -62,10 +63,10 @@ async def prepare(connection: Connection, sql: str) -> None:
     fields = []
     for attribute in statement.get_attributes():
         kind = attribute.type.name
-        if kind in _LENGTHS:
-            letter, function = _LENGTHS[kind]
+        if kind in _LETTERS:
+            letter = _LETTERS[kind]
             longest = await connection.bare.fetchval(
-                f'SELECT max({function}("{attribute.name}")) FROM ({sql}) AS q'
+                f'SELECT max(octet_length("{attribute.name}")) FROM ({sql}) AS q'
             )
             fields.append((attribute.name, f"{letter}{longest or 1}"))
         else:

@@ -83,7 +83,7 @@ def test_the_record_has_every_type() -> None:
     recorded = figures.read(instructions.EXPECTED)
     names = {line.name for line in _core.TYPES}
     assert {case for what, case in recorded.figures if what == "columns"} >= names - {"text"}
-    assert {"rustc", "python", "libc", "valgrind"} == set(recorded.made_with)
+    assert {"rustc", "python", "libc", "valgrind", "vectors"} == set(recorded.made_with)
 
 
 @pytest.mark.skipif(callgrind.unavailable() is not None, reason="valgrind is not installed")

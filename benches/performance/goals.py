@@ -1,0 +1,117 @@
+"""What was aimed at, and whether the figures of a run reach it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Results = Mapping[str, Any]
+
+#: Colonnade's own ways to columns; a goal is for the worst of them.
+OWN = ("colonnade-columns", "colonnade-columns-uvloop", "colonnade-columns-sync")
+WALL_MAX = 1.05
+TLS_WALL_MAX = 1.15
+CPU_MAX = {"seed": 1.7, "narrow": 1.7, "lineitem": 3.0, "widetext": 3.0}
+MEMORY_MAX = 1.2
+HOLD_MS_MAX = {"columns": 2.0, "rows": 10.0}
+PING_MAX = 2.0
+STREAM_BATCHES_MAX = 4.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One aim, and what was measured."""
+
+    what: str
+    aim: str
+    found: str
+    reached: bool
+
+
+def goals(results: Results) -> Iterator[Goal]:
+    """Hold the figures against every aim that there are figures for."""
+    for road, limit in (("suite", WALL_MAX), ("socket", WALL_MAX), ("tls", TLS_WALL_MAX)):
+        if road in results:
+            yield from _of_report(results[road], limit)
+    if "suite" in results:
+        yield from _against_peers(results["suite"])
+    if "stream" in results:
+        yield from _of_stream(results["stream"])
+    if "hold" in results:
+        yield from _of_loop(results["hold"])
+
+
+def _of_report(report: Mapping[str, Any], wall_max: float) -> Iterator[Goal]:
+    road, base = report["transport"], report["base"]
+    for shape, result in report["results"].items():
+        own = [peer for name in OWN if (peer := result["peers"].get(name)) and peer.get("runs")]
+        if not own or not result["peers"].get(base, {}).get("runs"):
+            continue
+        wall = max(peer["ratios"][base]["wall_s"]["median"] for peer in own)
+        yield _below(f"{shape}, {road}: wall ÷ drain, the slowest of ours", wall_max, wall)
+        if "TLS" in road:
+            continue
+        cpu = max(peer["ratios"][base]["cpu_s"]["median"] for peer in own)
+        yield _below(f"{shape}, {road}: client CPU ÷ drain, the most of ours", CPU_MAX[shape], cpu)
+        memory = [peer["median"]["memory_ratio"] for peer in own]
+        if all(memory):
+            yield _below(f"{shape}, {road}: peak memory ÷ columns", MEMORY_MAX, max(memory))
+
+
+def _against_peers(report: Mapping[str, Any]) -> Iterator[Goal]:
+    """Less wall time and less processor time than each peer, on the same kind of loop."""
+    for shape, result in report["results"].items():
+        ours = result["peers"].get(OWN[0])
+        others = {
+            name: peer
+            for name, peer in result["peers"].items()
+            if not name.startswith("colonnade") and peer["kind"] != "floor" and peer.get("runs")
+        }
+        if not ours or not ours.get("runs") or not others:
+            continue
+        faster = {
+            peer["title"]: [
+                ours["median"][what] < peer["median"][what] for what in ("wall_s", "cpu_s")
+            ]
+            for peer in others.values()
+        }
+        behind = [title for title, both in faster.items() if not all(both)]
+        found = f"not than {', '.join(behind)}" if behind else f"than all {len(faster)}"
+        what = f"{shape}: less wall and CPU than every peer, on asyncio"
+        yield Goal(what, "every peer", found, not behind)
+
+
+def _of_stream(stream: Mapping[str, Any]) -> Iterator[Goal]:
+    for colour in ("async", "sync"):
+        told = stream[colour]
+        what = f"{told['rows']:,} rows by iter_columns, {colour}: memory, in batches"
+        yield _below(what, STREAM_BATCHES_MAX, told["growth_in_batches"])
+
+
+def _of_loop(hold: Mapping[str, Any]) -> Iterator[Goal]:
+    for case in hold["cases"]:
+        label = f"{case['mode']}, {case['loop']}, {case['road']}"
+        longest = max(1e3 * each["gap_s"] for each in case["holds"])
+        computed = max(1e3 * each["burst_s"] for each in case["holds"])
+        limit = HOLD_MS_MAX[case["mode"]]
+        yield Goal(
+            f"{label}: longest hold of the loop, ms",
+            f"<= {limit:g}",
+            f"{longest:.1f} (computed {computed:.1f})",
+            longest <= limit,
+        )
+        ratios = [
+            ping["busy"]["p99"] / ping["idle"]["p99"]
+            for ping in case["pings"].values()
+            if ping["busy"]["count"] and ping["idle"]["count"]
+        ]
+        if ratios:
+            what = f"{label}: p99 of a ping ÷ idle, the worst of {len(ratios)}"
+            yield _below(what, PING_MAX, max(ratios))
+
+
+def _below(what: str, limit: float, found: float) -> Goal:
+    return Goal(what, f"<= {limit:g}", f"{found:.2f}", found <= limit)

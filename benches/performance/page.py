@@ -1,0 +1,336 @@
+"""The words of docs/performance.md: every figure in them comes from the files of a run."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from benches.performance.goals import goals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    Results = Mapping[str, Any]
+
+PICTURES = "performance"
+_ABSENT = "-"
+_INTRODUCTION = """\
+# Performance
+
+What Colonnade costs beside its peers, and what limits it. Every figure and picture on this page is
+made by one command from the files that it leaves in `benches/results/performance`; nothing here is
+written by hand, and [benches/README.md](../benches/README.md) says how each figure is taken.
+
+    make performance
+
+"""
+_SHAPES = """\
+Each peer fetches a whole table in a process of its own, in its best columnar mode; they take turns.
+The floor is *drain*: a program that sends the same query, reads the socket, and throws the bytes
+away. Wall time and processor time of the client are given as multiples of the drain's, memory as a
+multiple of the finished columns. ADBC, ConnectorX, DuckDB and Polars run in a thread, as a program
+on an event loop has to call them; ConnectorX and Polars connect anew for each fetch.
+"""
+_SIZES = """\
+Times of many fetches on one connection, from 100 to a million rows of the seed shape. A box holds
+the middle half of the times, its line is the median, and the whiskers end at the last time within
+one and a half boxes; the scale is logarithmic.
+
+![Box plots of fetch times by size](performance/sizes.svg)
+"""
+_SPLIT = """\
+One fetch at a time over local TCP: how long it takes, how much of that the server's process works,
+and how much the client does, in its own code (decoding, the event loop) and in the kernel (copying
+from the socket, giving memory pages).
+"""
+_FLAMES = """\
+Where the client's processor time goes, by sampled stacks: a box is a function, its width the part
+of the time in it, and what it calls stands on it. A box tells its name and part to the mouse.
+"""
+_LOOP = """\
+The longest time for which the event loop came to nobody else, while a result of three columns comes
+in; of it, what its own thread computed, which no other load of the machine is in.
+"""
+_PINGS = """\
+What else on the loop feels while the largest result comes in, in milliseconds, and in brackets with
+nothing else to do: a sleep (how much too late it ends), an echo by another program, and a small
+query on a second connection. Each is due a millisecond after the last one ended, and its time runs
+from then. The server, the echo and the client share the machine's cores, so that a ping waits for
+a core as well.
+"""
+_INSTRUCTIONS = """\
+Counted under callgrind, which no load disturbs; `make instructions` compares each type with what is
+recorded, and CI runs it. A value as a column, the scan of its row included, and read by itself:
+"""
+_INSTRUCTIONS_SHOWN = (
+    *("bool", "int4", "int8", "float8", "date", "timestamptz", "uuid", "text 8-24", "bytea"),
+    *("jsonb", "numeric(15, 2), money", "interval", "inet", "int4[] of 0-20", "composite of 4"),
+)
+
+
+def page(results: Results, pictures: Sequence[str]) -> str:
+    """Write the page of what has been measured; a part without figures is left out."""
+    parts = [_INTRODUCTION]
+    makers: dict[str, tuple[Callable[[Results], Iterator[str]], ...]] = {
+        "suite": (_machine, _aims, _shapes),
+        "boxes": (_sizes,),
+        "split": (_limits,),
+        "socket": (_socket,),
+        "tls": (_tls,),
+        "stream": (_stream,),
+        "hold": (_loop,),
+        "pool": (_pool,),
+        "many": (_many,),
+        "instructions": (_instructions,),
+    }
+    for name, of_step in makers.items():
+        if name in results:
+            parts += [text for maker in of_step for text in maker(results)]
+    flames = [name for name in pictures if name.startswith("flame-")]
+    if flames:
+        parts += ["## Flame graphs", _FLAMES]
+        parts += [f"![Flame graph of {_named(name)}]({PICTURES}/{name})" for name in flames]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay a table out; all columns but the first are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Write a number with a fixed number of digits."""
+    return _ABSENT if value is None else f"{value:,.{digits}f}"
+
+
+def _named(picture: str) -> str:
+    return picture.removesuffix(".svg").removeprefix("flame-").replace("-", " as ")
+
+
+def _machine(results: Results) -> Iterator[str]:
+    suite = results["suite"]
+    machine, load = suite["machine"], suite["load"]
+    versions = ", ".join(f"{name} {version}" for name, version in suite["versions"].items())
+    yield (
+        f"{machine['cpu']}, {machine['cores']} cores that client and server share; "
+        f"{machine['system']}, {machine['python']}, {' '.join(suite['server'].split()[:2])}, local "
+        f"TCP. Load before and after: {load['before'][0]:g}, {load['after'][0]:g}. "
+        f"{suite['rounds']} round{'s' * (suite['rounds'] > 1)}"
+        f"{', ' + suite['date'] if suite['date'] else ''}. "
+        f"Compare ratios, not milliseconds.\n\n{versions}."
+    )
+    for name, reason in suite["skipped"].items():
+        if not name.startswith("drain"):
+            yield f"Not measured: {name} ({reason})."
+
+
+def _aims(results: Results) -> Iterator[str]:
+    rows = [
+        [goal.what, goal.aim, goal.found, "yes" if goal.reached else "**no**"]
+        for goal in goals(results)
+    ]
+    if rows:
+        yield "## What was aimed at, and what is reached"
+        yield table(["", "aim", "measured", "reached"], rows)
+
+
+def _shapes(results: Results) -> Iterator[str]:
+    yield "## Beside the peers"
+    yield _SHAPES
+    suite = results["suite"]
+    for shape, result in suite["results"].items():
+        yield f"### {shape}: {result['title']}, {result['rows']:,} rows"
+        yield _peers(result["peers"], suite["base"])
+        yield f"![Bars of all peers on {shape}]({PICTURES}/bars-{shape}.svg)"
+
+
+def _peers(peers: Mapping[str, Any], base: str) -> str:
+    rows = []
+    for peer in peers.values():
+        if "failure" in peer or not peer.get("runs"):
+            rows.append([peer["title"], f"failed: {peer.get('failure', '')}", *[_ABSENT] * 3])
+            continue
+        ratios, median = peer["ratios"].get(base), peer["median"]
+        wall, cpu = (ratios[name]["median"] if ratios else None for name in ("wall_s", "cpu_s"))
+        memory = median["memory_ratio"]
+        rows.append(
+            [
+                peer["title"],
+                number(1e3 * median["wall_s"], 0),
+                number(wall),
+                number(cpu, 1),
+                number(memory),
+            ]
+        )
+    return table(["", "wall, ms", "wall ÷ drain", "CPU ÷ drain", "memory ÷ columns"], rows)
+
+
+def _limits(results: Results) -> Iterator[str]:
+    yield "## What limits a fetch"
+    yield _SPLIT
+    cases = results["split"]["cases"]
+    rows = [
+        [
+            f"{case['shape']}, {case['mode']}",
+            number(1e3 * case["wall_s"], 0),
+            number(1e3 * case["server_s"], 0),
+            number(1e3 * case["client_user_s"], 0),
+            number(1e3 * case["client_system_s"], 0),
+        ]
+        for case in cases
+    ]
+    head = ["milliseconds of", "wall", "server's process", "client, own code", "client, kernel"]
+    yield table(head, rows)
+    yield "\n".join(f"- **{case['shape']}, {case['mode']}**: {limit(case)}" for case in cases)
+
+
+def limit(case: Mapping[str, float]) -> str:
+    """Say what the time of a fetch is made of, by who works how much of it."""
+    wall = case["wall_s"]
+    server = case["server_s"] / wall
+    user, kernel = case["client_user_s"] / wall, case["client_system_s"] / wall
+    client = user + kernel
+    busy = (
+        f"the server's process is busy {server:.0%} of the time, the client {client:.0%}, "
+        f"{kernel:.0%} in the kernel"
+    )
+    if server >= 0.8 and server >= client:
+        return f"limited by the server: {busy}. No client on one connection can be faster."
+    if client >= 0.8:
+        part = "the kernel's copying and pages" if kernel > user else "decoding and the event loop"
+        return f"limited by the client, by {part} above all: {busy}."
+    if server + client >= 0.8:
+        return f"client and server work in turns, on what the socket's buffers hold: {busy}."
+    return f"neither is busy all the time, so that the machine's other load is in it: {busy}."
+
+
+def _sizes(_: Results) -> Iterator[str]:
+    yield "## From 100 rows to a million"
+    yield _SIZES
+
+
+def _socket(results: Results) -> Iterator[str]:
+    return _road(results["socket"], "The Unix socket", "drain")
+
+
+def _tls(results: Results) -> Iterator[str]:
+    return _road(results["tls"], "TLS", "drain over TLS")
+
+
+def _road(report: Mapping[str, Any], title: str, floor: str) -> Iterator[str]:
+    yield f"## {title}"
+    yield (
+        f"The same over {report['transport']}, {' '.join(report['server'].split()[:2])}, as "
+        f"multiples of *{floor}*."
+    )
+    head = ["", "wall, ms", "wall ÷ drain", "CPU ÷ drain"]
+    for shape, result in report["results"].items():
+        rows = []
+        for peer in result["peers"].values():
+            ratios = peer.get("ratios", {}).get(report["base"])
+            if ratios:
+                wall, cpu = ratios["wall_s"]["median"], ratios["cpu_s"]["median"]
+                milliseconds = number(1e3 * peer["median"]["wall_s"], 0)
+                rows.append([peer["title"], milliseconds, number(wall), number(cpu, 1)])
+        yield f"**{shape}**, {result['rows']:,} rows"
+        yield table(head, rows)
+
+
+def _stream(results: Results) -> Iterator[str]:
+    yield "## A stream's memory"
+    for colour, words in (("async", "on an event loop"), ("sync", "blocking")):
+        told = results["stream"][colour]
+        yield (
+            f"`iter_columns`, {words}: {told['rows']:,} rows of three columns in "
+            f"{told['batches']:,} batches of up to {told['batch_bytes_max'] / 1e6:.1f} MB, "
+            f"{told['seconds']:.1f} s. The resident memory was at most "
+            f"{told['growth_bytes'] / 1e6:.1f} MB above that at the first batch, and at most "
+            f"{told['later_growth_bytes'] / 1e6:.1f} MB above its height in the first fifth of the "
+            f"stream; {told['alive_max']} batches were alive at once."
+        )
+
+
+def _loop(results: Results) -> Iterator[str]:
+    hold = results["hold"]
+    yield "## The event loop"
+    yield _LOOP
+    sizes = [each["rows"] for each in hold["cases"][0]["holds"]]
+    rows = [
+        [
+            f"{case['mode']}, {case['loop']}, {case['road']}",
+            *(f"{1e3 * each['gap_s']:.1f}, {1e3 * each['burst_s']:.1f}" for each in case["holds"]),
+        ]
+        for case in hold["cases"]
+    ]
+    yield table(["ms: held, of it computed", *(f"{size:,} rows" for size in sizes)], rows)
+    yield _PINGS
+    yield table(["", "median", "p99", "max", "p99 ÷ idle"], _pings(hold["cases"]))
+    yield from (f"Not measured: {road} ({reason})." for road, reason in hold["skipped"].items())
+
+
+def _pings(cases: Iterable[Mapping[str, Any]]) -> Iterator[list[str]]:
+    for case in cases:
+        for name, ping in case["pings"].items():
+            busy, idle = ping["busy"], ping["idle"]
+            if not busy["count"] or not idle["count"]:
+                continue
+            cells = [
+                f"{1e3 * busy[part]:.2f} ({1e3 * idle[part]:.2f})" for part in ("p50", "p99", "max")
+            ]
+            label = f"{case['mode']}, {case['loop']}, {case['road']}: {name}"
+            yield [label, *cells, number(busy["p99"] / idle["p99"])]
+
+
+def _pool(results: Results) -> Iterator[str]:
+    pool = results["pool"]
+    yield "## One value, and a pool"
+    yield (
+        "`SELECT 1` by `fetchval` over the Unix socket, in microseconds of a call, and "
+        f"{pool['tasks']:,} tasks at once on {pool['pool_size']} connections, per second."
+    )
+    rows = []
+    for loop, figures in pool["loops"].items():
+        for name, call in figures["fetchval_us"].items():
+            rate = figures["tasks_per_second"].get(name, {}).get("median")
+            rows.append(
+                [
+                    f"{name}, {loop}",
+                    number(call["wall_median"], 0),
+                    number(call["wall_least"], 0),
+                    number(call["cpu_median"], 0),
+                    number(rate, 0),
+                ]
+            )
+    head = ["", "wall, median", "wall, least", "client CPU, median", "tasks a second"]
+    yield table(head, rows)
+
+
+def _many(results: Results) -> Iterator[str]:
+    yield "## Many sets of arguments, and pipelines"
+    rows = []
+    for case, drivers in results["many"]["cases"].items():
+        for driver, figures in drivers.items():
+            medians = (
+                statistics.median(figures[what]["ms"])
+                for what in ("wall", "client_cpu", "server_cpu")
+            )
+            rows.append([f"{case}: {driver}", *(number(each, 1) for each in medians)])
+    yield table(["milliseconds, asyncio", "wall", "client CPU", "server CPU"], rows)
+
+
+def _instructions(results: Results) -> Iterator[str]:
+    recorded = results["instructions"]
+    yield "## Instructions per value"
+    yield _INSTRUCTIONS
+    shown = [
+        [name, *(number(recorded.figures.get((what, name)), 0) for what in ("columns", "values"))]
+        for name in _INSTRUCTIONS_SHOWN
+    ]
+    yield table(["type", "as a column", "by itself"], shown)
+    for what, head in (("rows", "a row's value as a Python object"), ("query", "a whole query")):
+        of_kind = (
+            (name, value) for (kind, name), value in recorded.figures.items() if kind == what
+        )
+        yield table([head, "instructions"], [[name, number(value, 0)] for name, value in of_kind])
+    yield ", ".join(recorded.made_with.values()) + "."

@@ -1,0 +1,115 @@
+"""The pictures of the page, from the files that the programs left."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from benches.performance import flame
+from colonnade.cli.files import whole_file
+from colonnade.cli.measure.figure import Panel, draw
+from colonnade.cli.measure.measurement import Measurement
+from colonnade.cli.measure.peers import Peer
+from colonnade.cli.measure.runner import Run
+from colonnade.cli.measure.summary import Summaries
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#1b3a5c", "#3d7ea6", "#7a5195", "#c98b4f", "#9aa5b1")
+_FIELDS = {each.name for each in dataclasses.fields(Measurement)}
+TITLES = {
+    "seed-columns": "seed, fetched as columns",
+    "lineitem-columns": "lineitem, fetched as columns",
+    "seed-rows": "seed, fetched as rows",
+}
+
+
+def draw_all(results: dict[str, Any], directory: Path) -> list[str]:
+    """Draw what there are figures for, and give the names of the files."""
+    suite = results.get("suite", {"results": ()})
+    drawn = [_save(bars(suite, shape), directory, f"bars-{shape}") for shape in suite["results"]]
+    if "boxes" in results:
+        drawn.append(_save(boxes(results["boxes"]), directory, "sizes"))
+    for name, stacks in results.get("split", {}).get("stacks", {}).items():
+        path = directory / f"flame-{name}.svg"
+        with whole_file(path) as unfinished:
+            unfinished.write_text(flame.draw(TITLES[name], stacks))
+        drawn.append(path.name)
+    return drawn
+
+
+def bars(suite: dict[str, Any], shape: str) -> Figure:
+    """Wall time and processor time of every peer as multiples of the floor's."""
+    result, base = suite["results"][shape], suite["base"]
+    panels = (
+        Panel("wall time ÷ drain", "wall_s", base=base),
+        Panel("client CPU ÷ drain", "cpu_s", base=base),
+        Panel("peak memory, MB", "peak_memory_bytes", factor=1e-6),
+    )
+    title = f"{shape}: {result['title']}, {result['rows']:,} rows"
+    return draw(title, "", _summaries(result["peers"]), panels)
+
+
+def _summaries(of_peers: dict[str, Any]) -> Summaries:
+    ran = {name: peer for name, peer in of_peers.items() if peer.get("runs")}
+    known = {
+        name: Peer(name, peer["title"], peer["kind"], "", (), None) for name, peer in ran.items()
+    }
+    summaries = Summaries(known.values())
+    for name, peer in ran.items():
+        for number, run in enumerate(peer["runs"]):
+            kept = {key: value for key, value in run.items() if key in _FIELDS}
+            summaries.add(Run(number, known[name]), Measurement(**kept))
+    return summaries
+
+
+def boxes(measured: dict[str, Any]) -> Figure:
+    """Tukey's boxes: quartiles, the median, and whiskers to the last time within 1.5 boxes."""
+    from matplotlib.figure import Figure
+
+    sizes, titles = list(measured["seconds"]), measured["titles"]
+    figure = Figure(figsize=(9.5, 5.2), layout="constrained")
+    axes = figure.subplots()
+    width = 0.8 / len(titles)
+    for number, (peer, title) in enumerate(titles.items()):
+        colour = _COLOURS[number % len(_COLOURS)]
+        places = [index + (number - (len(titles) - 1) / 2) * width for index in range(len(sizes))]
+        times = [[1e3 * each for each in measured["seconds"][size][peer]] for size in sizes]
+        drawn = axes.boxplot(
+            times,
+            positions=places,
+            widths=width * 0.85,
+            patch_artist=True,
+            manage_ticks=False,
+            flierprops={"marker": ".", "markersize": 2, "markeredgecolor": colour},
+            medianprops={"color": "white"},
+        )
+        for box in drawn["boxes"]:
+            box.set(facecolor=colour, edgecolor=colour, label=title)
+            title = "_"  # noqa: PLW2901 - one line of the legend for each peer
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(sizes)), [f"{int(size):,}" for size in sizes])
+    axes.set_xlabel("rows of 18 columns")
+    axes.set_ylabel("milliseconds for a fetch")
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.legend(loc="upper left", frameon=False, fontsize=9)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure
+
+
+def _save(figure: Figure, directory: Path, name: str) -> str:
+    import matplotlib as mpl
+
+    path = directory / f"{name}.svg"
+    # A fixed salt and no date: the same figures give the same file.
+    with (
+        mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "path.simplify": True}),
+        whole_file(path) as unfinished,
+    ):
+        figure.savefig(unfinished, format="svg", metadata={"Date": None})
+    return path.name

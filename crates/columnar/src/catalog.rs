@@ -353,14 +353,17 @@ mod tests {
         // Each is two of the next one: the first would be 2^60 parts.
         let doubling: Vec<_> = (FIRST..FIRST + 60).map(|oid| composite(oid, oid + 1, 2)).collect();
         catalog.learn(&[FIRST], &doubling);
+        // Each has two bounds that are such ranges.
+        let range = |oid| TypeRow { oid, kind: b'r', subtype: oid + 1, ..TypeRow::default() };
+        catalog.learn(&[], &(FIRST + 300..FIRST + 360).map(range).collect::<Vec<_>>());
         // Of itself, as no type can be.
         catalog.learn(&[], &[composite(FIRST + 100, FIRST + 100, 1_000)]);
         catalog.learn(&[], &[array(FIRST + 101, FIRST + 101)]);
         // Deeper with each answer.
-        for oid in FIRST + 200..FIRST + 2_000 {
+        for oid in FIRST + 400..FIRST + 2_000 {
             catalog.learn(&[oid], &[array(oid, oid - 1)]);
         }
-        for oid in [FIRST, FIRST + 30, FIRST + 59, FIRST + 100, FIRST + 101, FIRST + 1_999] {
+        for oid in [0, 30, 59, 100, 101, 300, 330, 1_999].map(|nth| FIRST + nth) {
             assert!((1..=PARTS_MAX).contains(&parts_of(&catalog, oid)), "{oid}");
         }
         assert_eq!(parts_of(&catalog, FIRST + 55), 63, "what is not too much is known");

@@ -244,6 +244,12 @@ fn traces_end_at_what_is_no_message_and_cut_what_is_long() {
     assert_eq!(trace_backend(b"Z\0\0\0\x05"), "B (incomplete: 5 bytes)\n");
     let trace = trace_backend(b"!");
     assert!(trace.starts_with("B (error: the server sent a message with the unknown tag '!'"));
+    let lines = frame(b'R', b"\0\0\0\x0aSCRAM\nB ReadyForQuery idle\0\0");
+    assert_eq!(
+        trace_backend(&lines),
+        "B AuthenticationSASL SCRAM\\nB ReadyForQuery idle\n",
+        "a server cannot make up lines"
+    );
     let long = frame(b'd', &[b'x'; 100]);
     assert_eq!(trace_backend(&long), format!("B CopyData \"{}\"+36 bytes\n", "x".repeat(64)));
 }

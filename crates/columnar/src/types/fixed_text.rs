@@ -59,17 +59,17 @@ fn write_characters(value: &[u8], cell: &mut [u32]) -> Result<(), Misfit> {
     // The block was checked: it is UTF-8.
     let text = std::str::from_utf8(value).unwrap_or_default();
     let mut slots = cell.iter_mut();
+    let mut has_nul = false;
     for character in text.chars() {
         let Some(slot) = slots.next() else {
             let (length, capacity) = (text.chars().count(), cell.len());
             return Err(Misfit::TooManyCharacters { length, capacity });
         };
-        if character == '\0' {
-            return Err(Misfit::NulInText);
-        }
+        has_nul |= character == '\0';
         *slot = u32::from(character).to_le();
     }
-    Ok(())
+    // Of both misfits the length is told, as of a block of ASCII.
+    if has_nul { Err(Misfit::NulInText) } else { Ok(()) }
 }
 
 /// A character of ASCII in each byte.
@@ -308,6 +308,9 @@ mod tests {
         let case = Case::new(25).cast("U2");
         assert!(case.error(&[text("abc"), hex("ff")]).1.contains("3 characters"));
         assert!(case.error(&[hex("ff"), text("abc")]).1.contains("not UTF-8"));
+        // Whether all of a block is ASCII makes no difference: too long is told before a NUL.
+        assert!(case.error(&[text("a\0bc")]).1.contains("4 characters"));
+        assert!(case.error(&[text("é"), text("a\0bc")]).1.contains("4 characters"));
         let case = Case::new(3802).cast("U2");
         assert!(case.error(&[hex("01616161"), hex("02")]).1.contains("3 characters"));
     }

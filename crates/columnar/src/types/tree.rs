@@ -162,10 +162,12 @@ impl Type {
         *parts_left = left;
         match &self.shape {
             Shape::Array(part)
-            | Shape::Range(part)
-            | Shape::Multirange(part)
             | Shape::Domain { base: part, .. }
             | Shape::Custom { under: part, .. } => part.is_within(depth, parts_left),
+            // Two bounds.
+            Shape::Range(part) | Shape::Multirange(part) => {
+                part.is_within(depth, parts_left) && part.is_within(depth, parts_left)
+            }
             Shape::Composite(attributes) => {
                 attributes.iter().all(|attribute| attribute.pg_type.is_within(depth, parts_left))
             }

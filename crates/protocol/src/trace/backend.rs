@@ -70,7 +70,7 @@ pub(crate) fn describe(message: &Message<'_>, f: &mut fmt::Formatter<'_>) -> fmt
     f.write_str(message.name())?;
     match message {
         Message::AuthenticationSasl(mechanisms) => {
-            mechanisms.iter().try_for_each(|name| write!(f, " {name}"))
+            mechanisms.iter().try_for_each(|name| write!(f, " {}", name.escape_debug()))
         }
         Message::AuthenticationGssContinue(data)
         | Message::AuthenticationSaslContinue(data)
@@ -82,7 +82,7 @@ pub(crate) fn describe(message: &Message<'_>, f: &mut fmt::Formatter<'_>) -> fmt
             write!(f, " process={process_id} key=({} bytes, not shown)", secret_key.len())
         }
         Message::ParameterStatus { name, value } => {
-            write!(f, " {}={}", name, Shown(value.as_bytes()))
+            write!(f, " {}={}", name.escape_debug(), Shown(value.as_bytes()))
         }
         Message::NegotiateProtocolVersion { newest_minor, unrecognized } => {
             write!(f, " newest=3.{newest_minor} unrecognized={unrecognized:?}")

@@ -78,8 +78,8 @@ rust-test: | need-cargo ## Run the Rust tests
 drain: | need-cargo ## Build the program that reads a socket and throws the bytes away
 	@cargo build --quiet --release -p colonnade-drain
 
-fuzz: | need-cargo ## Feed what reads a peer's bytes with anything; FUZZ_SECONDS=60 each
-	@tools/fuzz $(FUZZ_SECONDS)
+fuzz: | need-cargo ## Feed what reads a peer's bytes with anything; FUZZ_SECONDS=60 each, FUZZ_TARGETS
+	@tools/fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ_TARGETS)
 
 soak: build ## Cancel, kill, interrupt and restart for long; SOAK_OPERATIONS=100000 each, SOAK_SEED
 	@SOAK_EVERY_STRIKE=1 $(PY) -m pytest -q tests/soak/test_every_await.py
@@ -93,7 +93,7 @@ lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest vers
 	@cargo update
 
 clean: ## Remove everything that a task made
-	@rm -rf .venv .tools target fuzz/target .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .tools target fuzz/target fuzz/corpus .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@rm -f colonnade/_core*.so
 	@find colonnade tools tests benches examples -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -2,4 +2,7 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| colonnade_columnar::fuzzing::batch(data));
+libfuzzer_sys::fuzz_target!(
+    init: colonnade_fuzz::begin_with("batch", &colonnade_columnar::fuzzing::seeds("batch")),
+    |data: &[u8]| colonnade_fuzz::within_bounds(data, colonnade_columnar::fuzzing::batch)
+);

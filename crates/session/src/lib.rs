@@ -15,6 +15,8 @@ pub mod conninfo;
 mod error;
 mod event;
 mod exchange;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod lease;
 mod receive_buffer;
 mod session;

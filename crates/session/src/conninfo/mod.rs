@@ -236,7 +236,7 @@ impl Draft {
     }
 }
 
-fn parse_dsn(dsn: &str) -> Result<Vec<(String, String)>, ConnInfoError> {
+pub(crate) fn parse_dsn(dsn: &str) -> Result<Vec<(String, String)>, ConnInfoError> {
     if let Some(options) = uri::parse(dsn) {
         return options;
     }

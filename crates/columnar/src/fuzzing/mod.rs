@@ -1,8 +1,20 @@
 //! What a fuzzer calls: bytes that no server would send, and what must hold of them all the same.
+//! The functions stand here and not in `fuzz/`, so that the tests of the crate call them too.
+
+mod arrow;
+mod catalog;
+mod column;
+mod seeds;
+
+pub use arrow::arrow;
+pub use catalog::catalog;
+pub use column::column;
+pub use seeds::seeds;
 
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::Array;
+use colonnade_protocol::fuzzing::Input;
 use colonnade_protocol::{Frame, Span, next_frame};
 
 use crate::builder::{BatchBuilder, DecodeOptions, ResultColumn};
@@ -32,13 +44,13 @@ static CANDIDATES: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
     types.push(made(Shape::Enum(labels.into())));
     types.push(made(Shape::Record(Types::default())));
     types.push(made(Shape::Opaque));
-    let attribute = |pg_type: &Arc<Type>| {
-        let (name, pg_type) = ("field".to_owned(), Arc::clone(pg_type));
+    let attribute = |(number, pg_type): (usize, &Arc<Type>)| {
+        let (name, pg_type) = (format!("field{number}"), Arc::clone(pg_type));
         Attribute { name, pg_type, type_modifier: -1 }
     };
     let composites: Vec<_> = types
         .chunks(3)
-        .map(|parts| made(Shape::Composite(parts.iter().map(attribute).collect())))
+        .map(|parts| made(Shape::Composite(parts.iter().enumerate().map(attribute).collect())))
         .collect();
     types.extend(composites);
     let arrays: Vec<_> = types.iter().cloned().map(|element| made(Shape::Array(element))).collect();
@@ -49,6 +61,10 @@ static CANDIDATES: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
 fn candidate(choice: [u8; 2]) -> Arc<Type> {
     let index = usize::from(u16::from_be_bytes(choice)) % CANDIDATES.len();
     CANDIDATES.get(index).map_or_else(|| Arc::new(Type::opaque(0)), Arc::clone)
+}
+
+fn any_type(input: &mut Input<'_>) -> Arc<Type> {
+    candidate([input.byte(), input.byte()])
 }
 
 /// One value, as a row and as a column: neither panics, both agree whether it is one, and what is
@@ -138,12 +154,69 @@ mod tests {
         ]
     }
 
+    /// The choice of a candidate.
+    fn choice(is_wanted: impl Fn(&super::Shape) -> bool) -> [u8; 2] {
+        let place = super::CANDIDATES.iter().position(|pg_type| is_wanted(&pg_type.shape)).unwrap();
+        (place as u16).to_be_bytes()
+    }
+
+    #[test]
+    fn records_in_records_are_followed_as_far_in_rows_as_in_columns() {
+        const RECORD: u32 = 2249;
+        const RECORDS: u32 = 2287;
+        let choice = choice(|shape| matches!(shape, super::Shape::Record(_)));
+        let field = |oid: u32, cell: &[u8]| {
+            let numbers = [1, oid, cell.len() as u32].map(u32::to_be_bytes);
+            [numbers.as_flattened(), cell].concat()
+        };
+        let array = |cell: &[u8]| {
+            let numbers = [1, 0, RECORD, 1, 1, cell.len() as u32].map(u32::to_be_bytes);
+            [numbers.as_flattened(), cell].concat()
+        };
+        let mut nested = 0_u32.to_be_bytes().to_vec();
+        let mut of_arrays = nested.clone();
+        for depth in 0..5_000 {
+            if depth < 100 || depth == 4_999 {
+                super::value(&[&choice[..], &nested].concat());
+                super::value(&[&choice[..], &of_arrays].concat());
+            }
+            nested = field(RECORD, &nested);
+            of_arrays = field(RECORDS, &array(&of_arrays));
+        }
+    }
+
+    #[test]
+    fn a_fuzzer_begins_with_what_is_right() {
+        for seed in super::seeds("value") {
+            super::value(&seed);
+        }
+        assert!(super::seeds("value").len() > 2 * super::CANDIDATES.len());
+        super::seeds("batch").iter().for_each(|seed| super::batch(seed));
+        super::seeds("column").iter().for_each(|seed| super::column(seed));
+        super::seeds("arrow").iter().for_each(|seed| super::arrow(seed, |array| array));
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #![proptest_config(ProptestConfig::with_cases(1_500))]
 
         #[test]
         fn value(choice: [u8; 2], raw in bytes(0..60)) {
             super::value(&[&choice[..], &raw].concat());
+        }
+
+        #[test]
+        fn column(choice: [u8; 2], raw in bytes(0..100)) {
+            super::column(&[&choice[..], &raw].concat());
+        }
+
+        #[test]
+        fn arrow(choice: [u8; 2], raw in bytes(0..100)) {
+            super::arrow(&[&choice[..], &raw].concat(), |array| array);
+        }
+
+        #[test]
+        fn catalog(raw in bytes(0..300)) {
+            super::catalog(&raw);
         }
 
         #[test]

@@ -1,0 +1,8 @@
+//! A whole session, its exchanges answered nearly as they should be.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(
+    init: colonnade_fuzz::begin_with("talk", &colonnade_session::fuzzing::talk_seeds()),
+    |data: &[u8]| colonnade_fuzz::within_bounds(data, colonnade_session::fuzzing::talk)
+);

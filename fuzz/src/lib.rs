@@ -1,0 +1,90 @@
+//! What the targets share: memory that is counted, where they begin, and an array's way through C.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::{Array, ArrayRef, ffi, make_array};
+
+/// Memory that any input may take: receive buffers, scratch, the tables of types.
+const BYTES_AT_REST: usize = 16 << 20;
+
+/// What a byte of the input may take beside that: some values are wider than their wire form, and
+/// some tests hold several copies of what they have made of it.
+const BYTES_PER_BYTE: usize = 4 << 10;
+
+struct Counting;
+
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn took(bytes: usize) {
+    let taken = TAKEN.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK.fetch_max(taken, Ordering::Relaxed);
+}
+
+fn gave_back(bytes: usize) {
+    TAKEN.fetch_sub(bytes, Ordering::Relaxed);
+}
+
+// SAFETY: all is done by the system's allocator; beside it there is only counting.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        took(layout.size());
+        // SAFETY: the caller's own promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        took(layout.size());
+        // SAFETY: the caller's own promises.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        gave_back(layout.size());
+        // SAFETY: the caller's own promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        took(size);
+        gave_back(layout.size());
+        // SAFETY: the caller's own promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs a test, and asserts that it has not taken more memory than the bytes are worth: a length
+/// that is only claimed takes none.
+pub fn within_bounds(data: &[u8], test: fn(&[u8])) {
+    let before = TAKEN.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    test(data);
+    let taken = PEAK.load(Ordering::Relaxed).saturating_sub(before);
+    let bound = BYTES_AT_REST + BYTES_PER_BYTE * data.len();
+    assert!(taken <= bound, "{taken} bytes of memory for {} bytes of input", data.len());
+}
+
+/// An array as another library gets it, and gives it back.
+pub fn through_c(array: ArrayRef) -> ArrayRef {
+    let (exported, schema) = ffi::to_ffi(&array.to_data()).expect("every array can be exported");
+    // SAFETY: both structures were made a line above, by the library that reads them.
+    let imported = unsafe { ffi::from_ffi(exported, &schema) }.expect("its own export");
+    make_array(imported)
+}
+
+/// Writes the inputs that a target begins with into its folder below `FUZZ_CORPUS`, if there is
+/// such a variable: they are made of the types and messages that the crates have, and not kept.
+pub fn begin_with(target: &str, seeds: &[Vec<u8>]) {
+    let Some(corpus) = std::env::var_os("FUZZ_CORPUS") else { return };
+    let folder = Path::new(&corpus).join(target);
+    fs::create_dir_all(&folder).expect("a folder");
+    for (number, seed) in seeds.iter().enumerate() {
+        fs::write(folder.join(format!("seed-{number}")), seed).expect("a file");
+    }
+}

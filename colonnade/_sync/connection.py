@@ -386,6 +386,7 @@ class Connection(
         if owner is None or isinstance(owner, StreamHold) or self._is_telling:
             return
         if self._transport.has_left(owner.thread):
+            self._transport.abandon()
             if isinstance(owner, Operation):
                 owner.put_away()
             self._give_back(owner)
@@ -408,24 +409,26 @@ class Connection(
             return None
         call = self._owner = self._call
         call.thread = threading.get_ident()
+        # The owner is taken back by hand: where Ctrl-C strikes before, `_put_away_left_over` does.
+        completion = None
         try:
-            if not begin(*arguments):
-                return None
-            return self._complete(transport.answer(limit))
+            if begin(*arguments):
+                completion = self._complete(transport.answer(limit))
         except EncodeError:
-            return None
+            pass
         except STALE_PLAN as error:
             is_over = self.is_in_transaction() or self._session.is_closed
             if is_over or not may_run_again(error, arguments[0]):
                 name_query(error, arguments[0])
+                self._owner = None
                 raise
-            return None
         except BaseException as error:
             name_query(error, arguments[0])
             transport.abandon()
-            raise
-        finally:
             self._owner = None
+            raise
+        self._owner = None
+        return completion
 
     def _execute(
         self,

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from colonnade._server_facts import ServerSettings, parse_server_version
 from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import deadline
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from colonnade import _core
@@ -56,8 +58,12 @@ class ServerMixin:
         QueryCanceledError. Where nothing runs, nothing happens. Raises OSError where the server
         cannot be reached, TimeoutError after `timeout` seconds.
         """
-        if self._session.is_closed or self._cancel_request is None:
+        if self._cancel_request is None:
             return
+        # Where another thread is just within the session, there is something to cancel.
+        with contextlib.suppress(InterfaceError):
+            if self._session.is_closed:
+                return
         with deadline(checked_timeout(timeout)):
             self._transport.send_cancel(self._cancel_request)
 

@@ -13,6 +13,7 @@ import math
 import select
 import socket
 import ssl
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -28,7 +29,7 @@ from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
     from colonnade._transport.address import Address
     from colonnade._transport.announcements import Listener
@@ -55,19 +56,30 @@ mutex = threading.Lock
 
 
 class _Clock(threading.local):
-    """The nearest deadline of this thread, on the monotonic clock; None where there is none."""
+    """The nearest deadline of this thread."""
 
-    deadline: float | None = None
+    at: float | None = None
+    """On the monotonic clock; None where there is none."""
+    setter: deadline | None = None
+    """Who has set it; None where it is taken back for certain."""
 
 
 _clock = _Clock()
 
 
+def _nearest() -> float | None:
+    """The nearest deadline, without one that Ctrl-C kept a call from taking back."""
+    while (setter := _clock.setter) is not None and not setter.is_in_force():
+        _clock.at, _clock.setter = setter.outer
+    return _clock.at
+
+
 def remaining() -> float | None:
     """Seconds until the nearest deadline, as `socket.settimeout` takes them."""
-    if _clock.deadline is None:
+    nearest = _nearest()
+    if nearest is None:
         return None
-    remaining = _clock.deadline - time.monotonic()
+    remaining = nearest - time.monotonic()
     if remaining <= 0:
         raise TimeoutError
     return remaining
@@ -87,18 +99,31 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
     def __init__(self, timeout: float | None) -> None:
         self._timeout = timeout
         self._own: float | None = None
-        self._outer: float | None = None
+        self._call: FrameType | None = None
+        self.outer: tuple[float | None, deadline | None] = (None, None)
 
     def expired(self) -> bool:
         """Whether this deadline, and not just one around it, has passed."""
         return self._own is not None and time.monotonic() >= self._own
 
+    def is_in_force(self) -> bool:
+        """Whether the call that has begun the block is still under way."""
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other name for it
+        while frame is not None and frame is not self._call:
+            frame = frame.f_back
+        return frame is not None
+
     def __enter__(self) -> Self:
         """Start the clock."""
-        outer = self._outer = _clock.deadline
+        outer = _nearest()
+        self.outer = outer, _clock.setter
         if self._timeout is not None:
             own = self._own = time.monotonic() + self._timeout
-            _clock.deadline = own if outer is None else min(own, outer)
+            call = sys._getframe(1)  # noqa: SLF001
+            while call.f_back is not None and _is_ours(call.f_back):
+                call = call.f_back
+            self._call = call
+            _clock.at, _clock.setter = own if outer is None else min(own, outer), self
         return self
 
     def __exit__(
@@ -108,7 +133,8 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
         traceback: TracebackType | None,
     ) -> None:
         """Go back to the deadline around this one."""
-        _clock.deadline = self._outer
+        _clock.at, _clock.setter = self.outer
+        self._call = None
 
 
 class Bell:
@@ -176,8 +202,14 @@ class BlockingTransport:
         """
         if limit is None:
             return self.next_event()
-        with deadline(limit):
+        # Not by a `with`, whose end Ctrl-C may strike: the limit would stay.
+        nearest, own = _nearest(), time.monotonic() + limit
+        outer = _clock.at, _clock.setter
+        try:
+            _clock.at, _clock.setter = own if nearest is None else min(own, nearest), None
             return self.next_event()
+        finally:
+            _clock.at, _clock.setter = outer
 
     def next_event(self) -> Event:
         """Send what must be sent, and wait for the session's next event.
@@ -225,7 +257,8 @@ class BlockingTransport:
         if self._session.process_id is None or self._is_in_doubt:
             self.abort()
             return
-        outer, _clock.deadline = _clock.deadline, None
+        outer = _clock.at, _clock.setter
+        _clock.at = _clock.setter = None
         try:
             with deadline(least(RECOVERY_TIMEOUT_S, limit_s)):
                 self._recover()
@@ -235,7 +268,7 @@ class BlockingTransport:
             self.abort()
             raise
         finally:
-            _clock.deadline = outer
+            _clock.at, _clock.setter = outer
 
     def _recover(self) -> None:
         pause_s = CANCEL_AGAIN_S
@@ -253,9 +286,10 @@ class BlockingTransport:
     def has_left(self, thread: int) -> bool:
         """Whether a thread's operation is over without having said so.
 
-        It is when the thread itself asks, and no exchange is under way.
+        It is when the thread itself asks, unless it asks from within: from a source of rows, or
+        from another function of the user's that the operation calls.
         """
-        return thread == threading.get_ident() and self._session.is_idle
+        return thread == threading.get_ident() and (self._session.is_idle or not _is_within())
 
     is_settled = True
     """Abandoned exchanges end in `abandon`."""
@@ -289,12 +323,18 @@ class BlockingTransport:
         """Close the socket at once; another thread that waits for it wakes up."""
         if self._session.is_inherited:
             return
-        with contextlib.suppress(OSError):
-            # Of the plain class: TLS has no say in this.
-            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-        self._socket.close()
-        if not self._session.is_closed:
-            self._session.receive_eof()
+        try:
+            # First: Ctrl-C may strike in between, and a session that is open has a socket.
+            if not self._session.is_closed:
+                self._session.receive_eof()
+        finally:
+            try:
+                # Of the plain class: TLS has no say in this.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+            except OSError:
+                pass
+            finally:
+                self._socket.close()
         self._say_closed()
 
     def leave_to_parent(self) -> None:
@@ -407,13 +447,12 @@ class BlockingTransport:
 
     def _lost(self, cause: OSError | None) -> None:
         """The socket is gone: the session says so to whoever waits."""
+        is_said = self._session.is_closed
+        if not is_said:
+            self._session.receive_eof()
         self._socket.close()
-        if self._session.is_closed:
-            self._say_closed()
-            return
-        self._session.receive_eof()
         self._say_closed()
-        if cause is not None:
+        if cause is not None and not is_said:
             try:
                 self._session.next_event()
             except Exception as error:
@@ -432,6 +471,20 @@ class BlockingTransport:
             # The server closes the connection when it has sent the signal.
             with contextlib.suppress(ConnectionError):
                 link.recv(1)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("colonnade.")
+
+
+def _is_within() -> bool:
+    """Whether a function of the user's makes this call, one that the package has called."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    while frame is not None and not _is_ours(frame):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _event(error: OSError, usual: int) -> int:

@@ -1,6 +1,6 @@
 """`make soak`: the soaks at full size, with how many of each they did.
 
-    python -m tests.soak [asyncio] [uvloop] [threads]
+    python -m tests.soak [asyncio] [uvloop] [threads] [interrupts]
 
 `SOAK_OPERATIONS` is their size, `SOAK_SEED` the seed, which each prints.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import uvloop
 
-from tests.soak import tasks, threads
+from tests.soak import interrupts, tasks, threads
 from tests.soak.books import TABLES, Tally
 from tests.soak.storm import Weather
 from tests.support.restarts import RestartableServer
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ROUND = 2_000
+_INTERRUPTED_SECONDS_MAX = 3_600.0
 
 
 def say(text: str) -> None:
@@ -68,10 +69,28 @@ def soak_threads(server: RestartableServer, seed: int, operations: int) -> tuple
     return soak.tally, soak.resident
 
 
+def soak_interrupted(
+    server: RestartableServer, seed: int, operations: int
+) -> tuple[Tally, list[int]]:
+    """A tenth of the operations for each kind of user: Ctrl-C comes hundreds of times a second."""
+    tally, count = Tally(), max(1, operations // 10)
+    for mode in interrupts.MODES:
+        done = interrupts.soak(server.dsn, mode, count, seed, _INTERRUPTED_SECONDS_MAX)
+        for name, counts in done.items():
+            listed = ", ".join(f"{kind} {number}" for kind, number in counts.most_common())
+            say(f"  {mode}: {name} {listed}")
+        tally.operations.update(done["operations"])
+        tally.outcomes["its own result"] += done["outcomes"]["its own result"]
+        tally.outcomes["interrupted"] += done["outcomes"]["interrupted"]
+        tally.faults["Ctrl-C within an operation"] += done["Ctrl-C"]["within operations"]
+    return tally, []
+
+
 SOAKS = {
     "asyncio": soak_tasks(asyncio.new_event_loop),
     "uvloop": soak_tasks(uvloop.new_event_loop),
     "threads": soak_threads,
+    "interrupts": soak_interrupted,
 }
 
 
@@ -88,7 +107,8 @@ def main() -> None:
         say(f"{name}: {tally.total} operations in {time.monotonic() - began:.0f} s")
         for line in tally.lines():
             say(line)
-        say(f"  memory: {growth(resident)}")
+        if resident:
+            say(f"  memory: {growth(resident)}")
 
 
 if __name__ == "__main__":

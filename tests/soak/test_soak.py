@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.soak import tasks, threads
+from tests.soak import interrupts, tasks, threads
 from tests.soak.books import TABLES, Books, WrongResultError
 from tests.soak.storm import Weather
 from tests.support.restarts import RestartableServer
@@ -43,6 +43,13 @@ def test_threads(restartable: RestartableServer) -> None:
     soak.run(ROUNDS, print)
     assert soak.tally.total == sum(count for _, count in ROUNDS)
     assert soak.tally.faults["Connection.cancel"] > 20
+
+
+@pytest.mark.parametrize("mode", interrupts.MODES)
+def test_ctrl_c(restartable: RestartableServer, mode: str) -> None:
+    done = interrupts.soak(restartable.dsn, mode, 100, SEED, 60.0)
+    assert done["outcomes"]["interrupted"] > 0
+    assert done["outcomes"]["its own result"] > 0
 
 
 # The oracle itself

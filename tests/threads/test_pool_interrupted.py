@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import signal
-import sys
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,10 +13,10 @@ import pytest
 
 import colonnade.sync
 from tests.support.crowd import Crowd, see
+from tests.support.interruptions import interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType
 
 # What Ctrl-C strikes within a finalizer is told to nobody but the interpreter's hook.
 pytestmark = [
@@ -29,37 +28,10 @@ _ROOMS = ("colonnade/_supply/", "colonnade/_sync/pool/")
 _STEPS_MAX = 2_000
 
 
-def _interrupted(work: Callable[[], Any], step: int) -> bool:
-    """Whether there was such a step of the pool's own code to be interrupted at.
-
-    A handler of a signal runs where a function begins, and where a call has returned.
-    """
-    left = step
-
-    def profile(frame: FrameType, event: str, _: object) -> None:
-        nonlocal left
-        if event in {"call", "c_return"} and any(
-            room in frame.f_code.co_filename for room in _ROOMS
-        ):
-            left -= 1
-            if left == 0:
-                sys.setprofile(None)
-                raise KeyboardInterrupt
-
-    sys.setprofile(profile)
-    try:
-        work()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.setprofile(None)
-    return left <= 0
-
-
 def _sweep(pool: colonnade.sync.Pool, work: Callable[[], Any]) -> int:
     """Interrupt at the first step, then at the second, and so on; after each one all is there."""
     for step in range(1, _STEPS_MAX):
-        if not _interrupted(work, step):
+        if not interrupted(work, step, _ROOMS):
             return step
         gc.collect()
         stats = pool.get_stats()
@@ -142,7 +114,7 @@ def test_who_serves_another_one_may_be_interrupted_at_every_step(dsn: str) -> No
                 held = pool.acquire()
                 waiting = crowd.start(pool.fetchval, "SELECT 1")
                 see(lambda: pool.get_stats().waiting == 1)
-                was_interrupted = _interrupted(partial(pool.release, held), step)
+                was_interrupted = interrupted(partial(pool.release, held), step, _ROOMS)
                 del held
                 gc.collect()
                 assert waiting.end() == 1

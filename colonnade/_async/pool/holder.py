@@ -127,6 +127,7 @@ class PoolConnectionHolder:
     async def _reset(self, timeout: float | None) -> None:
         connection = self.connection
         try:
+            await connection._put_away_left_over()
             self._check_not_busy()
             self._warn_of_listeners()
             async with deadline(timeout):

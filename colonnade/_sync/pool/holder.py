@@ -129,6 +129,7 @@ class PoolConnectionHolder:
     def _reset(self, timeout: float | None) -> None:
         connection = self.connection
         try:
+            connection._put_away_left_over()
             self._check_not_busy()
             self._warn_of_listeners()
             with deadline(timeout):

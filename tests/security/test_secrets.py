@@ -1,0 +1,292 @@
+"""Passwords and keys are shown by nothing: no `repr`, no log, no exception, no program.
+
+Everything here connects with a secret, and then looks for it in whatever can be read afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import pickle
+import traceback
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+import colonnade
+from colonnade import dbapi, embedded, parallel, sync, tracing
+from colonnade._connection_options import TlsArguments, resolve
+from colonnade.errors import RemoteProtocolError, TargetServerAttributeNotMatched
+from tests.cli.program import run
+from tests.support.scripted_server import (
+    READ_STARTUP,
+    Close,
+    ReadBytes,
+    ScriptedServer,
+    Send,
+    error,
+    message,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SECRET = "tr0ub4dor/&3: it's"
+# As it may stand in a text: as it is, in a URI, and its parts, which a bad DSN may be cut into.
+SHAPES = (SECRET, quote(SECRET), quote(SECRET, safe=""), "tr0ub4dor", "it's", "it%27s")
+FAILURES = (
+    colonnade.PostgresError,
+    colonnade.InterfaceError,
+    RemoteProtocolError,
+    TargetServerAttributeNotMatched,
+    OSError,
+)
+ROLE = embedded.Role("keeper", SECRET, "scram-sha-256")
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No file of the caller's takes part."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[embedded.Server]:
+    """A server that asks for the secret."""
+    with embedded.start(tcp=True, roles=[ROLE]) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def kept(server: embedded.Server) -> str:
+    """A DSN with the secret."""
+    return server.dsn_for(ROLE.name, SECRET)
+
+
+def assert_silent(*texts: object) -> None:
+    for text in texts:
+        for shape in SHAPES:
+            assert shape not in str(text)
+
+
+def said_by(failure: BaseException) -> Iterator[str]:
+    """All that can be read off an exception and those it came from."""
+    yield "".join(traceback.format_exception(failure))
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [failure]
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield from (repr(each), str(each), repr(each.args), repr(vars(each)))
+        waiting += [each.__cause__, each.__context__]
+
+
+# What knows a secret, and has a repr
+
+
+async def test_objects_of_asyncio(kept: str) -> None:
+    async with await colonnade.connect(kept) as connection:
+        assert_silent(repr(connection), repr(connection._params), repr(connection._session))
+        assert_silent(repr(connection._transport), vars(connection))
+        async with connection.transaction() as _, connection.pipeline() as pipeline:
+            assert_silent(repr(pipeline))
+    async with colonnade.create_pool(kept, min_size=1, max_size=1) as pool:
+        assert_silent(repr(pool), str(pool))
+        async with pool.acquire() as proxy:
+            assert_silent(repr(proxy))
+    listening = colonnade.listen(kept, "channel")
+    assert_silent(repr(listening))
+
+
+def test_objects_of_the_blocking_colour(kept: str) -> None:
+    with sync.connect(kept) as connection:
+        assert_silent(repr(connection), repr(connection._params), repr(connection._session))
+    with sync.create_pool(kept, min_size=1, max_size=1) as pool, pool.acquire() as proxy:
+        assert_silent(repr(pool), repr(proxy))
+    with dbapi.connect(kept) as conn:
+        assert_silent(repr(conn), repr(conn.info), repr(conn.cursor()), vars(conn))
+
+
+def test_what_the_options_become(home: Path, kept: str) -> None:
+    passfile = home / "pass"
+    passfile.touch(0o600)
+    passfile.write_text("*:*:*:*:" + SECRET.replace("\\", "\\\\").replace(":", "\\:") + "\n")
+    for dsn, words in (
+        (kept, {}),
+        ("host=h user=u", {"password": SECRET}),
+        ("host=h user=u", {"passfile": str(passfile)}),
+    ):
+        options = resolve(dsn, words, None, TlsArguments())
+        assert options.endpoints[0].password == SECRET
+        parameters = options.parameters(SECRET, options.tls)
+        assert_silent(repr(options), repr(options.endpoints), repr(options.info), repr(parameters))
+        assert_silent(repr(options.tls), repr(dataclasses.fields(options)))
+    with_key = resolve(
+        f"host=h user=u sslpassword={quote(SECRET, safe='')}", {}, None, TlsArguments()
+    )
+    assert_silent(repr(with_key), repr(with_key.info), repr(with_key.tls))
+
+
+def test_partitions(kept: str) -> None:
+    """A pickle takes to another process what connects there; it is the only thing that does."""
+    with parallel.plan("SELECT 1 AS n", kept, parts=1, partition_by="n") as plan:
+        (partition,) = plan
+        assert_silent(repr(plan), repr(partition), repr(partition.source))
+        assert quote(SECRET, safe="").encode() in pickle.dumps(partition)
+
+
+# Errors
+
+TRUNCATED = message(b"R", b"\0\0")
+SCRAM = message(b"R", b"\0\0\0\x0aSCRAM-SHA-256\0\0")
+ANSWERS = {
+    "a refusal": error("28P01", "password authentication failed", "FATAL"),
+    "nonsense": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "a message that is cut off": TRUNCATED,
+    "SCRAM, then the end": SCRAM,
+    "an unknown question": message(b"R", b"\0\0\0\x63"),
+    "a question for the password, then nonsense": message(b"R", b"\0\0\0\x03") + b"\xff" * 20,
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+async def test_errors_of_servers(kind: str) -> None:
+    with ScriptedServer([READ_STARTUP, Send(ANSWERS[kind]), ReadBytes(1), Close()]) as server:
+        where = f"postgresql://keeper:{quote(SECRET, safe='')}@127.0.0.1:{server.port}/d"
+        failures: list[BaseException] = []
+        with pytest.raises(FAILURES) as caught:
+            await colonnade.connect(f"{where}?sslmode=disable", timeout=20)
+        failures.append(caught.value)
+        with pytest.raises(FAILURES) as caught:
+            sync.connect(f"{where}?sslmode=disable", timeout=20)
+        failures.append(caught.value)
+        with pytest.raises((dbapi.Error, OSError)) as refused:
+            dbapi.connect(f"{where}?sslmode=disable")
+        failures.append(refused.value)
+    for failure in failures:
+        assert_silent(*said_by(failure))
+
+
+async def test_errors_on_the_way(server: embedded.Server, home: Path) -> None:
+    key = home / "broken.key"
+    key.touch(0o600)
+    key.write_text("no key")
+    hidden, port = quote(SECRET, safe=""), server.port
+    wrong = f"postgresql://keeper:{hidden}x@127.0.0.1:{port}/postgres"
+    right = f"postgresql://keeper:{hidden}@127.0.0.1:{port}/postgres"
+    for dsn in (
+        wrong,
+        f"{right[:-8]}nowhere",
+        f"{right}?sslmode=require",
+        f"{right}?sslmode=verify-full",
+        f"{right}?sslmode=require&sslcert={key}&sslkey={key}&sslpassword={hidden}",
+        f"{right}?require_auth=md5",
+        f"{right}?channel_binding=require",
+        f"{right}?target_session_attrs=standby",
+        f"{right}?no_such_setting=1",
+        f"{right}?search_path_=1",
+        f"postgresql://keeper:{hidden}@127.0.0.1:1/postgres",
+    ):
+        with pytest.raises(FAILURES) as caught:
+            await colonnade.connect(dsn, timeout=20)
+        assert_silent(*said_by(caught.value))
+
+
+# Each is wrong in a way that a person is wrong in, mostly by writing the secret as it is.
+BAD_DSNS = [
+    f"postgresql://keeper:{SECRET}@h/d",
+    f"postgresql://keeper:{SECRET}@h:x/d",
+    f"postgresql:/keeper:{SECRET}@h/d",
+    f"postgres//keeper:{SECRET}@h/d",
+    f"keeper:{SECRET}@h/d",
+    f"postgresql+psycopg://keeper:{SECRET}@h/d",
+    f"host=h user=u password={SECRET}",
+    f"host=h user=u password='{SECRET}'",
+    f"host=h user=u passwrd={quote(SECRET)}",
+    f"host=h user=u password=x {SECRET}",
+    f"host=h user=u sslpassword={SECRET}",
+    f"postgresql://h/d?password={SECRET}",
+    f"postgresql://h/d?user=u&password={SECRET}&x",
+    f"postgresql://h/d?user=u&passwrd={quote(SECRET)}",
+    f"postgresql://u:%zz{SECRET}@h/d",
+    f"postgresql://u:{SECRET}%ff@h/d",
+    f"postgresql://[{SECRET}]/d",
+    f"host=h port={SECRET}",
+    f"password={SECRET}",
+    SECRET,
+]
+
+
+@pytest.mark.parametrize("dsn", BAD_DSNS)
+async def test_errors_of_options(dsn: str) -> None:
+    try:
+        resolved = resolve(dsn, {}, None, TlsArguments())
+    except colonnade.ClientConfigurationError as refused:
+        assert_silent(*said_by(refused))
+    else:
+        assert_silent(repr(resolved.info))
+
+
+@pytest.mark.parametrize("arguments", [{"password": SECRET.encode()}, {"password": [SECRET]}])
+async def test_passwords_of_other_classes(arguments: dict[str, Any]) -> None:
+    with pytest.raises(colonnade.ClientConfigurationError) as caught:
+        await colonnade.connect("postgresql://h/d", **arguments)
+    assert_silent(*said_by(caught.value))
+
+
+# Logs, traces and programs
+
+
+async def test_logs_of_the_loop(kept: str, caplog: pytest.LogCaptureFixture) -> None:
+    """In debug mode, in which asyncio says what takes long, and what was left open."""
+    caplog.set_level(logging.DEBUG)
+    loop = asyncio.get_running_loop()
+    loop.set_debug(True)
+    loop.slow_callback_duration = 0.0
+    told: list[object] = []
+    told_by_loop: list[object] = []
+    loop.set_exception_handler(lambda _loop, context: told_by_loop.append(context))
+    connection = await colonnade.connect(kept)
+    with connection.query_logger(told.append):
+        await connection.fetch("SELECT 1")
+        with contextlib.suppress(colonnade.PostgresError):
+            await connection.fetch("SELECT nothing_there")
+    # What the warning about a connection that is left open says.
+    assert_silent(connection._transport.origin)
+    await connection.close()
+    async with colonnade.create_pool(kept, min_size=1, max_size=2) as pool:
+        await asyncio.gather(*(pool.fetchval("SELECT 1") for _ in range(4)))
+    assert caplog.records
+    assert told
+    assert_silent(caplog.text, told, told_by_loop)
+
+
+def test_traces(kept: str) -> None:
+    events: list[object] = []
+    with contextlib.closing(sync.connect(kept)) as connection:
+        for name in ("fetch", "execute", "fetch_columns"):
+            with connection.query_logger(events.append):
+                getattr(connection, name)("SELECT 1")
+    assert events
+    assert_silent(events, [vars(tracing)])
+
+
+def test_programs(kept: str) -> None:
+    wrong = kept.replace("tr0ub", "tr0ubx")
+    for dsn, words in (
+        (wrong, ("doctor", "--json")),
+        (kept, ("query", "SELECT nothing_there")),
+        (BAD_DSNS[0], ("doctor",)),
+    ):
+        done = run(dsn, *words)
+        assert_silent(done.stdout, done.stderr)
+    by_environment = {"PGPASSWORD": SECRET, "PGHOST": "127.0.0.1", "PGPORT": "1"}
+    done = run(None, "query", "SELECT 1", env=by_environment)
+    assert_silent(done.stdout, done.stderr)

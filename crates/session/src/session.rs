@@ -190,6 +190,10 @@ impl<S: Sink> Session<S> {
             self.talk.note_ahead(len);
             self.talk.take_frame(frame)?;
             self.buffer.consume(len);
+            if self.talk.link.closed {
+                // What stands behind the end has no meaning, however much of it one read brought.
+                return Ok(());
+            }
         }
         let claimed = frame::claimed_len(self.buffer.unread())?;
         self.buffer.make_room(claimed);

@@ -73,6 +73,17 @@ fn assert_all(begin: impl Fn(&mut Session<TestSink>), answers: &[&str], is_right
 }
 
 #[test]
+fn what_stands_behind_the_end_is_not_heard() {
+    let behind = [ready(b'I'), script::parameter("TimeZone", "Mars"), script::welcome()].concat();
+    let mut session = script::session();
+    session.receive_bytes(&behind);
+    assert!(session.is_closed(), "ready ahead of authentication");
+    assert_eq!(session.parameter("TimeZone"), None);
+    assert!(session.cancel_key().is_none());
+    assert_eq!(outcomes(&mut session).len(), 1);
+}
+
+#[test]
 fn prepare() {
     let begin = |session: &mut Session<TestSink>| session.prepare("x", &[]).expect("prepare");
     assert_all(begin, &["1tTZ", "1tnZ"], true);

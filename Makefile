@@ -21,7 +21,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
+.PHONY: help audit demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         soak bench performance instructions instructions-record docs lock clean ci \
         servers test-servers faults
 
@@ -87,6 +87,9 @@ soak: build ## Cancel, kill, interrupt and restart for long; SOAK_OPERATIONS=100
 
 faults: build ## Run every exchange through every fault at every message (FAULTS_ARGS)
 	@$(PY) -m tests.faults $(FAULTS_ARGS)
+
+audit: $(TOOLS_STAMP) ## Licences and known vulnerabilities of what we depend on
+	@tools/audit
 
 lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest versions
 	@$(UV) lock --upgrade

@@ -10,6 +10,8 @@ import pytest
 import colonnade.sync
 from colonnade import InterfaceError
 from colonnade._transport import blocking
+from colonnade.errors import QueryCanceledError
+from tests.support.crowd import Crowd, see
 from tests.support.interruptions import interrupted
 
 if TYPE_CHECKING:
@@ -99,3 +101,19 @@ def test_a_source_that_asks_the_connection_is_refused(
     connection.execute("CREATE TEMPORARY TABLE sink (i int)")
     assert connection.copy_to_table("sink", source=lines()) == "COPY 1"
     assert len(refusals) == 1
+
+
+def test_a_copy_is_cancelled_while_its_thread_encodes(
+    connection: colonnade.sync.Connection,
+) -> None:
+    """Then the session is the other thread's, which is no reason not to cancel."""
+    connection.execute("CREATE TEMPORARY TABLE sink (i int8, t text)")
+    data = {"i": list(range(300_000)), "t": ["x" * 100] * 300_000}
+    with Crowd() as crowd:
+        writing = crowd.start(connection.copy_columns_to_table, "sink", data)
+        see(lambda: connection._owner is not None)
+        while writing.is_alive:
+            connection.cancel()
+        with pytest.raises(QueryCanceledError):
+            writing.end()
+    assert not connection.is_closed()

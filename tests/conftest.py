@@ -55,6 +55,14 @@ def pytest_report_header() -> str:
     return f"server: PostgreSQL {found.version} ({found.source})"
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what a later version than the chosen one answers differently."""
+    chosen = item.config.getoption("--server")
+    reason = chosen and older_servers.later_answer(item.name, chosen)
+    if reason:
+        pytest.skip(reason)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Skip what the server is too old for, where it says so itself."""

@@ -34,6 +34,7 @@ def narrow() -> Iterator[embedded.Server]:
         "temp_file_limit": "1MB",
         "max_stack_depth": "100kB",
         "deadlock_timeout": "10ms",
+        "max_locks_per_transaction": "10",
         "autovacuum": "off",
     }
     with embedded.start(
@@ -245,6 +246,16 @@ async def test_a_pool_that_is_larger_than_the_server(
     ("query", "error", "text"),
     [
         (
+            "DO $$ BEGIN COPY (SELECT generate_series(1, 9999)) TO '/dev/full'; END $$",
+            errors.DiskFullError,
+            "No space left on device",
+        ),
+        (
+            "SELECT count(pg_advisory_xact_lock(n)) FROM generate_series(1, 30000) n",
+            errors.OutOfMemoryError,
+            "out of shared memory",
+        ),
+        (
             "SELECT n, repeat(md5(n::text), 30) AS t FROM generate_series(1, 20000) n ORDER BY t",
             errors.ConfigurationLimitExceededError,
             "temp_file_limit",
@@ -258,7 +269,7 @@ async def test_a_pool_that_is_larger_than_the_server(
         ("SELECT " + ", ".join(["1"] * 1665), errors.TooManyColumnsError, "1664"),
         ("SELECT array_fill(0, ARRAY[1 << 29])", errors.ProgramLimitExceededError, "array size"),
     ],
-    ids=["temporary files", "stack", "field", "columns", "array"],
+    ids=["disk", "locks", "temporary files", "stack", "field", "columns", "array"],
 )
 async def test_what_is_too_much_for_the_server(
     cramped: colonnade.Connection, query: str, error: type[Exception], text: str

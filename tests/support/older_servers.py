@@ -27,6 +27,26 @@ _REFUSALS = {
     17: (r"invalid input syntax for type interval: \"-?infinity\"",),
 }
 
+# The tests of what a later version answers differently, without an error -> that version, and what.
+_LATER_ANSWERS = {
+    'test_the_table_of_edges[`"char"` above 127]': (16, 'the text of "char" above 127 is octal'),
+    "test_types_of_other_extensions[cube]": (14, "cube has a binary form"),
+    "test_generated_values[interval]": (15, "intervals of any text that fits"),
+    "test_rows_are_the_peers[asyncpg]": (15, "the longest interval"),
+    "test_parameters_that_asyncpg_takes_alike['numeric'-Decimal('-Infinity')]": (
+        14,
+        "infinite numerics",
+    ),
+    "test_every_line_is_the_servers": (14, "BRIN's summaries"),
+    "test_every_type_of_the_server_can_be_selected": (14, "array types of the catalogs"),
+}
+
+
+def later_answer(test: str, major: int) -> str | None:
+    """Why a test is about a later version than this one, or None if it is not."""
+    since, what = _LATER_ANSWERS.get(test, (0, ""))
+    return f"{what} since PostgreSQL {since}; this is {major}" if major < since else None
+
 
 def refusal(error: BaseException, major: int) -> str | None:
     """Why a server of this version cannot know what was asked of it, or None if it should."""

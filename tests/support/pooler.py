@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-_START_SECONDS_MAX = 10.0
+_START_SECONDS_MAX = 30.0
+_NEWER = Path(__file__).resolve().parents[2] / "build" / "pgbouncer" / "pgbouncer"
 _POLL_SECONDS = 0.01
 
 
@@ -25,40 +26,65 @@ def program() -> str | None:
     return shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
-def _knows_statements() -> bool:
+def newer_program() -> str | None:
+    """The PgBouncer that `make servers` has put into ``build``, 1.24 or later."""
+    return str(_NEWER) if _NEWER.exists() else None
+
+
+def _knows_statements(program: str) -> bool:
     """Whether it can keep track of prepared statements."""
     printed = subprocess.run(
-        [program() or "pgbouncer", "--version"], capture_output=True, text=True, check=True
+        [program, "--version"], capture_output=True, text=True, check=True
     ).stdout
     major, minor, *_ = printed.split()[1].split(".")
     return (int(major), int(minor)) >= (1, 21)
 
 
 class Pooler:
-    """A PgBouncer of its own for one server; a context manager."""
+    """A PgBouncer of its own for one server; a context manager.
 
-    def __init__(self, dsn: str, mode: str, *, servers: int = 2) -> None:
+    `settings` are lines of its configuration, `users` have passwords in its file of users.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        mode: str,
+        *,
+        servers: int = 2,
+        executable: str | None = None,
+        settings: Mapping[str, object] | None = None,
+        users: Mapping[str, str] | None = None,
+    ) -> None:
         self._address = urlsplit(dsn)
-        self._mode = mode
-        self._servers = servers
+        self._program = executable or program() or newer_program() or "pgbouncer"
+        self._users = {self._address.username or "postgres": "", **(users or {})}
+        self._settings: dict[str, object] = {
+            "auth_type": "trust",
+            "pool_mode": mode,
+            "default_pool_size": servers,
+        }
+        if _knows_statements(self._program):
+            self._settings["max_prepared_statements"] = 0
+        self._settings |= settings or {}
         self._directory = tempfile.TemporaryDirectory(prefix="colonnade-pooler-")
         self.port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         directory = Path(self._directory.name)
-        user = self._address.username or "postgres"
-        (directory / "users.txt").write_text(f'"{user}" ""\n')
+        users = "".join(f'"{user}" "{secret}"\n' for user, secret in self._users.items())
+        (directory / "users.txt").write_text(users)
+        settings = "".join(f"{name} = {value}\n" for name, value in self._settings.items())
         (directory / "pgbouncer.ini").write_text(
             "[databases]\n"
-            f"* = host={self._address.hostname} port={self._address.port}\n"
+            f"* = host={self._address.hostname} port={self._address.port}"
+            f" user={self._address.username or 'postgres'}\n"
             "[pgbouncer]\n"
             f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
-            f"auth_type = trust\nauth_file = {directory / 'users.txt'}\n"
-            f"pool_mode = {self._mode}\ndefault_pool_size = {self._servers}\n"
-            + ("max_prepared_statements = 0\n" if _knows_statements() else "")
+            f"auth_file = {directory / 'users.txt'}\n{settings}"
         )
-        command = [program() or "pgbouncer", "-q", str(directory / "pgbouncer.ini")]
+        command = [self._program, "-q", str(directory / "pgbouncer.ini")]
         if os.geteuid() == 0:
             # It refuses to be root.
             directory.chmod(0o755)
@@ -79,7 +105,8 @@ class Pooler:
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
-            self._process.terminate()
+            # Told to end, newer ones wait for their clients.
+            self._process.kill()
             self._process.wait()
         self._directory.cleanup()
 
@@ -87,6 +114,13 @@ class Pooler:
     def dsn(self) -> str:
         """The server's address, by way of the pooler."""
         login, _, _ = self._address.netloc.rpartition("@")
+        return self._with_login(login)
+
+    def dsn_for(self, user: str, password: str) -> str:
+        """The address of the pooler for one of its users."""
+        return self._with_login(f"{user}:{password}")
+
+    def _with_login(self, login: str) -> str:
         return self._address._replace(netloc=f"{login}@127.0.0.1:{self.port}").geturl()
 
 

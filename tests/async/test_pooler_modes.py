@@ -1,0 +1,194 @@
+"""PgBouncer's modes, limits and ways to prove oneself, and what its refusals become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import colonnade
+from colonnade import embedded, errors
+from tests.support.pooler import Pooler, newer_program, program
+from tests.support.servers import shut_down, start_again
+
+#: Debian 12's and the one that `make servers` fetches.
+PROGRAMS = {"system's": program(), "newer": newer_program()}
+_SECONDS_MAX = 20.0
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+@pytest.fixture(params=PROGRAMS)
+def executable(request: pytest.FixtureRequest) -> str:
+    """A PgBouncer."""
+    found = PROGRAMS[request.param]
+    if found is None:
+        pytest.skip(f"the {request.param} PgBouncer is not there: apt or `make servers` brings it")
+    return found
+
+
+@pytest.fixture
+def newer() -> str:
+    """A PgBouncer that keeps track of prepared statements."""
+    found = newer_program()
+    if found is None:
+        pytest.skip("PgBouncer 1.21 or newer is not there: `make servers` brings it")
+    return found
+
+
+async def check(connection: Any, number: int = 42) -> None:
+    """Prove that a connection works."""
+    sql = "SELECT $1::int"
+    assert await connection.fetchval(sql, number, timeout=_SECONDS_MAX) == number
+
+
+async def test_kept_statements_where_the_pooler_tracks_them(dsn: str, newer: str) -> None:
+    """The statement cache may stay on, whichever server process has the transaction."""
+    with Pooler(
+        dsn, "transaction", executable=newer, settings={"max_prepared_statements": 50}
+    ) as it:
+        async with (
+            await colonnade.connect(it.dsn) as one,
+            await colonnade.connect(it.dsn) as other,
+        ):
+            pids = set()
+            for number in range(20):
+                async with one.transaction():
+                    pids.add(await one.fetchval("SELECT pg_backend_pid()"))
+                    async with other.transaction():
+                        pids.add(await other.fetchval("SELECT pg_backend_pid()"))
+                        await check(one, number)
+                        await check(other, number)
+                # Whoever comes first gets the one used last: let them change places.
+                one, other = other, one  # noqa: PLW2901
+            assert len(pids) == 2
+            statement = await one.prepare("SELECT $1::text || 'x'")
+            assert await statement.fetchval("a") == "ax"
+            async with other.transaction():
+                await check(other)
+                assert await statement.fetchval("b") == "bx"
+                columns = await one.fetch_columns("SELECT $1::int AS n", 7)
+                assert columns.to_pylist() == [{"n": 7}]
+            await one.executemany("SELECT $1::int", [(n,) for n in range(100)])
+            # More texts than it keeps.
+            for number in range(120):
+                assert await one.fetchval(f"SELECT {number} + $1::int", 1) == number + 1
+            for text in ("DEALLOCATE ALL", "DISCARD ALL"):
+                await one.execute(text)
+                await check(one)
+                await check(other)
+
+
+async def test_statement_mode_takes_no_transaction(dsn: str, executable: str) -> None:
+    with Pooler(dsn, "statement", executable=executable) as it:
+        async with await colonnade.connect(it.dsn, statement_cache_size=0) as connection:
+            await check(connection)
+            columns = await connection.fetch_columns("SELECT generate_series(1, 3) AS n")
+            assert columns.to_pydict() == {"n": [1, 2, 3]}
+            with pytest.raises(errors.PostgresError, match="not allowed in statement") as caught:
+                async with connection.transaction():
+                    await check(connection)
+            assert caught.value.sqlstate in {"08P01", "08003"}
+            assert connection.is_closed()
+
+
+async def test_nobody_gets_a_server_in_time(dsn: str, executable: str) -> None:
+    settings = {"query_wait_timeout": 1}
+    with Pooler(dsn, "transaction", servers=1, executable=executable, settings=settings) as it:
+        async with await colonnade.connect(it.dsn, statement_cache_size=0) as holder:
+            async with holder.transaction():
+                await check(holder)
+                async with await colonnade.connect(it.dsn, statement_cache_size=0) as other:
+                    with pytest.raises(errors.PostgresError, match="query_wait_timeout"):
+                        await check(other)
+                    assert other.is_closed()
+                await check(holder)
+            async with await colonnade.connect(it.dsn, statement_cache_size=0) as other:
+                await check(other)
+
+
+async def test_it_takes_no_more_clients(dsn: str, executable: str) -> None:
+    with Pooler(dsn, "transaction", executable=executable, settings={"max_client_conn": 1}) as it:
+        async with await colonnade.connect(it.dsn, statement_cache_size=0) as connection:
+            with pytest.raises(errors.PostgresError, match="no more connections allowed"):
+                await colonnade.connect(it.dsn)
+            await check(connection)
+
+
+async def test_settings_that_it_does_not_know(dsn: str, executable: str) -> None:
+    wanted = {"statement_timeout": "5s", "application_name": "known"}
+    with (
+        Pooler(dsn, "session", executable=executable) as it,
+        pytest.raises(errors.PostgresError, match="statement_timeout"),
+    ):
+        await colonnade.connect(it.dsn, server_settings=wanted)
+    ignored = {"ignore_startup_parameters": "statement_timeout"}
+    with Pooler(dsn, "session", executable=executable, settings=ignored) as it:
+        async with await colonnade.connect(it.dsn, server_settings=wanted) as connection:
+            assert await connection.fetchval("SHOW statement_timeout") == "0"
+            assert await connection.fetchval("SHOW application_name") == "known"
+
+
+@pytest.mark.parametrize("method", ["plain", "md5", "scram-sha-256"])
+async def test_ways_to_prove_oneself(dsn: str, executable: str, method: str) -> None:
+    users = {"visitor": "correct horse"}
+    settings = {"auth_type": method}
+    with Pooler(dsn, "session", executable=executable, settings=settings, users=users) as it:
+        async with await colonnade.connect(it.dsn_for("visitor", "correct%20horse")) as connection:
+            await check(connection)
+        with pytest.raises((errors.PostgresError, errors.InterfaceError), match="auth"):
+            await colonnade.connect(it.dsn_for("visitor", "wrong"))
+
+
+@pytest.mark.parametrize("mode", ["session", "transaction"])
+async def test_a_query_is_cancelled_through_it(dsn: str, executable: str, mode: str) -> None:
+    with Pooler(dsn, mode, executable=executable) as it:
+        async with await colonnade.connect(it.dsn, statement_cache_size=0) as connection:
+            for number in range(3):
+                with pytest.raises(TimeoutError):
+                    await connection.fetch_columns("SELECT pg_sleep(60)", timeout=0.05)
+                await check(connection, number)
+
+
+async def test_its_server_is_started_again(executable: str) -> None:
+    with embedded.start(tcp=True) as server:
+        settings = {"server_login_retry": 0.1, "server_fast_close": 1}
+        with Pooler(server.dsn, "transaction", executable=executable, settings=settings) as it:
+            async with await colonnade.connect(it.dsn, statement_cache_size=0) as connection:
+                await connection.execute("CREATE TABLE kept AS SELECT 1 AS n")
+                transaction = connection.transaction()
+                await transaction.start()
+                await check(connection)
+                shut_down(server, "fast")
+                start_again(server)
+                with pytest.raises((errors.PostgresError, errors.InterfaceError)):
+                    await check(connection)
+                assert connection.is_closed()
+            async with await colonnade.connect(it.dsn, statement_cache_size=0) as connection:
+                assert await connection.fetchval("SELECT n FROM kept") == 1
+
+
+async def test_notifications_need_session_mode(dsn: str, executable: str) -> None:
+    with Pooler(dsn, "session", executable=executable) as it:
+        async with await colonnade.connect(it.dsn) as connection:
+            heard: list[object] = []
+            await connection.add_listener("by_way_of", lambda *said: heard.append(said[3]))
+            await connection.execute("NOTIFY by_way_of, 'arrived'")
+            await check(connection)
+            assert heard == ["arrived"]
+            await connection.reset()
+
+
+async def test_a_pool_behind_it(dsn: str, executable: str) -> None:
+    """A pool before a pool: its resets go through, and a connection may be another server's."""
+    with Pooler(dsn, "transaction", servers=1, executable=executable) as it:
+        async with colonnade.create_pool(
+            it.dsn, min_size=2, max_size=3, statement_cache_size=0
+        ) as pool:
+            for number in range(10):
+                await check(pool, number)
+                async with pool.acquire() as connection:
+                    await connection.execute("SET search_path TO pg_catalog")
+                    await check(connection, number)
+            columns = await pool.fetch_columns("SELECT 1 AS n")
+            assert columns.to_pylist() == [{"n": 1}]

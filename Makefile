@@ -22,7 +22,7 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        soak bench performance instructions instructions-record docs lock clean ci \
+        leaks sanitize soak bench performance instructions instructions-record docs lock clean ci \
         servers test-servers faults
 
 help: ## List the tasks
@@ -90,6 +90,12 @@ faults: build ## Run every exchange through every fault at every message (FAULTS
 
 audit: $(TOOLS_STAMP) ## Licences and known vulnerabilities of what we depend on
 	@tools/audit
+
+leaks: build ## Have everything fail 10,000 times, and look for what is left (LEAK_FAILURES)
+	@LEAK_FAILURES=$${LEAK_FAILURES:-10000} $(PY) -m pytest -q tests/leaks
+
+sanitize: | need-cargo ## Run the Rust tests under the address sanitizer
+	@tools/sanitize
 
 lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest versions
 	@$(UV) lock --upgrade

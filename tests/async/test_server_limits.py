@@ -227,8 +227,8 @@ async def test_a_pool_that_is_larger_than_the_server(
                     await pool.fetchval("SELECT 1")
                 await check_usable(one)
                 await check_usable(other)
-            calls = [pool.fetchval("SELECT $1::int", number) for number in range(8)]
-            assert list(await asyncio.gather(*calls)) == list(range(8))
+            calls = [pool.fetchval("SELECT $1::int", number) for number in range(2)]
+            assert list(await asyncio.gather(*calls)) == [0, 1]
             assert pool.get_stats().open_failures == 1
             assert pool.get_size() == 2
         with pytest.raises(errors.TooManyConnectionsError):
@@ -265,7 +265,7 @@ async def test_a_pool_that_is_larger_than_the_server(
             errors.StatementTooComplexError,
             "max_stack_depth",
         ),
-        ("SELECT repeat('x', 1 << 30)", errors.ProgramLimitExceededError, "too large"),
+        ("SELECT repeat('four', 1 << 29)", errors.ProgramLimitExceededError, "too large"),
         ("SELECT " + ", ".join(["1"] * 1665), errors.TooManyColumnsError, "1664"),
         ("SELECT array_fill(0, ARRAY[1 << 29])", errors.ProgramLimitExceededError, "array size"),
     ],

@@ -195,7 +195,7 @@ def test_a_role_or_database_with_a_limit(
             errors.StatementTooComplexError,
             "max_stack_depth",
         ),
-        ("SELECT repeat('x', 1 << 30)", errors.ProgramLimitExceededError, "too large"),
+        ("SELECT repeat('four', 1 << 29)", errors.ProgramLimitExceededError, "too large"),
         ("SELECT " + ", ".join(["1"] * 1665), errors.TooManyColumnsError, "1664"),
         ("SELECT array_fill(0, ARRAY[1 << 29])", errors.ProgramLimitExceededError, "array size"),
     ],

@@ -135,7 +135,12 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         """The channel-binding data of the server's certificate; None without TLS."""
         if self._link is None or not self.is_tls:
             return None
-        certificate = self._link.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        try:
+            certificate = self._link.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        except ValueError as error:
+            # What came behind the handshake has ended the connection, and the handshake with it.
+            lost = "the server's side of the TLS handshake made no sense"
+            raise ConnectionError(lost) from error
         return None if certificate is None else server_end_point(certificate)
 
     async def answer(self, limit: float | None) -> Event:

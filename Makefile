@@ -8,6 +8,12 @@ PY := .venv/bin/python
 TOOLS_STAMP := .tools/uv-$(UV_VERSION).stamp
 BUILD_STAMP := .venv/build.stamp
 
+# Each process starts a server of its own, and takes whole files; TEST_PROCESSES= has one do it all. A
+# server that is given is one for all: tests would see each other's tables.
+ifndef COLONNADE_DSN
+TEST_PROCESSES := --numprocesses auto --maxprocesses 4 --dist loadfile
+endif
+
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILD_INPUTS := pyproject.toml uv.lock Cargo.toml Cargo.lock $(RUST_SOURCES)
 
@@ -34,7 +40,7 @@ demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS
 	@.venv/bin/colonnade demo $(DEMO_ARGS)
 
 test: build ## Run the Python test suite against a real server (TEST_ARGS)
-	@$(PY) -m pytest $(TEST_ARGS)
+	@$(PY) -m pytest $(TEST_PROCESSES) $(TEST_ARGS)
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 

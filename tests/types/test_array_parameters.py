@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from colonnade.errors import EncodeError
+from tests.support.case_ids import named
 from tests.types import oracle
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def types(link: Connection) -> Any:
     link.execute("DROP TYPE values_level")
 
 
-@pytest.mark.parametrize(("sql_type", "value", "wanted"), TAKEN, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "wanted"), TAKEN, ids=named)
 def test_taken(link: Connection, sql_type: str, value: object, wanted: list[Any]) -> None:
     came_back = link.fetchval(f"SELECT $1::{sql_type}", value)
     assert len(came_back) == len(wanted)
@@ -150,7 +151,7 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=named)
 def test_refused(link: Connection, sql_type: str, value: object, reason: str) -> None:
     with pytest.raises(EncodeError) as refused:
         link.fetchval(f"SELECT $1::{sql_type}", value)
@@ -189,7 +190,7 @@ SCALARS: tuple[tuple[str, Any, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize(("sql_type", "value", "wanted"), SCALARS, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "wanted"), SCALARS, ids=named)
 def test_scalars(link: Connection, sql_type: str, value: object, wanted: object) -> None:
     came_back = link.fetchval(f"SELECT $1::{sql_type}", value)
     assert oracle.same(came_back, wanted), came_back
@@ -212,7 +213,7 @@ def test_a_moment_of_pandas_without_a_time_zone_is_local_time(link: Connection) 
         ("timestamp", pd.Timestamp("2024-01-01 00:00:00.000000001"), "it has nanoseconds"),
         ("interval", pd.Timedelta(1, "ns"), "it has nanoseconds"),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_scalars_refused(link: Connection, sql_type: str, value: object, reason: str) -> None:
     with pytest.raises(EncodeError) as refused:

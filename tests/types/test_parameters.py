@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from colonnade.errors import DataError, EncodeError, InterfaceError, PostgresError
+from tests.support.case_ids import named
 from tests.types import oracle
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ TAKEN: tuple[tuple[str, object, object], ...] = (
 )
 
 
-@pytest.mark.parametrize(("sql_type", "value", "wanted"), TAKEN, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "wanted"), TAKEN, ids=named)
 def test_taken(link: Connection, sql_type: str, value: object, wanted: object) -> None:
     came_back = link.fetchval(f"SELECT $1::{sql_type}", value)
     assert oracle.same(came_back, wanted), came_back
@@ -175,7 +176,7 @@ REFUSED: tuple[tuple[str, object, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=named)
 def test_refused(link: Connection, sql_type: str, value: object, reason: str) -> None:
     type_name = sql_type.strip('"')
     for fetch in (link.fetch, link.fetch_columns, link.execute):

@@ -18,6 +18,7 @@ import numpy as np
 import psycopg
 import pytest
 
+from tests.support.case_ids import named
 from tests.types import oracle
 from tests.types.conftest import SETTINGS
 from tests.types.corpus import HUGE_NUMERICS, SAMPLES, query
@@ -328,7 +329,7 @@ def test_parameters_that_asyncpg_takes_otherwise(
     assert theirs == (REFUSED if known.asyncpgs is None else known.asyncpgs)
 
 
-@pytest.mark.parametrize(("sql_type", "value"), SAME_PARAMETERS, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value"), SAME_PARAMETERS, ids=named)
 def test_parameters_that_asyncpg_takes_alike(
     sent: Callable[[str, object], tuple[Any, Any]], sql_type: str, value: object
 ) -> None:

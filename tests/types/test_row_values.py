@@ -16,6 +16,7 @@ import pytest
 
 from colonnade import BitString, Box, Circle, Line, LineSegment, Path, Point, Polygon, Range, Record
 from colonnade.errors import DecodeError, EncodeError
+from tests.support.case_ids import named
 from tests.types import oracle
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def types(link: Connection) -> Iterator[None]:
     """)
 
 
-@pytest.mark.parametrize(("sql_type", "value", "text"), ROUND_TRIPS, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "text"), ROUND_TRIPS, ids=named)
 def test_round_trips(link: Connection, sql_type: str, value: object, text: str) -> None:
     row = link.fetchrow(f"SELECT $1::{sql_type} AS value, $1::{sql_type}::text AS text", value)
     assert row is not None
@@ -153,7 +154,7 @@ def test_round_trips(link: Connection, sql_type: str, value: object, text: str) 
     assert link.fetchval(f"SELECT $1::text::{sql_type}", text) == row["value"]
 
 
-@pytest.mark.parametrize(("sql_type", "value", "wanted"), TAKEN, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "wanted"), TAKEN, ids=named)
 def test_taken(link: Connection, sql_type: str, value: object, wanted: object) -> None:
     came_back = link.fetchval(f"SELECT $1::{sql_type}", value)
     assert oracle.same(came_back, wanted), came_back
@@ -311,7 +312,7 @@ REFUSED: tuple[tuple[str, object, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=repr)
+@pytest.mark.parametrize(("sql_type", "value", "reason"), REFUSED, ids=named)
 def test_refused(link: Connection, sql_type: str, value: object, reason: str) -> None:
     with pytest.raises(EncodeError) as refused:
         link.fetchval(f"SELECT 1, $1::{sql_type}", value)

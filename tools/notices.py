@@ -83,9 +83,7 @@ def page() -> str:
     for package in linked_crates():
         name = f"{package['name']} {package['version']} ({package['license']})"
         groups.setdefault(tuple(texts(package)), []).append(name)
-    parts = [
-        "\n\n".join(("\n".join(names), *shared)) for shared, names in sorted(groups.items())
-    ]
+    parts = ["\n\n".join(("\n".join(names), *shared)) for shared, names in sorted(groups.items())]
     return f"\n\n{'-' * 80}\n\n".join((HEAD.strip(), *parts)) + "\n"
 
 

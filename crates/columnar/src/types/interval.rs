@@ -123,7 +123,7 @@ impl Shape for Duration {
         match decode(raw).ok()? {
             Length::Finite(Parts { months: 0, days, micros }) => {
                 // The least integer is NumPy's NaT.
-                let days = i64::from(days) * DAY_MICROS;
+                let days = i64::from(days).checked_mul(DAY_MICROS)?;
                 days.checked_add(micros).filter(|micros| *micros != i64::MIN)
             }
             _ => None,
@@ -204,7 +204,8 @@ mod tests {
         assert!(array.is_null(1));
         let (_, text) = case.error(&[cell(-2, 0, 0)]);
         assert!(text.contains("has -2 months, which have no fixed length"), "{text}");
-        for too_long in [cell(0, 1, i64::MAX), cell(0, -1, i64::MIN), cell(0, 0, i64::MIN)] {
+        let (days, micros) = (cell(0, 150_000_000, 0), cell(0, 0, i64::MIN));
+        for too_long in [cell(0, 1, i64::MAX), cell(0, -1, i64::MIN), micros, days] {
             let (_, text) = case.error(&[too_long]);
             assert!(text.contains("do not fit into 64 bits; pass schema"), "{text}");
         }

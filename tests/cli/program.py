@@ -24,9 +24,10 @@ _READ_BYTES = 65536
 
 
 def environment(dsn: str | None, **extra: str) -> dict[str, str]:
-    """Name no server but the one given."""
+    """Name no server but the one given, and no terminal."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    kept.pop("COLONNADE_DSN", None)
+    for name in ("COLONNADE_DSN", "COLUMNS", "LINES"):
+        kept.pop(name, None)
     if dsn is not None:
         kept["COLONNADE_DSN"] = dsn
     return {**kept, **extra}

@@ -272,11 +272,11 @@ def test_bars_are_for_terminals(
     csv_path, parquet_path = tmp_path / "many.csv", tmp_path / "many.parquet"
     csv_path.write_text("a\n" + "1\n" * 1_000_000)
     pq.write_table(pa.table({"a": range(300_000)}), parquet_path)
-    shown = run_on_terminal(dsn, "import", str(csv_path), TABLE, width=120)
+    shown = run_on_terminal(dsn, "import", str(csv_path), TABLE, width=300)
     assert shown.status == 0, shown.err
     assert "many.csv" in shown.err
     assert "MB" in shown.err
-    shown = run_on_terminal(dsn, "import", str(parquet_path), TABLE, width=120)
+    shown = run_on_terminal(dsn, "import", str(parquet_path), TABLE, width=300)
     assert "of 300,000 rows" in shown.err
     assert "many" not in run(dsn, "import", str(parquet_path), TABLE).stderr
     assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 1_600_000

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _TCP_TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
-_INODE_FIELD = 9
+_PEER_FIELD, _STATE_FIELD, _INODE_FIELD = 2, 3, 9
+_CLOSE_WAIT = "08"
 _END_SECONDS_MAX = 10.0
 
 
@@ -34,6 +35,15 @@ def tcp_sockets_since(before: set[str]) -> set[str]:
     tables = (table.read_text("ascii") for table in _TCP_TABLES if table.exists())
     lines = (line.split() for table in tables for line in table.splitlines())
     return added & {words[_INODE_FIELD] for words in lines}
+
+
+def is_ended_by(port: int) -> bool:
+    """Whether a local server's end of a connection has reached ours."""
+    lines = (line.split() for line in _TCP_TABLES[0].read_text("ascii").splitlines())
+    peer = f":{port:04X}"
+    return any(
+        words[_PEER_FIELD].endswith(peer) and words[_STATE_FIELD] == _CLOSE_WAIT for words in lines
+    )
 
 
 def open_files() -> set[str]:

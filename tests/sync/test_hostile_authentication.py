@@ -218,8 +218,14 @@ def test_an_error_ahead_of_it(severity: str) -> None:
     """Whatever its severity and whatever comes behind it, there is no connection."""
     refusal = error("53300", "not today", severity)
     last = error("57P01", "the end", "FATAL")
-    for behind in (last, ready(), GREETING, AUTHENTICATION_OK + ready()):
+    for behind in (last, ready()):
         refused([Send(refusal + behind)], kind=PostgresError, match="not today|the end")
+    # Behind an error nothing has a place; one that ends the session was the last word.
+    is_last = severity in {"FATAL", "PANIC"}
+    kind: type[Exception] = PostgresError if is_last else RemoteProtocolError
+    match = "not today" if is_last else "no place"
+    for behind in (GREETING, AUTHENTICATION_OK + ready()):
+        refused([Send(refusal + behind)], kind=kind, match=match)
 
 
 @pytest.mark.parametrize("key", [4, 32, 256])

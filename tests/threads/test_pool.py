@@ -16,7 +16,7 @@ import colonnade.sync
 from colonnade import InterfaceError, embedded, errors
 from colonnade.sync import Pool, PoolConnectionProxy
 from tests.support.crowd import Crowd, see
-from tests.support.leftovers import BackendWatch
+from tests.support.leftovers import BackendWatch, is_ended_by
 from tests.support.proxy import Proxy
 
 THREADS = 50
@@ -178,6 +178,7 @@ def test_a_connection_that_was_reset_is_not_handed_out(proxy: Proxy) -> None:
     with colonnade.sync.create_pool(f"{proxy.dsn}?sslmode=disable", min_size=1, max_size=1) as pool:
         assert pool.fetchval("SELECT 1") == 1
         proxy.first.break_off()
+        see(lambda: is_ended_by(proxy.port))
         assert pool.fetchval("SELECT 2") == 2
         assert pool.get_stats().closed == {"lost": 1}
 

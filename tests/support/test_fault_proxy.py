@@ -34,7 +34,7 @@ def test_what_is_said_arrives_and_is_written_down(proxy: FaultProxy, chunks: Chu
         assert door.said == {Way.CLIENT: ["Q"], Way.SERVER: ["T", "D", "C", "Z"]}
 
 
-@pytest.mark.parametrize("kind", BREAKING)
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind in BREAKING])
 def test_a_connection_ends_at_its_message(proxy: FaultProxy, kind: Kind) -> None:
     with (
         proxy.door() as door,
@@ -48,7 +48,7 @@ def test_a_connection_ends_at_its_message(proxy: FaultProxy, kind: Kind) -> None
         assert door.has_struck
 
 
-@pytest.mark.parametrize("kind", NEUTRAL)
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind in NEUTRAL])
 def test_what_comes_late_comes(proxy: FaultProxy, kind: Kind) -> None:
     with proxy.door() as door, psycopg.connect(door.dsn + OPTIONS) as connection:
         door.arm(Fault(kind, Way.SERVER, 0))

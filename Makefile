@@ -39,7 +39,7 @@ help: ## List the tasks
 demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
 	@.venv/bin/colonnade demo $(DEMO_ARGS)
 
-test: build ## Run the Python test suite against a real server (TEST_ARGS)
+test: build drain ## Run the Python test suite against a real server (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_PROCESSES) $(TEST_ARGS)
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift

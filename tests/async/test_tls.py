@@ -33,6 +33,8 @@ OUTCOMES: dict[TlsVariant, tuple[Any, ...]] = {
     TlsVariant.INJECTED: ("plain", "plain", *[RemoteProtocolError] * 4),
     TlsVariant.CUT: ("plain", "plain", "plain", *[ConnectionError] * 3),
     TlsVariant.GARBAGE: ("plain", "plain", "plain", *[OSError] * 3),
+    # Also where the handshake is over for us, and our side of it as well.
+    TlsVariant.TORN: ("plain", "plain", "plain", *[OSError] * 3),
 }
 
 

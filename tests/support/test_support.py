@@ -65,6 +65,7 @@ def test_shim_passes_passwords_and_cancels(
         (TlsVariant.INJECTED, "unencrypted data"),
         (TlsVariant.CUT, "closed"),
         (TlsVariant.GARBAGE, "SSL error"),
+        (TlsVariant.TORN, "SSL error"),
     ],
     ids=lambda value: value.value if isinstance(value, TlsVariant) else "",
 )

@@ -35,6 +35,8 @@ _TLS_HANDSHAKE = 0x16
 _CHUNK_BYTES = 1 << 16
 _BUFFERED_BYTES_MAX = 1 << 20
 _POLL_SECONDS = 0.01
+# A record of application data whose content is no ciphertext of any key.
+_TORN_RECORD = b"\x17\x03\x03\x00\x20" + bytes(32)
 
 
 class TlsVariant(enum.Enum):
@@ -52,6 +54,8 @@ class TlsVariant(enum.Enum):
     """Closes in place of an answer."""
     GARBAGE = "garbage"
     """Answers S, then with something that is not TLS."""
+    TORN = "torn"
+    """Sends a record that nobody can decrypt together with its last word of the handshake."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ def make_certificates(directory: Path) -> Certificates:
             ),
             TlsVariant.SELF_SIGNED: _self_signed_context(directory),
             TlsVariant.INJECTED: good,
+            TlsVariant.TORN: good,
         },
         authority,
     )
@@ -192,10 +197,13 @@ class TlsShim:
             if plain is None:
                 return
             with self._connect_upstream() as server:
-                if not plain:
-                    assert self.context is not None, "this kind of server has no TLS"
-                channel = _Plain() if self.context is None or plain else _Tls(self.context)
-                _Relay(client, server, channel, self._closing).run()
+                _Relay(client, server, self._channel(plain=plain), self._closing).run()
+
+    def _channel(self, *, plain: bool) -> _Channel:
+        if plain:
+            return _Plain()
+        assert self.context is not None, "this kind of server has no TLS"
+        return _TornTls(self.context) if self.variant is TlsVariant.TORN else _Tls(self.context)
 
     def _negotiate(self, client: socket.socket) -> bool | None:
         """Answer what precedes a session; return whether it is plain, None when none comes."""
@@ -319,6 +327,14 @@ class _Tls:
 
     def outgoing(self) -> bytes:
         return self._out.read()
+
+
+class _TornTls(_Tls):
+    """In TLS 1.3, what a server says first is its whole side of the handshake."""
+
+    def outgoing(self) -> bytes:
+        said = super().outgoing()
+        return said + _TORN_RECORD if said else said
 
 
 class _Relay:

@@ -48,6 +48,9 @@ CANCEL_AGAIN_S = 0.05
 # Room for more than the one byte that answers the request for TLS.
 _ANSWER_BYTES_MAX = 16
 
+# Reads in a row of what has come: a server that never stops sending holds nobody up.
+_READS_AT_ONCE_MAX = 8
+
 # The socket cannot go on at the moment.
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
@@ -230,7 +233,10 @@ class BlockingTransport:
 
     def give_turn(self) -> None:
         """Take in what has come: nothing else waits for this thread."""
-        if not self._session.is_closed and self._is_ready(select.POLLIN, 0):
+        # A warning may stand in front of the end: a read brings the one or the other.
+        for _ in range(_READS_AT_ONCE_MAX):
+            if self._session.is_closed or not self._is_ready(select.POLLIN, 0):
+                return
             self._read()
 
     def take_in(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -11,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import psycopg
+from psycopg import sql
 
 from colonnade import embedded
+from colonnade.embedded import _process
 from colonnade.embedded._account import current_account
 from colonnade.embedded._configuration import write_hba
 from colonnade.embedded._process import launch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from colonnade.embedded._directory import ServerDirectory
     from tests.support.tls_shim import Certificates
 
 
@@ -102,6 +107,47 @@ def start_again(server: embedded.Server) -> None:
     server._process = launch(
         server.binaries, current_account(), server._directory, server.port, deadline
     )
+
+
+@contextlib.contextmanager
+def starting_up(server: embedded.Server, ending: str = "fast") -> Iterator[None]:
+    """End a server and start it again; in the block it recovers, and takes no connection yet."""
+    released = server.data_dir / "released"
+    # Also ends by itself, for a server that is killed leaves its child.
+    looks = f'for _ in $(seq 3000); do test -e "{released}" && exit 1; sleep 0.02; done'
+    owner = server.data_dir.stat()
+    released.unlink(missing_ok=True)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        quoted = sql.Literal(looks)
+        connection.execute(sql.SQL("ALTER SYSTEM SET restore_command = {}").format(quoted))
+        # Whoever is let in is let in for good.
+        connection.execute("ALTER SYSTEM SET hot_standby = off")
+    shut_down(server, ending)
+    server._process._server.wait(_END_SECONDS_MAX)
+    mark = server.data_dir / "recovery.signal"
+    mark.touch()
+    os.chown(mark, owner.st_uid, owner.st_gid)
+    with mock.patch("colonnade.embedded._process._wait_until_ready", _wait_until_it_listens):
+        start_again(server)
+    try:
+        yield
+    finally:
+        released.touch()
+        deadline = time.monotonic() + _START_SECONDS_MAX
+        _process._wait_until_ready(
+            server._process._server, server._directory, server.port, deadline
+        )
+
+
+def _wait_until_it_listens(
+    process: object, directory: ServerDirectory, port: int, deadline: float
+) -> None:
+    """Return when somebody answers, be it with a refusal."""
+    del process
+    address = os.fsencode(directory.path / f".s.PGSQL.{port}")
+    while not _process._takes_connections(address):
+        assert time.monotonic() < deadline, "the server does not listen"
+        time.sleep(0.002)
 
 
 def start_replica(primary: embedded.Server, **options: Any) -> embedded.Server:

@@ -1,0 +1,76 @@
+"""A server that is there and takes no connections: it starts up, it recovers, or it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import colonnade
+from colonnade import embedded
+from colonnade.errors import CannotConnectNowError
+from tests.support.servers import shut_down, start_again, starting_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SECONDS_MAX = 30.0
+# As the versions of the server word it.
+_STARTING = "starting up|not (yet )?accepting connections"
+
+
+@pytest.fixture(scope="module")
+def coming() -> Iterator[embedded.Server]:
+    """A server that ends and starts again in these tests."""
+    with embedded.start(tcp=True) as server:
+        yield server
+
+
+async def is_refused(dsn: str, words: str) -> None:
+    """No way in leads to a connection, and each says why."""
+    for mode in ("disable", "prefer", "allow"):
+        with pytest.raises(CannotConnectNowError, match=words) as caught:
+            await colonnade.connect(f"{dsn}?sslmode={mode}", timeout=_SECONDS_MAX)
+        assert caught.value.sqlstate == "57P03"
+    with pytest.raises(CannotConnectNowError, match=words):
+        async with colonnade.create_pool(dsn, min_size=1, max_size=2):
+            pass
+
+
+async def is_passed_over(first: embedded.Server, second: str) -> None:
+    """The next host of the list is asked."""
+    port = second.rpartition(":")[2]
+    hosts = f"127.0.0.1:{first.port},127.0.0.1:{port}"
+    async with await colonnade.connect(f"postgresql://postgres@{hosts}") as connection:
+        assert await connection.fetchval("SHOW port") == port.partition("/")[0]
+
+
+async def test_while_it_starts_up(coming: embedded.Server, dsn: str) -> None:
+    async with colonnade.create_pool(coming.dsn, min_size=1, max_size=2) as pool:
+        assert await pool.fetchval("SELECT 1") == 1
+        with starting_up(coming):
+            await is_refused(coming.dsn, _STARTING)
+            await is_passed_over(coming, dsn)
+            with pytest.raises(CannotConnectNowError):
+                await pool.fetchval("SELECT 2", timeout=_SECONDS_MAX)
+        assert await pool.fetchval("SELECT 3", timeout=_SECONDS_MAX) == 3
+        assert await pool.fetchval("SELECT pg_is_in_recovery()") is False
+
+
+async def test_while_it_recovers_from_a_crash(coming: embedded.Server) -> None:
+    async with colonnade.create_pool(coming.dsn, min_size=0, max_size=2) as pool:
+        await pool.execute("SET synchronous_commit = on; CREATE TABLE IF NOT EXISTS kept ()")
+        with starting_up(coming, "immediate"):
+            await is_refused(coming.dsn, _STARTING)
+        assert await pool.fetch("SELECT * FROM kept", timeout=_SECONDS_MAX) == []
+
+
+async def test_while_it_waits_for_its_last_client(coming: embedded.Server, dsn: str) -> None:
+    async with await colonnade.connect(coming.dsn) as last:
+        shut_down(coming, "smart")
+        await is_refused(coming.dsn, "shutting down")
+        await is_passed_over(coming, dsn)
+        assert await last.fetchval("SELECT 1") == 1
+    start_again(coming)
+    async with await colonnade.connect(coming.dsn, timeout=_SECONDS_MAX) as connection:
+        assert await connection.fetchval("SELECT 1") == 1

@@ -826,7 +826,7 @@ class SQLJsonScalarRequiredError(DataError):
 
 
 class SQLJsonItemCannotBeCastToTargetTypeError(DataError):
-    """sql_json_item_cannot_be_cast_to_target_type (SQLSTATE 2203G)."""
+    """sql_json_item_cannot_be_cast_to_target_type (SQLSTATE 2203G, since PostgreSQL 15)."""
 
     sqlstate = "2203G"
 
@@ -1582,7 +1582,7 @@ class DatabaseDroppedError(OperatorInterventionError):
 
 
 class IdleSessionTimeoutError(OperatorInterventionError):
-    """idle_session_timeout (SQLSTATE 57P05)."""
+    """idle_session_timeout (SQLSTATE 57P05, since PostgreSQL 14)."""
 
     sqlstate = "57P05"
 

@@ -49,7 +49,7 @@ servers: build ## Download other PostgreSQL versions and PgBouncer, to test agai
 	@$(PY) -m tools.test_servers --fetch
 
 test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="13 16 -- -x")
-	@$(PY) -m tools.test_servers $(SERVERS_ARGS)
+	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" $(PY) -m tools.test_servers $(SERVERS_ARGS)
 
 bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)

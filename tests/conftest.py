@@ -40,6 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
     major = config.getoption("--server")
     if major is None:
         return
+    if embedded.resolve_dsn() is not None:
+        raise pytest.UsageError(
+            "--server starts servers of its own, and the environment names another one to test"
+            " against: unset COLONNADE_DSN, PGHOST, PGHOSTADDR and PGSERVICE"
+        )
     try:
         directory = releases.installed(major).directory
     except releases.NotToBeHadError as error:

@@ -3,20 +3,47 @@
     python -m tools.test_servers --fetch        download what is not there yet, and nothing else
     python -m tools.test_servers                run the suite against every version
     python -m tools.test_servers 13 16 -- -x    run it against some, with arguments for pytest
+    python -m tools.test_servers 13 -- tests/async/test_copy.py
 
-What is run are the tests that talk to a server. The closing line of each version is printed.
+What is run, unless paths are given, are the tests that talk to a server. Each version begins with
+a line of its own, and none keeps the next one from being run; at the end each has a closing line,
+with the tests that failed below it.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from tests.support import releases
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ["tests/async", "tests/columns", "tests/dbapi", "tests/types"]
+FOLDERS = [
+    f"tests/{name}"
+    for name in (
+        *("async", "sync", "columns", "types", "dbapi", "adbc", "frames", "parallel", "threads"),
+        *("security", "unit", "faults", "processes", "leaks", "libraries", "examples"),
+    )
+]
+
+
+@dataclass
+class Outcome:
+    """What came of the run against one version."""
+
+    major: int
+    exit_code: int = 1
+    closing: str = "interrupted"
+    failures: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return the closing line, and a line for each failure."""
+        word = "passed" if self.exit_code == 0 else "FAILED"
+        first = f"PostgreSQL {releases.RELEASES[self.major].version}: {word}: {self.closing}"
+        return "\n    ".join([first, *self.failures])
 
 
 def fetch() -> None:
@@ -28,16 +55,38 @@ def fetch() -> None:
             print(f"PostgreSQL {major}: cannot be had: {error}")
 
 
-def run(major: int, arguments: list[str]) -> tuple[int, str]:
-    """Run the suite against one version; return its exit code and its closing line."""
-    command = [sys.executable, "-m", "pytest", "-q", f"--server={major}", *FOLDERS, *arguments]
+def run(outcome: Outcome, arguments: list[str]) -> None:
+    """Run the suite against one version, and note in the outcome what came of it."""
+    try:
+        releases.installed(outcome.major)
+    except releases.NotToBeHadError as error:
+        outcome.closing = f"cannot be had: {error}"
+        return
+    command = [sys.executable, "-m", "pytest", "-q", f"--server={outcome.major}", *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         last = ""
         for line in process.stdout:
             print(line, end="", flush=True)
             last = line.strip() or last
-    return process.returncode, last
+            if line.startswith(("FAILED tests/", "ERROR tests/")):
+                outcome.failures.append(line.strip())
+    outcome.exit_code, outcome.closing = process.returncode, last
+
+
+def run_all(majors: list[int], arguments: list[str]) -> list[Outcome]:
+    """Run the suite against one version after the other, until Ctrl-C."""
+    outcomes: list[Outcome] = []
+    for place, major in enumerate(majors, start=1):
+        version = releases.RELEASES[major].version
+        clock = f"{datetime.now().astimezone():%H:%M:%S}"
+        print(f"\n=== PostgreSQL {version} ({place} of {len(majors)}), at {clock}", flush=True)
+        outcomes.append(Outcome(major))
+        try:
+            run(outcomes[-1], arguments)
+        except KeyboardInterrupt:
+            break
+    return outcomes
 
 
 def main() -> None:
@@ -48,10 +97,14 @@ def main() -> None:
         return
     split = words.index("--") if "--" in words else len(words)
     majors = [int(word) for word in words[:split]] or sorted(releases.RELEASES)
-    outcomes = {major: run(major, words[split + 1 :]) for major in majors}
-    for major, (_, closing) in outcomes.items():
-        print(f"PostgreSQL {releases.RELEASES[major].version}: {closing}")
-    sys.exit(any(code != 0 for code, _ in outcomes.values()))
+    arguments = words[split + 1 :]
+    if not any((ROOT / word.partition("::")[0]).exists() for word in arguments):
+        arguments = [*FOLDERS, *arguments]
+    outcomes = run_all(majors, arguments)
+    print(f"\n=== {len(outcomes)} of {len(majors)} versions")
+    for outcome in outcomes:
+        print(outcome)
+    sys.exit(len(outcomes) < len(majors) or any(outcome.exit_code != 0 for outcome in outcomes))
 
 
 if __name__ == "__main__":

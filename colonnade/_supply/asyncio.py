@@ -265,7 +265,8 @@ class Supply(Ledger[H]):
 
     def _spawn(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
         """A task that the pool waits for when it is closed."""
-        task = self._loop.create_task(coroutine)
+        # Not by the loop's factory: an eager task would run in the middle of what is done here.
+        task = asyncio.Task(coroutine, loop=self._loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task

@@ -218,7 +218,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             return
         self._send()
         self._resume()
-        self._recovery = self._loop.create_task(self._recover())
+        # Not by the loop's factory: an eager task might have ended before it is kept here.
+        self._recovery = asyncio.Task(self._recover(), loop=self._loop)
 
     def has_left(self, thread: int) -> bool:
         """Whether a thread's operation is over without having said so: never, in a loop."""

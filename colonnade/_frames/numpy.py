@@ -189,7 +189,7 @@ def dates_of(column: Column) -> NDArray[np.datetime64]:
     days = values_of(column).astype(np.int64).view("M8[D]")
     mask = mask_of(column)
     if mask is not None:
-        days[mask] = np.datetime64("NaT")
+        days[mask] = np.datetime64("NaT", "D")
     return days
 
 
@@ -211,7 +211,8 @@ def _times_of(column: Column) -> NDArray[np.timedelta64]:
     widened = values.astype(np.int64).view(f"m8[{unit}]")
     mask = mask_of(column)
     if mask is not None:
-        widened[mask] = np.timedelta64("NaT")
+        # NaT is the same in all units, and one without a unit is deprecated.
+        widened[mask] = np.timedelta64("NaT", "s")
     return widened
 
 

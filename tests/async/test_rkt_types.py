@@ -26,7 +26,7 @@ M8: Any = np.datetime64
 m8: Any = np.timedelta64
 
 
-NAT = np.datetime64("NaT").astype("M8[us]").view("i8").tobytes()
+NAT = np.datetime64("NaT", "us").view("i8").tobytes()
 NUMBERS: list[tuple[str, str, Any]] = [
     ("true::bool", "?", True),
     ("(-1024)::int2", "i2", -1024),

@@ -23,6 +23,8 @@ import colonnade.sync
 
 DSN, LOOP = sys.argv[1:]
 warnings.simplefilter("default")
+# Of Python 3.12 and newer, where asyncio has looked a name up in a thread.
+warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
 
 
 def run(main):

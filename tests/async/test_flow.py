@@ -68,6 +68,19 @@ async def test_rows_and_copies_and_streams(connection: colonnade.Connection) -> 
     assert await connection.fetchval("SELECT 1") == 1
 
 
+# async-only: begin
+async def test_records_are_made_of_smaller_reads(connection: colonnade.Connection) -> None:
+    # What one read brings is made in one piece, and a record takes longer than a row of columns.
+    query, rows = result_of(LARGE_BYTES, 1)
+    assert len(await connection.fetch_columns(query)) == rows
+    whole = connection._transport.window_bytes
+    assert len(await connection.fetch(query)) == rows
+    assert 0 < connection._transport.window_bytes < whole / 3
+    # A value that is larger than a read comes in larger ones.
+    assert await connection.fetchval("SELECT repeat('x', $1)", LARGE_BYTES) == "x" * LARGE_BYTES
+
+
+# async-only: end
 @pytest.mark.parametrize("dribble", [1, 10, 1000])
 async def test_a_stall_and_then_a_few_bytes_at_a_time(proxy: Proxy, dribble: int) -> None:
     query, rows = result_of(LARGE_BYTES + MARK_BYTES + 5_000, 1)

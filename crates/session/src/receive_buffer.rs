@@ -84,16 +84,19 @@ impl ReceiveBuffer {
         Self { memory: Memory::new(RECEIVE_CAPACITY_BYTES), start: 0, end: 0 }
     }
 
-    /// Where the next read goes.
-    pub(crate) fn window(&self) -> ReceiveWindow {
-        let len = self.memory.capacity() - self.end;
+    /// Where the next read goes, which is to bring `wanted` bytes at most. Within a frame that is
+    /// larger than that, nothing is made of a read: then it may bring all there is room for.
+    pub(crate) fn window(&self, wanted: usize) -> ReceiveWindow {
+        let free = self.memory.capacity() - self.end;
+        let is_within_large_frame = self.end - self.start >= wanted;
+        let len = if is_within_large_frame { free } else { free.min(wanted) };
         ReceiveWindow { memory: Arc::clone(&self.memory), start: self.end, len }
     }
 
     /// Puts bytes in by copying: for owners that hold them already (tests, pre-read bytes).
     /// Returns how many fitted.
     pub(crate) fn copy_in(&mut self, bytes: &[u8]) -> usize {
-        let window = self.window();
+        let window = self.window(usize::MAX);
         let len = bytes.len().min(window.len());
         // SAFETY: `len` bytes are free in the window, and `bytes` cannot overlap memory that only
         // windows and this buffer reach.
@@ -168,7 +171,11 @@ mod tests {
         buffer.consume(900);
         buffer.make_room(Some(1 << 20));
         assert_eq!(buffer.unread(), [7; 100]);
-        assert_eq!(buffer.window().len(), RECEIVE_CAPACITY_BYTES - 100, "a claim alone is free");
+        assert_eq!(
+            buffer.window(usize::MAX).len(),
+            RECEIVE_CAPACITY_BYTES - 100,
+            "a claim alone is free"
+        );
         while buffer.unread().len() < 1 << 20 {
             let len = buffer.copy_in(&[9; 100_000]);
             assert!(len > 0, "there is always room");
@@ -179,13 +186,34 @@ mod tests {
         assert_eq!(buffer.unread().last(), Some(&9));
         buffer.consume(usize::MAX);
         buffer.make_room(None);
-        assert_eq!(buffer.window().len(), RECEIVE_CAPACITY_BYTES, "back to the usual size");
+        assert_eq!(
+            buffer.window(usize::MAX).len(),
+            RECEIVE_CAPACITY_BYTES,
+            "back to the usual size"
+        );
+    }
+
+    #[test]
+    fn a_read_brings_what_is_wanted_of_it_but_within_a_large_frame() {
+        let mut buffer = ReceiveBuffer::new();
+        assert_eq!(buffer.window(1000).len(), 1000);
+        let len = buffer.copy_in(&[7; 999]);
+        buffer.filled(len);
+        buffer.make_room(Some(100_000));
+        assert_eq!(buffer.window(1000).len(), 1000);
+        let len = buffer.copy_in(&[7; 1]);
+        buffer.filled(len);
+        buffer.make_room(Some(100_000));
+        assert_eq!(buffer.window(1000).len(), RECEIVE_CAPACITY_BYTES - 1000);
+        buffer.consume(usize::MAX);
+        buffer.make_room(None);
+        assert_eq!(buffer.window(1000).len(), 1000);
     }
 
     #[test]
     fn a_window_outlives_the_growth_of_its_buffer() {
         let mut buffer = ReceiveBuffer::new();
-        let old = buffer.window();
+        let old = buffer.window(usize::MAX);
         buffer.filled(RECEIVE_CAPACITY_BYTES);
         buffer.make_room(Some(RECEIVE_CAPACITY_BYTES * 4));
         // SAFETY: the old memory is kept alive by the window.

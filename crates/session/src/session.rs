@@ -21,7 +21,7 @@ use colonnade_protocol::frontend;
 use self::parameters::Parameters;
 use crate::exchange::{Context, Exchange, Script, StartupExchange, Step, unexpected};
 use crate::lease::Returned;
-use crate::receive_buffer::ReceiveBuffer;
+use crate::receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveBuffer};
 use crate::statement::StatementCache;
 use crate::{Announcement, CacheLimits, CancelKey, Error, Event, ReceiveWindow, Sink};
 
@@ -100,6 +100,13 @@ struct Running<S: Sink> {
     ahead: bool,
 }
 
+impl<S: Sink> Running<S> {
+    /// How much one read is to bring of it.
+    fn read_bytes(&self) -> usize {
+        if self.abandoned { RECEIVE_CAPACITY_BYTES } else { self.exchange.read_bytes() }
+    }
+}
+
 /// One connection's side of the talk.
 pub struct Session<S: Sink> {
     buffer: ReceiveBuffer,
@@ -158,7 +165,8 @@ impl<S: Sink> Session<S> {
 
     /// Where the next read of the socket goes.
     pub fn receive_buffer(&mut self) -> ReceiveWindow {
-        self.buffer.window()
+        let front = self.talk.running.front();
+        self.buffer.window(front.map_or(RECEIVE_CAPACITY_BYTES, Running::read_bytes))
     }
 
     /// So many bytes were read into the window: parses and decodes all that is whole.

@@ -10,6 +10,8 @@ use colonnade_columnar::{
 };
 use colonnade_protocol::{DataRows, Error as ProtocolError, Format};
 
+use crate::RECEIVE_CAPACITY_BYTES;
+
 /// Takes the rows of one query as runs, straight from the receive buffer.
 ///
 /// A run is borrowed for the call only. What a sink gathers it keeps until it is handed back with
@@ -27,6 +29,12 @@ pub trait Sink: Send + Sized + 'static {
     /// its place.
     fn is_whole(&self) -> bool {
         false
+    }
+
+    /// How much one read of the socket is to bring: what it brings is made in one piece, in which
+    /// nothing else runs on an event loop.
+    fn read_bytes(&self) -> usize {
+        RECEIVE_CAPACITY_BYTES
     }
 
     /// An empty sink for the same rows, of whose columns more is known.

@@ -108,6 +108,10 @@ impl<S: Sink> Exchange<S> for Many<S> {
         Ok(outcome?)
     }
 
+    fn read_bytes(&self) -> usize {
+        self.sink.read_bytes()
+    }
+
     fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         self.answer.check_whole()?;
         if self.ended != self.sent.load(Ordering::Relaxed) {

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
 
+use crate::receive_buffer::RECEIVE_CAPACITY_BYTES;
 use crate::session::Link;
 use crate::{Completion, Error, Event, Sink, Statement};
 
@@ -64,6 +65,11 @@ pub(crate) trait Exchange<S: Sink>: Send {
     /// A run of rows.
     fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
         Err(unexpected("DataRow"))
+    }
+
+    /// How much one read is to bring of its answer, as [`Sink::read_bytes`].
+    fn read_bytes(&self) -> usize {
+        RECEIVE_CAPACITY_BYTES
     }
 
     /// A run of CopyData messages.

@@ -13,7 +13,7 @@ use super::held_rows::{HeldRows, Replay};
 use super::query::forget_stale;
 use super::{Context, End, Exchange, Step, hand_back, unexpected, unkept};
 use crate::statement::Portal;
-use crate::{Completion, Error, Event, Sink};
+use crate::{Completion, Error, Event, RECEIVE_CAPACITY_BYTES, Sink};
 
 pub(crate) struct PortalRows<S: Sink> {
     portal: Arc<Portal>,
@@ -117,6 +117,10 @@ impl<S: Sink> Exchange<S> for PortalRows<S> {
         let outcome = self.held.take(sink, rows, &mut batches);
         context.events.extend(batches.into_iter().map(Event::Batch));
         Ok(outcome?)
+    }
+
+    fn read_bytes(&self) -> usize {
+        self.sink.as_ref().map_or(RECEIVE_CAPACITY_BYTES, Sink::read_bytes)
     }
 
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {

@@ -82,6 +82,10 @@ impl<S: Sink> Exchange<S> for Query<S> {
         Ok(outcome?)
     }
 
+    fn read_bytes(&self) -> usize {
+        self.sink.read_bytes()
+    }
+
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         self.answer.check_whole()?;
         if let HeldRows::All { bytes, error } = self.held {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -98,7 +99,7 @@ class Supply(Ledger[H]):
         self._waiters[waiter] = None
         self._grow()
         tally.waited += 1
-        began = self._loop.time()
+        began = time.monotonic()
         try:
             holder = await waiter
         except BaseException:
@@ -111,7 +112,7 @@ class Supply(Ledger[H]):
                 tally.given_up += 1
                 self._check_drained()
             raise
-        seconds = self._loop.time() - began
+        seconds = time.monotonic() - began
         tally.note_wait(seconds)
         self._hand_out(holder, seconds)
         return holder

@@ -213,4 +213,19 @@ async def test_the_wait_for_a_connection_is_part_of_the_timing(pool: colonnade.P
     assert (await ask()).pool_wait == 0
 
 
+async def test_what_kept_the_loop_before_is_no_part_of_the_wait(pool: colonnade.Pool) -> None:
+    held = await pool.acquire()
+    giving_back = asyncio.ensure_future(pool.release(held))
+    # uvloop's own clock has whole milliseconds, and is read once in a turn.
+    time.sleep(0.05)  # noqa: ASYNC251
+    asked = time.perf_counter()
+    async with pool.acquire() as connection:
+        waited = time.perf_counter() - asked
+        await connection.execute("SELECT")
+        timing = connection.last_timing
+    assert timing is not None
+    assert 0 < timing.pool_wait <= waited
+    await giving_back
+
+
 # async-only: end

@@ -53,7 +53,12 @@ def steps(scale: float, rounds: int, date: str | None) -> dict[str, list[str]]:
         ],
         "hold": ["-m", "benches.hold", "--rows", str(max(2_000, round(NARROW.rows * scale)))],
         "stream": ["-m", "benches.stream", "--rows", str(round(STREAM_ROWS * scale))],
+        "small": ["-m", "benches.small", "--rounds", str(max(1, round(5 * scale)))],
         "pool": ["-m", "benches.pool", "--rounds", str(max(12, round(60 * scale)))],
+        "pool-apart": [
+            *("-m", "benches.pool", "--processors", "apart"),
+            *("--rounds", str(max(12, round(60 * scale)))),
+        ],
         "many": ["-m", "benches.many", "--rounds", str(max(1, round(5 * scale)))],
     }
 
@@ -112,7 +117,7 @@ def read(directory: Path) -> dict[str, Any]:
 def _ran(name: str, words: Sequence[str], results: Path) -> bool:
     output = results / name
     # Two of the programs name the file, the others the folder.
-    named = output / "results.json" if name in {"pool", "many"} else output
+    named = output / "results.json" if name in {"pool", "pool-apart", "many"} else output
     print(f"performance: {name}", flush=True)
     started = time.monotonic()
     try:

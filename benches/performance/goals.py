@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, Any]
 
+#: The steps that measure a pool, and where its server runs.
+POOLS = {"pool": "where the kernel puts them", "pool-apart": "a processor each"}
 #: Colonnade's own ways to columns; a goal is for the worst of them.
 OWN = ("colonnade-columns", "colonnade-columns-uvloop", "colonnade-columns-sync")
 WALL_MAX = 1.05
@@ -19,6 +22,11 @@ MEMORY_MAX = 1.2
 HOLD_MS_MAX = {"columns": 2.0, "rows": 10.0}
 PING_MAX = 2.0
 STREAM_BATCHES_MAX = 4.0
+SMALL_RATE_MIN = 1.1
+SMALL_CPU_MAX = 0.8
+POOL_MAX = 1.3
+TASKS_MIN = 1.5
+MANY_MIN = 1.5
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,13 @@ def goals(results: Results) -> Iterator[Goal]:
         yield from _of_stream(results["stream"])
     if "hold" in results:
         yield from _of_loop(results["hold"])
+    if "small" in results:
+        yield from _of_small(results["small"])
+    for step, where in POOLS.items():
+        if step in results:
+            yield from _of_pool(results[step], where)
+    if "many" in results:
+        yield from _of_many(results["many"])
 
 
 def _of_report(report: Mapping[str, Any], wall_max: float) -> Iterator[Goal]:
@@ -111,6 +126,41 @@ def _of_loop(hold: Mapping[str, Any]) -> Iterator[Goal]:
         if ratios:
             what = f"{label}: p99 of a ping ÷ idle, the worst of {len(ratios)}"
             yield _below(what, PING_MAX, max(ratios))
+
+
+def _of_small(small: Mapping[str, Any]) -> Iterator[Goal]:
+    for loop, cases in small["cases"].items():
+        rates = [
+            drivers["colonnade"]["per_second"] / drivers["asyncpg"]["per_second"]
+            for drivers in cases.values()
+        ]
+        what = f"small queries, {loop}: a second ÷ asyncpg's, the least of {len(rates)} cases"
+        yield _above(what, SMALL_RATE_MIN, min(rates))
+        first, drivers = next(iter(cases.items()))
+        cost = drivers["colonnade"]["client_us"] / drivers["asyncpg"]["client_us"]
+        yield _below(f"{first}, {loop}: client CPU ÷ asyncpg's", SMALL_CPU_MAX, cost)
+
+
+def _of_pool(pool: Mapping[str, Any], where: str) -> Iterator[Goal]:
+    for loop, figures in pool["loops"].items():
+        calls, rates = figures["fetchval_us"], figures["tasks_per_second"]
+        ratio = calls["colonnade pool"]["wall_median"] / calls["colonnade bare"]["wall_median"]
+        yield _below(f"Pool.fetchval ÷ the connection's, {loop}, {where}", POOL_MAX, ratio)
+        served = rates["colonnade pool"]["median"] / rates["asyncpg pool"]["median"]
+        yield _above(f"{pool['tasks']:,} tasks ÷ asyncpg's, {loop}, {where}", TASKS_MIN, served)
+
+
+def _of_many(many: Mapping[str, Any]) -> Iterator[Goal]:
+    for case, drivers in many["cases"].items():
+        if "asyncpg" in drivers:
+            ours, theirs = (
+                statistics.median(drivers[name]["wall"]["ms"]) for name in ("Colonnade", "asyncpg")
+            )
+            yield _above(f"{case}: asyncpg's wall ÷ ours", MANY_MIN, theirs / ours)
+
+
+def _above(what: str, limit: float, found: float) -> Goal:
+    return Goal(what, f">= {limit:g}", f"{found:.2f}", found >= limit)
 
 
 def _below(what: str, limit: float, found: float) -> Goal:

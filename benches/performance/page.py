@@ -58,6 +58,17 @@ query on a second connection. Each is due a millisecond after the last one ended
 from then. The server, the echo and the client share the machine's cores, so that a ping waits for
 a core as well.
 """
+_POOL = """\
+A connection that comes back is reset by a packet that has the next query in it, too, and the server
+answers the two one after the other. What a pool adds is the server's time for a reset and, where
+the first answer wakes a client on a processor that sleeps, that waking; the smaller part of it is
+the client's own. Another table has a processor for each, like a server on another machine.
+"""
+_MANY = """\
+In both drivers each set of arguments is a Bind and an Execute, and one Sync stands behind all: the
+server's own time for a row, which is the same, is most of the wall time. What differs is what is
+left of the client's processor meanwhile.
+"""
 _INSTRUCTIONS = """\
 Counted under callgrind, which no load disturbs; `make instructions` compares each type with what is
 recorded, and CI runs it. A value as a column, the scan of its row included, and read by itself:
@@ -79,7 +90,9 @@ def page(results: Results, pictures: Sequence[str]) -> str:
         "tls": (_tls,),
         "stream": (_stream,),
         "hold": (_loop,),
+        "small": (_small,),
         "pool": (_pool,),
+        "pool-apart": (_pool_apart,),
         "many": (_many,),
         "instructions": (_instructions,),
     }
@@ -282,6 +295,30 @@ def _pings(cases: Iterable[Mapping[str, Any]]) -> Iterator[list[str]]:
             yield [label, *cells, number(busy["p99"] / idle["p99"])]
 
 
+def _small(results: Results) -> Iterator[str]:
+    small = results["small"]
+    yield "## Small queries"
+    yield (
+        f"By statements that are kept, over the {small['transport']}; a process for each run, "
+        f"medians of {small['rounds']}. A row has 6 columns. In brackets: as a multiple of "
+        "asyncpg's."
+    )
+    rows = []
+    for loop, cases in small["cases"].items():
+        for case, drivers in cases.items():
+            ours, theirs = drivers["colonnade"], drivers["asyncpg"]
+            rows.append(
+                [
+                    f"{case}, {loop}",
+                    *(
+                        f"{number(ours[what], digits)} ({number(ours[what] / theirs[what])})"
+                        for what, digits in (("per_second", 0), ("client_us", 1))
+                    ),
+                ]
+            )
+    yield table(["", "queries a second", "client CPU of a query, us"], rows)
+
+
 def _pool(results: Results) -> Iterator[str]:
     pool = results["pool"]
     yield "## One value, and a pool"
@@ -289,25 +326,34 @@ def _pool(results: Results) -> Iterator[str]:
         "`SELECT 1` by `fetchval` over the Unix socket, in microseconds of a call, and "
         f"{pool['tasks']:,} tasks at once on {pool['pool_size']} connections, per second."
     )
-    rows = []
-    for loop, figures in pool["loops"].items():
-        for name, call in figures["fetchval_us"].items():
-            rate = figures["tasks_per_second"].get(name, {}).get("median")
-            rows.append(
-                [
-                    f"{name}, {loop}",
-                    number(call["wall_median"], 0),
-                    number(call["wall_least"], 0),
-                    number(call["cpu_median"], 0),
-                    number(rate, 0),
-                ]
-            )
+    yield _POOL
+    yield _pool_table(pool)
+
+
+def _pool_apart(results: Results) -> Iterator[str]:
+    yield "Client and server with a processor each:"
+    yield _pool_table(results["pool-apart"])
+
+
+def _pool_table(pool: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            f"{name}, {loop}",
+            number(call["wall_median"], 0),
+            number(call["wall_least"], 0),
+            number(call["cpu_median"], 0),
+            number(figures["tasks_per_second"].get(name, {}).get("median"), 0),
+        ]
+        for loop, figures in pool["loops"].items()
+        for name, call in figures["fetchval_us"].items()
+    ]
     head = ["", "wall, median", "wall, least", "client CPU, median", "tasks a second"]
-    yield table(head, rows)
+    return table(head, rows)
 
 
 def _many(results: Results) -> Iterator[str]:
     yield "## Many sets of arguments, and pipelines"
+    yield _MANY
     rows = []
     for case, drivers in results["many"]["cases"].items():
         for driver, figures in drivers.items():

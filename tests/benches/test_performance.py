@@ -124,6 +124,43 @@ def test_what_is_short_of_its_aim_is_said(results: dict[str, Any]) -> None:
     assert [goal.found for goal in behind] == ["not than asyncpg rows"]
 
 
+def driven(**figures: float) -> dict[str, dict[str, float]]:
+    """The same figure of both drivers, asyncpg's being 100."""
+    return {"colonnade": figures, "asyncpg": dict.fromkeys(figures, 100.0)}
+
+
+def test_small_queries_and_pools_are_held_against_their_aims(results: dict[str, Any]) -> None:
+    cases = {
+        "SELECT 1, 1 connection": driven(per_second=120.0, client_us=90.0),
+        "10 rows, 1 connection": driven(per_second=105.0, client_us=10.0),
+    }
+    results["small"] = {"transport": "Unix socket", "rounds": 3, "cases": {"uvloop": cases}}
+    figures = {
+        "fetchval_us": {
+            name: {"wall_median": wall, "wall_least": 1.0, "cpu_median": 1.0}
+            for name, wall in (("colonnade bare", 100.0), ("colonnade pool", 125.0))
+        },
+        "tasks_per_second": {
+            "colonnade pool": {"median": 1600},
+            "asyncpg pool": {"median": 1000},
+        },
+    }
+    results["pool-apart"] = {"tasks": 9, "pool_size": 3, "loops": {"uvloop": figures}}
+    wall = {"wall": {"ms": [100.0]}, "client_cpu": {"ms": [1.0]}, "server_cpu": {"ms": [2.0]}}
+    results["many"] = {"cases": {"executemany": {"Colonnade": wall, "asyncpg": wall}}}
+    found = {goal.what: (goal.found, goal.reached) for goal in goals(results)}
+    rates = "small queries, uvloop: a second ÷ asyncpg's, the least of 2 cases"
+    assert found[rates] == ("1.05", False)
+    assert found["SELECT 1, 1 connection, uvloop: client CPU ÷ asyncpg's"] == ("0.90", False)
+    pool = "Pool.fetchval ÷ the connection's, uvloop, a processor each"
+    assert found[pool] == ("1.25", True)
+    assert found["9 tasks ÷ asyncpg's, uvloop, a processor each"] == ("1.60", True)
+    assert found["executemany: asyncpg's wall ÷ ours"] == ("1.00", False)
+    text = page.page(results, [])
+    assert "| 10 rows, 1 connection, uvloop | 105 (1.05) | 10.0 (0.10) |" in text
+    assert "| colonnade pool, uvloop | 125 | 1 | 1 | 1,600 |" in text
+
+
 @pytest.mark.parametrize(
     ("figures", "words"),
     [

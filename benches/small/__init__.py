@@ -1,0 +1,1 @@
+"""How many small queries a second, and what each costs the client."""

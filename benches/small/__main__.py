@@ -1,0 +1,120 @@
+"""Counts small queries beside asyncpg: `python -m benches.small [--rounds 5] [--tcp]`.
+
+`SELECT 1`, a row by its key, 10 and 100 rows of 6 columns, by statements that are kept, on one
+connection and on ten. Each run of a driver on a loop is a process of its own; they take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+import colonnade
+from benches import tables
+from benches.small.child import CREATE, Job
+from colonnade import embedded
+from colonnade.cli.measure import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DRIVERS = ("colonnade", "asyncpg")
+TIMEOUT_S = 120.0
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, print and keep the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benches.small", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.3, help="of each case in a round")
+    parser.add_argument("--loops", default="asyncio,uvloop", metavar="A,B")
+    parser.add_argument("--tcp", action="store_true", help="default: the Unix socket")
+    parser.add_argument("--output", type=Path, default=Path("build/benches/small"), metavar="DIR")
+    arguments = parser.parse_args(words)
+    results: dict[str, Any] = {
+        "machine": machine.describe(),
+        "versions": {"colonnade": colonnade.__version__, "asyncpg": asyncpg.__version__},
+        "load": {"before": machine.load()},
+        "transport": "local TCP" if arguments.tcp else "Unix socket",
+        "rounds": arguments.rounds,
+    }
+    with embedded.start(tcp=arguments.tcp) as server:
+        dsn = server.dsn if arguments.tcp else server.socket_dsn
+        results["server"] = asyncio.run(_prepared(dsn))
+        loops = arguments.loops.split(",")
+        results["cases"] = _measure(dsn, loops, arguments.rounds, arguments.seconds)
+    results["load"]["after"] = machine.load()
+    for line in lines_of(results["cases"]):
+        print(line)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+async def _prepared(dsn: str) -> str:
+    async with await colonnade.connect(dsn) as connection:
+        for statement in CREATE.split(";")[:-1]:
+            await connection.execute(statement)
+    return await tables.server_version(dsn)
+
+
+def _measure(
+    dsn: str, loops: Sequence[str], rounds: int, seconds: float
+) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+    """Medians, by loop, case and driver."""
+    runs = [(loop, driver) for loop in loops for driver in DRIVERS]
+    seen: dict[tuple[str, str, str, str], list[float]] = {}
+    for turn in range(rounds):
+        first = turn % len(runs)
+        for loop, driver in runs[first:] + runs[:first]:
+            for figure in _run(Job(dsn, driver, loop, seconds)):
+                count = figure["connections"]
+                case = f"{figure['case']}, {count} connection{'s' * (count > 1)}"
+                for what in ("per_second", "client_us"):
+                    seen.setdefault((loop, case, driver, what), []).append(figure[what])
+    cases: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+    for (loop, case, driver, what), values in seen.items():
+        of_driver = cases.setdefault(loop, {}).setdefault(case, {}).setdefault(driver, {})
+        of_driver[what] = statistics.median(values)
+    return cases
+
+
+def _run(job: Job) -> list[dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benches.small.child"],
+        input=job.to_json(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_S,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"benches.small: {job.driver}: {done.stderr.strip()[-2000:]}")
+    figures: list[dict[str, Any]] = json.loads(done.stdout)
+    return figures
+
+
+def lines_of(cases: dict[str, dict[str, dict[str, dict[str, float]]]]) -> Iterator[str]:
+    """Say what was counted, as a multiple of asyncpg's."""
+    for loop, of_loop in cases.items():
+        yield loop
+        for case, drivers in of_loop.items():
+            ours, theirs = (drivers[driver] for driver in DRIVERS)
+            rate = ours["per_second"] / theirs["per_second"]
+            cost = ours["client_us"] / theirs["client_us"]
+            yield (
+                f"  {case:<36} {ours['per_second']:7.0f}/s, {rate:.2f} x asyncpg's; "
+                f"client CPU {ours['client_us']:5.1f} us, {cost:.2f} x"
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -49,26 +49,33 @@ _END_SECONDS_MAX = 20.0
 async def _in_tasks(proxies: Proxies, places_max: int | None, report: Report) -> None:
     recorded = [await record_task(subject) for subject in everything.of_tasks(*proxies)]
     await run_tasks([(one, case) for one in recorded for case in one.chunked()], report)
+    _tell("cut into other pieces", report, 0)
     for kind in Kind:
+        known = len(report.complaints)
         with impatient(kind):
             tries = [(one, case) for one in recorded for case in one.cases([kind], places_max)]
             async with watched():
                 await run_tasks(tries, report)
-        _tell(kind, len(tries), report)
+        _tell(kind.value, report, known)
 
 
 def _in_threads(proxies: Proxies, places_max: int | None, report: Report) -> None:
     recorded = [record_thread(subject) for subject in everything.of_threads(*proxies)]
     run_threads([(one, case) for one in recorded for case in one.chunked()], report)
+    _tell("cut into other pieces", report, 0)
     for kind in Kind:
+        known = len(report.complaints)
         with impatient(kind):
             tries = [(one, case) for one in recorded for case in one.cases([kind], places_max)]
             run_threads(tries, report)
-        _tell(kind, len(tries), report)
+        _tell(kind.value, report, known)
 
 
-def _tell(kind: Kind, tries: int, report: Report) -> None:
-    print(f"  {kind.value}: {tries} tries, {len(report.complaints)} complaints so far", flush=True)
+def _tell(what: str, report: Report, known: int) -> None:
+    """Say how it stands after a fault, and what is new since there were so many complaints."""
+    found = report.complaints[known:]
+    print(f"  {what}: {report.tries} tries so far, {len(found)} complaints", flush=True)
+    print(*(f"    {complaint}" for complaint in found), sep="\n", end="\n" * bool(found))
 
 
 def _run(colour: str, proxies: Proxies, places_max: int | None) -> Report:
@@ -98,6 +105,7 @@ def _sweep(colour: str, proxies: Proxies, watches: list[BackendWatch], places: i
         time.sleep(0.01)
     if left:
         report.complaints.append(f"left behind: {left}")
+        print(f"  {report.complaints[-1]}")
     print(table(report.counts))
     seconds, case = report.longest
     print(
@@ -105,7 +113,6 @@ def _sweep(colour: str, proxies: Proxies, watches: list[BackendWatch], places: i
         f"in {time.monotonic() - begun:.0f} s; {report.missed} faults came too late; the longest "
         f"try took {seconds:.1f} s ({case}); {len(report.complaints)} complaints"
     )
-    print(*report.complaints, sep="\n", flush=True)
     return not report.complaints
 
 

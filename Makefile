@@ -29,7 +29,7 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         leaks sanitize soak bench performance instructions instructions-record docs lock clean ci \
-        servers test-servers faults
+        servers test-servers test-pythons faults
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -50,6 +50,9 @@ servers: build ## Download other PostgreSQL versions and PgBouncer, to test agai
 
 test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="13 16 -- -x")
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" $(PY) -m tools.test_servers $(SERVERS_ARGS)
+
+test-pythons: $(TOOLS_STAMP) drain ## Run the tests on newer Pythons (PYTHONS="/path/to/python3.13", TEST_ARGS)
+	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)
 
 bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)

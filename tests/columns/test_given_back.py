@@ -73,11 +73,13 @@ def test_a_view_outlives_its_columns(fetch: Fetch) -> None:
 
 
 _FORKED = """
-import os, sys, threading
+import os, sys, threading, warnings
 import colonnade.sync
 from tests.columns.test_given_back import QUERY, RESULT_BYTES, resident_bytes, wait_for
 
 dsn = sys.argv[1]
+# Of Python 3.12 and newer, while the thread is at work.
+warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
 
 def drop_one():
     with colonnade.sync.connect(dsn) as connection:

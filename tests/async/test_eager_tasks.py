@@ -92,14 +92,14 @@ async def test_a_dropped_stream(connection: colonnade.Connection) -> None:
 
 
 async def test_a_request_to_cancel_that_fails_at_once(
-    connection: colonnade.Connection, monkeypatch: pytest.MonkeyPatch
+    dsn: str, connection: colonnade.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its connection is closed, and nothing goes on trying."""
 
     async def fail(*_: object) -> Any:
         raise ConnectionRefusedError
 
-    transport = connection._transport
+    transport, pid = connection._transport, connection.get_server_pid()
     task = asyncio.create_task(connection.execute("SELECT pg_sleep(60)"))
     monkeypatch.setattr("colonnade._transport.asyncio._open", fail)
     task.cancel()
@@ -107,6 +107,10 @@ async def test_a_request_to_cancel_that_fails_at_once(
         await task
     await until(connection.is_closed)
     assert transport.is_settled
+    monkeypatch.undo()
+    async with await colonnade.connect(dsn) as other:
+        # Nobody else tells the server that its client has gone.
+        assert await other.fetchval("SELECT pg_terminate_backend($1)", pid)
 
 
 async def test_a_pool(dsn: str) -> None:

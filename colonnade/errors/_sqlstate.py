@@ -442,7 +442,7 @@ class StackedDiagnosticsAccessedWithoutActiveHandlerError(DiagnosticsError):
 
 
 class InvalidArgumentForXqueryError(PostgresError):
-    """invalid_argument_for_xquery (SQLSTATE 10608, since PostgreSQL 17)."""
+    """invalid_argument_for_xquery (SQLSTATE 10608, since PostgreSQL 18)."""
 
     sqlstate = "10608"
 

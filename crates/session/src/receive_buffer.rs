@@ -21,7 +21,8 @@ pub const RECEIVE_CAPACITY_BYTES: usize = 256 * 1024;
 /// A window is never smaller than this, so that reads do not become tiny near the end.
 const WINDOW_BYTES_MIN: usize = 16 * 1024;
 
-struct Memory(Box<[UnsafeCell<u8>]>);
+/// One cell, and not one for each byte: Miri looks at each whenever the box is reached.
+struct Memory(Box<UnsafeCell<[u8]>>);
 
 // SAFETY: bytes are written only through a window, between `ReceiveBuffer::window` and
 // `ReceiveBuffer::filled`, and read only outside that span: the owner of the socket and the
@@ -32,17 +33,17 @@ impl Memory {
     fn new(capacity: usize) -> Arc<Self> {
         let zeroed = vec![0u8; capacity].into_boxed_slice();
         let raw = Box::into_raw(zeroed);
-        // SAFETY: `UnsafeCell<u8>` has the layout of `u8`, so a boxed slice of one is a boxed
-        // slice of the other; the allocation is the same and is given back once, by this box.
-        Arc::new(Self(unsafe { Box::from_raw(raw as *mut [UnsafeCell<u8>]) }))
+        // SAFETY: a cell has the layout of what is in it, so a box of the one is a box of the
+        // other; the allocation is the same and is given back once, by this box.
+        Arc::new(Self(unsafe { Box::from_raw(raw as *mut UnsafeCell<[u8]>) }))
     }
 
     fn capacity(&self) -> usize {
-        self.0.len()
+        self.0.get().len()
     }
 
     fn pointer(&self) -> *mut u8 {
-        UnsafeCell::raw_get(self.0.as_ptr())
+        self.0.get().cast()
     }
 }
 

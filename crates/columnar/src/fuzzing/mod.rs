@@ -145,6 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::testing::messages;
+    use crate::types::{Shape, Type};
 
     /// Bytes that mean something more often than arbitrary ones.
     fn bytes(len: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
@@ -155,7 +156,7 @@ mod tests {
     }
 
     /// The choice of a candidate.
-    fn choice(is_wanted: impl Fn(&super::Shape) -> bool) -> [u8; 2] {
+    fn choice(is_wanted: impl Fn(&Shape) -> bool) -> [u8; 2] {
         let place = super::CANDIDATES.iter().position(|pg_type| is_wanted(&pg_type.shape)).unwrap();
         (place as u16).to_be_bytes()
     }
@@ -164,7 +165,7 @@ mod tests {
     fn records_in_records_are_followed_as_far_in_rows_as_in_columns() {
         const RECORD: u32 = 2249;
         const RECORDS: u32 = 2287;
-        let choice = choice(|shape| matches!(shape, super::Shape::Record(_)));
+        let choice = choice(|shape| matches!(shape, Shape::Record(_)));
         let field = |oid: u32, cell: &[u8]| {
             let numbers = [1, oid, cell.len() as u32].map(u32::to_be_bytes);
             [numbers.as_flattened(), cell].concat()
@@ -194,6 +195,33 @@ mod tests {
         super::seeds("batch").iter().for_each(|seed| super::batch(seed));
         super::seeds("column").iter().for_each(|seed| super::column(seed));
         super::seeds("arrow").iter().for_each(|seed| super::arrow(seed, |array| array));
+    }
+
+    /// The part of it that takes Miri a minute.
+    #[test]
+    fn a_fuzzer_begins_with_every_shape() {
+        let shapes: [fn(&Type) -> bool; 7] = [
+            |it| matches!(it.shape, Shape::Scalar(line) if line.name == "text"),
+            |it| matches!(it.shape, Shape::Composite(_)),
+            |it| matches!(it.shape, Shape::Record(_)),
+            |it| matches!(it.shape, Shape::Enum(_)),
+            |it| matches!(it.shape, Shape::Range(_)),
+            |it| matches!(it.shape, Shape::Multirange(_)),
+            |it| matches!(it.shape, Shape::Opaque),
+        ];
+        for has_shape in shapes {
+            let holds_it = |it: &Type| matches!(&it.shape, Shape::Array(of) if has_shape(of));
+            let place = |is_wanted: &dyn Fn(&Type) -> bool| {
+                super::CANDIDATES.iter().position(|it| is_wanted(it)).unwrap()
+            };
+            for place in [place(&has_shape), place(&holds_it)] {
+                let seeds = |function| super::seeds::seeds_of(function, place);
+                seeds("value").iter().for_each(|seed| super::value(seed));
+                seeds("batch").iter().for_each(|seed| super::batch(seed));
+                seeds("column").iter().for_each(|seed| super::column(seed));
+                seeds("arrow").iter().for_each(|seed| super::arrow(seed, |array| array));
+            }
+        }
     }
 
     proptest! {

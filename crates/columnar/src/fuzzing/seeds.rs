@@ -8,17 +8,20 @@ use crate::value::{Bits, List, Network, Range, Sign, Value};
 
 /// For each type some values, laid out as the function of this name takes them.
 pub fn seeds(function: &str) -> Vec<Vec<u8>> {
-    let of_type = |(number, pg_type): (usize, &std::sync::Arc<Type>)| {
-        let choice = u16::try_from(number).unwrap_or(0).to_be_bytes();
-        let values = samples(pg_type);
-        let encoded = values.iter().filter_map(|value| {
-            let mut bytes = Vec::new();
-            pg_type.encode(value, &mut bytes).ok().map(|()| bytes)
-        });
-        // What is sent as text comes in a form that the fuzzer finds by itself.
-        encoded.map(|raw| seed(function, choice, &raw)).collect::<Vec<_>>()
+    (0..CANDIDATES.len()).flat_map(|number| seeds_of(function, number)).collect()
+}
+
+/// Those of one type, the candidate of this number.
+pub(super) fn seeds_of(function: &str, number: usize) -> Vec<Vec<u8>> {
+    let Some(pg_type) = CANDIDATES.get(number) else { return Vec::new() };
+    let choice = u16::try_from(number).unwrap_or(0).to_be_bytes();
+    let encoded = |value: &Value<'_>| {
+        let mut bytes = Vec::new();
+        pg_type.encode(value, &mut bytes).ok().map(|()| bytes)
     };
-    CANDIDATES.iter().enumerate().flat_map(of_type).collect()
+    // What is sent as text comes in a form that the fuzzer finds by itself.
+    let values = samples(pg_type);
+    values.iter().filter_map(encoded).map(|raw| seed(function, choice, &raw)).collect()
 }
 
 fn seed(function: &str, choice: [u8; 2], raw: &[u8]) -> Vec<u8> {

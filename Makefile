@@ -28,8 +28,8 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        leaks sanitize miri soak bench performance instructions instructions-record docs lock \
-        clean ci servers test-servers test-pythons faults
+        leaks sanitize sanitize-extension miri soak bench performance instructions \
+        instructions-record docs lock clean ci servers test-servers test-pythons faults
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -106,6 +106,9 @@ leaks: build ## Have everything fail 10,000 times, and look for what is left (LE
 
 sanitize: | need-cargo ## Run the Rust tests under the address sanitizer
 	@tools/sanitize
+
+sanitize-extension: build ## Run Python tests over an extension with that sanitizer (TEST_ARGS)
+	@tools/sanitize-extension $(TEST_ARGS)
 
 miri: | need-cargo ## Run the tests that reach unsafe code under Miri, which nightly has
 	@tools/miri

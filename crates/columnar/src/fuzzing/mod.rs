@@ -197,7 +197,7 @@ mod tests {
         super::seeds("arrow").iter().for_each(|seed| super::arrow(seed, |array| array));
     }
 
-    /// The part of it that takes Miri a minute.
+    /// The part of it that takes Miri three minutes.
     #[test]
     fn a_fuzzer_begins_with_every_shape() {
         let shapes: [fn(&Type) -> bool; 7] = [

@@ -13,6 +13,7 @@ __all__ = [
     "ArrowColumn",
     "ArrowSource",
     "Batch",
+    "BlockEnd",
     "Buffer",
     "Catalog",
     "Column",
@@ -83,6 +84,13 @@ class Field:
     def type_modifier(self) -> int: ...
     @property
     def arrow_type(self) -> str: ...
+
+@final
+class BlockEnd:
+    def __new__(cls, function: Callable[..., object]) -> Self: ...
+    @property
+    def __wrapped__(self) -> Callable[..., object]: ...
+    def __get__(self, instance: object, _owner: object = None, /) -> Callable[..., Any]: ...
 
 @final
 class Buffer:
@@ -438,12 +446,7 @@ class Session:
     def cached_statements(self) -> int: ...
     def cancel_request(self) -> bytes | None: ...
     def startup(
-        self,
-        info: ConnInfo,
-        password: str | None,
-        *,
-        tls: bool,
-        tls_server_end_point: bytes | None,
+        self, info: ConnInfo, password: str | None, *, tls: bool, tls_server_end_point: bytes | None
     ) -> None: ...
     def set_codec(
         self,

@@ -15,7 +15,7 @@ from colonnade._async.pipeline_result import PipelineResult
 from colonnade._schema import asked_types, row_dtype
 from colonnade._shaped_query import Shape, ShapedQuery
 from colonnade._sql_text import is_read
-from colonnade._transport.asyncio import deadline, mutex
+from colonnade._transport.asyncio import deadline, mutex, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import DecodeError, InterfaceError, InternalClientError, PostgresError
 
@@ -89,6 +89,7 @@ class _PipelineHold(StreamHold):
         self.is_waiting = True
 
 
+@whole_block
 class Pipeline(ConnectionResource):
     """Queries that are sent together; made by `Connection.pipeline`.
 
@@ -205,8 +206,8 @@ class Pipeline(ConnectionResource):
         self._is_open = True
         try:
             await self._transport.settled()
-        except BaseException:
-            self._leave()
+        except BaseException as error:
+            self._abandon(error)
             raise
         return self
 
@@ -301,6 +302,13 @@ class Pipeline(ConnectionResource):
         self._results.append(result)
         self._waiting.append(_Query(result, query, args, begin, finish))
         return result
+
+    def _abandon(self, error: BaseException) -> None:
+        """Leave for an interruption, however far entering or leaving had come."""
+        del error
+        if self._connection._owner is self._hold:  # noqa: SLF001
+            self._is_open = True
+            self._leave()
 
     def _leave(self) -> None:
         """Give the connection back, and give up what is still under way."""

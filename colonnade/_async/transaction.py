@@ -6,6 +6,7 @@ import enum
 from typing import TYPE_CHECKING, Literal, cast
 
 from colonnade._async.guard import ConnectionResource, guarded
+from colonnade._transport.asyncio import whole_block
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError, PostgresError
 
@@ -39,6 +40,7 @@ _REFUSALS = {
 }
 
 
+@whole_block
 class Transaction(ConnectionResource):
     """A transaction, or within another one a savepoint; made by `Connection.transaction`.
 
@@ -105,8 +107,7 @@ class Transaction(ConnectionResource):
         except InterfaceError:
             raise  # Nothing was sent.
         except BaseException as error:
-            self._end(_State.FAILED)
-            await self._give_up(error)
+            await self._abandon(error)
             raise
 
     @guarded
@@ -149,9 +150,7 @@ class Transaction(ConnectionResource):
         try:
             await self._commit()
         except BaseException as failure:
-            if self._state is _State.STARTED:
-                self._end(_State.FAILED)
-                await self._give_up(failure)
+            await self._abandon(failure)
             raise
 
     def __repr__(self) -> str:
@@ -251,6 +250,16 @@ class Transaction(ConnectionResource):
                 raise
         else:
             self._end(_State.ROLLED_BACK)
+
+    async def _abandon(self, error: BaseException) -> None:
+        """End what an interruption has left open, however far starting or ending had come."""
+        is_open = self._state in {_State.NEW, _State.STARTED}
+        is_own = self._connection._transaction is self  # noqa: SLF001
+        if is_own or (is_open and self._savepoint):
+            if is_open:
+                self._state = _State.FAILED
+            await self._give_up(error)
+            self._end(self._state)
 
     async def _give_up(self, error: BaseException) -> None:
         """Roll back what an interrupted command may have left open."""

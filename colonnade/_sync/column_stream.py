@@ -10,7 +10,7 @@ from colonnade import _core
 from colonnade._sync.guard import ConnectionResource
 from colonnade._sync.observation import Observation
 from colonnade._sync.operation import StreamHold, name_query
-from colonnade._transport.blocking import deadline
+from colonnade._transport.blocking import deadline, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from colonnade._sync.connection import Connection
 
 
+@whole_block
 class ColumnStream(ConnectionResource):
     """The batches of `Connection.iter_columns`, in order, each as `Columns`.
 
@@ -109,12 +110,16 @@ class ColumnStream(ConnectionResource):
         """Give the connection back; an exchange still under way is given up."""
         name_query(error, self._query)
         observation, self._observation = self._observation, None
-        if self._is_started and not self._is_finished and self._has_connection():
+        if not self._is_finished and self._has_connection():
             self._connection._transport.abandon()  # noqa: SLF001
             self._connection._give_back(self._hold)  # noqa: SLF001
         self._is_finished = True
         if observation is not None:
             observation.ended(error)
+
+    def _abandon(self, error: BaseException) -> None:
+        """End for an interruption, however far entering or leaving a block had come."""
+        self._finish(error)
 
     def close(self) -> None:
         """End the stream; a query still running is cancelled."""

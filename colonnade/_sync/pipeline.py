@@ -17,7 +17,7 @@ from colonnade._sync.many import CHUNK_BYTES, check_many
 from colonnade._sync.observation import Observation
 from colonnade._sync.operation import STALE_PLAN, StreamHold, may_run_again, name_query
 from colonnade._sync.pipeline_result import PipelineResult
-from colonnade._transport.blocking import deadline, mutex
+from colonnade._transport.blocking import deadline, mutex, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import DecodeError, InterfaceError, InternalClientError, PostgresError
 
@@ -91,6 +91,7 @@ class _PipelineHold(StreamHold):
         self.is_waiting = True
 
 
+@whole_block
 class Pipeline(ConnectionResource):
     """Queries that are sent together; made by `Connection.pipeline`.
 
@@ -207,8 +208,8 @@ class Pipeline(ConnectionResource):
         self._is_open = True
         try:
             self._transport.settled()
-        except BaseException:
-            self._leave()
+        except BaseException as error:
+            self._abandon(error)
             raise
         return self
 
@@ -303,6 +304,13 @@ class Pipeline(ConnectionResource):
         self._results.append(result)
         self._waiting.append(_Query(result, query, args, begin, finish))
         return result
+
+    def _abandon(self, error: BaseException) -> None:
+        """Leave for an interruption, however far entering or leaving had come."""
+        del error
+        if self._connection._owner is self._hold:  # noqa: SLF001
+            self._is_open = True
+            self._leave()
 
     def _leave(self) -> None:
         """Give the connection back, and give up what is still under way."""

@@ -20,7 +20,7 @@ import inspect
 import socket
 import traceback
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from colonnade import _core
 from colonnade._transport.address import TcpAddress, UnixAddress
@@ -54,8 +54,15 @@ AHEAD_AGAIN_S = 0.001
 # times per poll as long as each read fills the buffer it was given.
 FULL_READS_MAX = 2
 
+_Block = TypeVar("_Block")
+
 deadline = asyncio.timeout
 mutex = asyncio.Lock
+
+
+def whole_block(block: type[_Block]) -> type[_Block]:
+    """The class as it is: a task is cancelled while it waits, and so never between two steps."""
+    return block
 
 
 class Bell:

@@ -16,7 +16,7 @@ import ssl
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from colonnade import _core
 from colonnade._transport.address import UnixAddress
@@ -56,6 +56,8 @@ _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 mutex = threading.Lock
+
+_Block = TypeVar("_Block")
 
 
 class _Clock(threading.local):
@@ -138,6 +140,16 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
         """Go back to the deadline around this one."""
         _clock.at, _clock.setter = self.outer
         self._call = None
+
+
+def whole_block(block: type[_Block]) -> type[_Block]:
+    """Have both ends of the class's `with` blocks made, wherever Ctrl-C strikes in them.
+
+    What an end that was struck has left open is ended by `_abandon(error)`.
+    """
+    for name in ("__enter__", "__exit__"):
+        setattr(block, name, _core.BlockEnd(getattr(block, name)))
+    return block
 
 
 class Bell:

@@ -11,6 +11,7 @@ mod arrow_import;
 mod arrow_names;
 mod arrow_series;
 mod batch;
+mod block;
 mod buffer;
 mod calendar;
 mod catalog;
@@ -67,6 +68,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow_column::ArrowColumn>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::Field>()?;
+    module.add_class::<block::BlockEnd>()?;
     module.add_class::<buffer::Buffer>()?;
     module.add_class::<buffer::ReceiveWindow>()?;
     module.add_class::<catalog::Catalog>()?;

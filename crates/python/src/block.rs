@@ -1,0 +1,85 @@
+//! The two ends of a `with` block of blocking code, which Ctrl-C cannot keep from being made.
+//!
+//! The interpreter raises KeyboardInterrupt before any step of Python code, and so before the first
+//! one of `__exit__`: a transaction whose block is left in that moment would stay open unseen. What
+//! stands here is no Python code, and sees to it that one of the two has its way: the function, or
+//! the `_abandon(error)` of its object.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::{PyTraverseError, PyVisit, intern};
+
+/// An `__enter__` or `__exit__` around the one that is written in Python.
+#[pyclass(frozen, module = "colonnade._core")]
+pub(crate) struct BlockEnd {
+    function: Py<PyAny>,
+}
+
+#[pymethods]
+impl BlockEnd {
+    #[new]
+    fn new(function: Py<PyAny>) -> Self {
+        Self { function }
+    }
+
+    /// The function, for whoever asks for its signature.
+    #[getter]
+    fn __wrapped__(&self, py: Python<'_>) -> Py<PyAny> {
+        self.function.clone_ref(py)
+    }
+
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        instance: Option<Bound<'py, PyAny>>,
+        _owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(instance) = instance else { return Ok(slf.clone().into_any()) };
+        let function = slf.get().function.clone_ref(slf.py());
+        let bound = BoundBlockEnd { function, instance: instance.unbind() };
+        Ok(Bound::new(slf.py(), bound)?.into_any())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)
+    }
+}
+
+#[pyclass(frozen, module = "colonnade._core")]
+struct BoundBlockEnd {
+    function: Py<PyAny>,
+    instance: Py<PyAny>,
+}
+
+#[pymethods]
+impl BoundBlockEnd {
+    #[pyo3(signature = (*args))]
+    fn __call__<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let py = args.py();
+        let instance = self.instance.bind(py);
+        let method = self.function.bind(py).call_method1(intern!(py, "__get__"), (instance,))?;
+        let outcome = method.call1(args);
+        if let Err(error) = &outcome
+            && is_interrupt(py, error)
+        {
+            // Each turn takes an interrupt of its own, and none comes by itself.
+            while let Err(again) =
+                instance.call_method1(intern!(py, "_abandon"), (error.value(py),))
+            {
+                if !is_interrupt(py, &again) {
+                    return Err(again);
+                }
+            }
+        }
+        outcome
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        visit.call(&self.instance)
+    }
+}
+
+fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyKeyboardInterrupt>(py)
+}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import subprocess
 import sys
 import time
 import weakref
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import colonnade
+from benches.child_program import answer
 from colonnade import embedded, sync
 from colonnade.cli.measure import machine
 
@@ -126,7 +126,9 @@ def main(words: Sequence[str] | None = None) -> int:
     results: dict[str, Any] = {"machine": machine.describe(), "load": {"before": machine.load()}}
     with embedded.start(tcp=True) as server:
         for colour in ("async", "sync"):
-            results[colour] = told = _child(colour, server.dsn, arguments.rows)
+            wanted = "--child", colour, "--rows", str(arguments.rows)
+            told = answer("benches.stream", *wanted, given=server.dsn, timeout_s=TIMEOUT_S)
+            results[colour] = told
             print(
                 f"{colour}: {told['rows']:,} rows in {told['batches']} batches, "
                 f"{told['seconds']:.1f} s; memory grew by {told['growth_bytes'] / 1e6:.1f} MB, "
@@ -139,21 +141,6 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     return 0
-
-
-def _child(colour: str, dsn: str, rows: int) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benches.stream", "--child", colour, "--rows", str(rows)],
-        input=dsn,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT_S,
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"benches.stream: {done.stderr.strip()[-2000:]}")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ import argparse
 import asyncio
 import contextlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benches import tables, tls_server
+from benches.child_program import answer
 from benches.shapes import NARROW
 from colonnade import embedded
 from colonnade.cli.measure import machine
@@ -90,26 +90,12 @@ def _measure(
     for mode in arguments.modes:
         for loop in arguments.loops:
             job = {"dsn": dsn, "sql": f"{table.query} LIMIT {{rows}}", "mode": mode}
-            felt = _run({**job, "loop": loop, "sizes": sizes})
+            given = json.dumps({**job, "loop": loop, "sizes": sizes})
+            felt = answer("benches.hold.child", given=given, timeout_s=TIMEOUT_S)
             case = {"road": road, "mode": mode, "loop": loop, **felt}
             results["cases"].append(case)
             for line in lines_of(case):
                 print(line, flush=True)
-
-
-def _run(job: dict[str, Any]) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benches.hold.child"],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT_S,
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"benches.hold: {done.stderr.strip()[-2000:]}")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def lines_of(case: dict[str, Any]) -> Iterator[str]:

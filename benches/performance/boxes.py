@@ -11,7 +11,6 @@ import asyncio
 import importlib
 import inspect
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import benches.peers
 from benches import tables
 from benches.__main__ import SERVER_SETTINGS
+from benches.child_program import answer
 from benches.shapes import SHAPES
 from colonnade import embedded
 from colonnade.cli.measure import machine, peers
@@ -62,26 +62,14 @@ def main(words: Sequence[str] | None = None) -> int:
             of_size = results["seconds"][str(rows)] = dict.fromkeys(results["titles"])
             for peer in order:
                 job = {"module": peer.module, "dsn": server.dsn, "sql": table.query}
-                of_size[peer.name] = _run({**job, "seconds": arguments.seconds})
+                given = json.dumps({**job, "seconds": arguments.seconds})
+                of_size[peer.name] = answer(
+                    "benches.performance.boxes", "--child", given=given, timeout_s=TIMEOUT_S
+                )
     results["load"]["after"] = machine.load()
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "results.json").write_text(json.dumps(results) + "\n")
     return 0
-
-
-def _run(job: dict[str, Any]) -> list[float]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benches.performance.boxes", "--child"],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT_S,
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"boxes: {job['module']}: {done.stderr.strip()[-2000:]}")
-    times: list[float] = json.loads(done.stdout)
-    return times
 
 
 async def _times(job: dict[str, Any]) -> list[float]:

@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import json
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ import asyncpg
 
 import colonnade
 from benches import tables
+from benches.child_program import answer
 from benches.small.child import CREATE, Job
 from colonnade import embedded
 from colonnade.cli.measure import machine
@@ -75,7 +75,8 @@ def _measure(
     for turn in range(rounds):
         first = turn % len(runs)
         for loop, driver in runs[first:] + runs[:first]:
-            for figure in _run(Job(dsn, driver, loop, seconds)):
+            given = Job(dsn, driver, loop, seconds).to_json()
+            for figure in answer("benches.small.child", given=given, timeout_s=TIMEOUT_S):
                 count = figure["connections"]
                 case = f"{figure['case']}, {count} connection{'s' * (count > 1)}"
                 for what in ("per_second", "client_us"):
@@ -85,21 +86,6 @@ def _measure(
         of_driver = cases.setdefault(loop, {}).setdefault(case, {}).setdefault(driver, {})
         of_driver[what] = statistics.median(values)
     return cases
-
-
-def _run(job: Job) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benches.small.child"],
-        input=job.to_json(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT_S,
-    )
-    if done.returncode != 0:
-        raise SystemExit(f"benches.small: {job.driver}: {done.stderr.strip()[-2000:]}")
-    figures: list[dict[str, Any]] = json.loads(done.stdout)
-    return figures
 
 
 def lines_of(cases: dict[str, dict[str, dict[str, dict[str, float]]]]) -> Iterator[str]:

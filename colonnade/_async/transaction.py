@@ -259,6 +259,7 @@ class Transaction(ConnectionResource):
             if is_open:
                 self._state = _State.FAILED
             await self._give_up(error)
+            # Last, so that what is struck before is done again.
             self._end(self._state)
 
     async def _give_up(self, error: BaseException) -> None:

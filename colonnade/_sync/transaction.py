@@ -261,6 +261,7 @@ class Transaction(ConnectionResource):
             if is_open:
                 self._state = _State.FAILED
             self._give_up(error)
+            # Last, so that what is struck before is done again.
             self._end(self._state)
 
     def _give_up(self, error: BaseException) -> None:

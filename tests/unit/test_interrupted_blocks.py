@@ -7,7 +7,9 @@ one after the other, as a signal does between any two steps.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +17,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade.sync
+from colonnade._sync.pipeline import Pipeline
+from colonnade._sync.transaction import Transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import FrameType
 
+Block = Callable[[colonnade.sync.Connection], None]
 ROOM = str(Path(colonnade.__file__).parent / "_sync")
+ENDS = "__enter__", "__exit__"
 
 
 @pytest.fixture
@@ -31,10 +37,11 @@ def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
 
 
 class Striking:
-    """Raises KeyboardInterrupt at the step of this number, within the ends of a block."""
+    """Raises KeyboardInterrupt at the step of this number, within functions of these names."""
 
-    def __init__(self, step: int) -> None:
+    def __init__(self, step: int, *names: str) -> None:
         self.steps_left = step
+        self._names = names
 
     def __enter__(self) -> None:
         self._former = sys.gettrace()
@@ -44,18 +51,20 @@ class Striking:
         sys.settrace(self._former)
 
     def _trace(self, frame: FrameType, _event: str, _argument: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(ROOM) or not is_end_of_block(frame):
+        if not frame.f_code.co_filename.startswith(ROOM) or not is_within(self._names, frame):
+            return None
+        if is_within(("__del__",), frame):
+            # Of a connection that was given up before: what strikes here reaches nobody.
             return None
         self.steps_left -= 1
         if self.steps_left < 0:
-            sys.settrace(None)
+            # The interpreter calls no trace function again that has raised.
             raise KeyboardInterrupt
         return self._trace
 
 
-def is_end_of_block(frame: FrameType) -> bool:
-    """Whether a block is being entered or left."""
-    names = {"__enter__", "__exit__"}
+def is_within(names: tuple[str, ...], frame: FrameType) -> bool:
+    """Whether one of the functions is under way."""
     at: FrameType | None = frame
     while at is not None and at.f_code.co_name not in names:
         at = at.f_back
@@ -82,41 +91,105 @@ def stream(connection: colonnade.sync.Connection) -> None:
         assert [len(batch) for batch in batches] == [10, 10, 10]
 
 
-@pytest.mark.parametrize("block", [transaction, nested, pipeline, stream])
+BLOCKS: dict[Block, Any] = {
+    transaction: Transaction,
+    nested: Transaction,
+    pipeline: Pipeline,
+    stream: colonnade.sync.ColumnStream,
+}
+
+
+def left(connection: colonnade.sync.Connection, dsn: str) -> colonnade.sync.Connection:
+    """The connection, of which nothing is left open; a new one where it was closed."""
+    if connection.is_closed():
+        connection = colonnade.sync.connect(dsn)
+        connection.execute("CREATE TEMPORARY TABLE t (i int)")
+    assert not connection.is_in_transaction()
+    before = connection.fetchval("SELECT count(*) FROM t")
+    assert connection.execute("INSERT INTO t VALUES (1)") == "INSERT 0 1"
+    connection.execute("ROLLBACK")
+    # A transaction that was left open would have been rolled back with the row.
+    assert connection.fetchval("SELECT count(*) FROM t") == before + 1
+    return connection
+
+
+@pytest.mark.parametrize("block", BLOCKS)
 def test_a_block_that_is_struck_is_left(
-    dsn: str,
-    connection: colonnade.sync.Connection,
-    block: Callable[[colonnade.sync.Connection], None],
+    dsn: str, connection: colonnade.sync.Connection, block: Block
 ) -> None:
     block(connection)
     closed = 0
     for step in count():
-        striking = Striking(step)
+        striking = Striking(step, *ENDS)
         with contextlib.suppress(KeyboardInterrupt), striking:
             block(connection)
         if striking.steps_left >= 0:
             break
-        if connection.is_closed():
-            closed += 1
-            connection = colonnade.sync.connect(dsn)
-            connection.execute("CREATE TEMPORARY TABLE t (i int)")
-        assert not connection.is_in_transaction(), step
-        before = connection.fetchval("SELECT count(*) FROM t")
-        assert connection.execute("INSERT INTO t VALUES (1)") == "INSERT 0 1"
-        connection.execute("ROLLBACK")
-        # A transaction that was left open would have been rolled back with the row.
-        assert connection.fetchval("SELECT count(*) FROM t") == before + 1, step
+        closed += connection.is_closed()
+        connection = left(connection, dsn)
     assert step > 10
     # Closing is for the moments in which nobody can know: between the socket and the session.
     assert closed <= step / 5
     connection.close()
 
 
+@pytest.mark.parametrize("block", BLOCKS)
+def test_giving_up_what_was_struck_is_struck_as_well(
+    dsn: str,
+    connection: colonnade.sync.Connection,
+    block: Block,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    abandon = BLOCKS[block]._abandon
+    again: list[Striking] = []
+
+    def struck(self: Any, error: BaseException) -> None:
+        if again:
+            again.pop().__enter__()
+        abandon(self, error)
+
+    monkeypatch.setattr(BLOCKS[block], "_abandon", struck)
+    for step in count():
+        striking = Striking(step, "_abandon")
+        again.append(striking)
+        with contextlib.suppress(KeyboardInterrupt), Striking(0, "__exit__"):
+            block(connection)
+        assert not again, "nothing was given up"
+        if striking.steps_left >= 0:
+            break
+        connection = left(connection, dsn)
+    assert step > 2
+    connection.close()
+
+
+def test_an_exit_stack_has_the_same_blocks(connection: colonnade.sync.Connection) -> None:
+    def struck_at_the_end() -> None:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(connection.transaction())
+            connection.execute("INSERT INTO t VALUES (1)")
+            Striking(0, *ENDS).__enter__()
+
+    with pytest.raises(KeyboardInterrupt):
+        struck_at_the_end()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(connection.transaction())
+        connection.execute("INSERT INTO t VALUES (2)")
+    assert [i for (i,) in connection.fetch("SELECT i FROM t")] == [2]
+    with contextlib.ExitStack() as stack:
+        queries = stack.enter_context(connection.pipeline())
+        answer = queries.fetchval("SELECT 3")
+    assert answer.result() == 3
+    with contextlib.ExitStack() as stack:
+        batches = stack.enter_context(connection.iter_columns("SELECT 4"))
+        assert [len(batch) for batch in batches] == [1]
+    assert next(iter(inspect.signature(Transaction.__exit__).parameters)) == "self"
+
+
 def test_the_first_step_of_leaving(connection: colonnade.sync.Connection) -> None:
     def struck_at_the_end() -> None:
         with connection.transaction():
             connection.execute("INSERT INTO t VALUES (1)")
-            Striking(0).__enter__()
+            Striking(0, *ENDS).__enter__()
 
     with pytest.raises(KeyboardInterrupt):
         struck_at_the_end()

@@ -7,10 +7,12 @@
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
-/// An `__enter__` or `__exit__` around the one that is written in Python.
+/// An `__enter__` or `__exit__` around the one that is written in Python. It binds as functions do:
+/// `with` takes it from the object, `contextlib.ExitStack` from the class.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct BlockEnd {
     function: Py<PyAny>,
@@ -34,29 +36,18 @@ impl BlockEnd {
         instance: Option<Bound<'py, PyAny>>,
         _owner: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
         let Some(instance) = instance else { return Ok(slf.clone().into_any()) };
-        let function = slf.get().function.clone_ref(slf.py());
-        let bound = BoundBlockEnd { function, instance: instance.unbind() };
-        Ok(Bound::new(slf.py(), bound)?.into_any())
+        METHOD.import(slf.py(), "types", "MethodType")?.call1((slf, instance))
     }
 
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.function)
-    }
-}
-
-#[pyclass(frozen, module = "colonnade._core")]
-struct BoundBlockEnd {
-    function: Py<PyAny>,
-    instance: Py<PyAny>,
-}
-
-#[pymethods]
-impl BoundBlockEnd {
-    #[pyo3(signature = (*args))]
-    fn __call__<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
-        let py = args.py();
-        let instance = self.instance.bind(py);
+    #[pyo3(signature = (instance, *args))]
+    fn __call__<'py>(
+        &self,
+        instance: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = instance.py();
         let method = self.function.bind(py).call_method1(intern!(py, "__get__"), (instance,))?;
         let outcome = method.call1(args);
         if let Err(error) = &outcome
@@ -75,8 +66,7 @@ impl BoundBlockEnd {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.function)?;
-        visit.call(&self.instance)
+        visit.call(&self.function)
     }
 }
 

@@ -116,7 +116,7 @@ def read(directory: Path) -> dict[str, Any]:
 
 def _ran(name: str, words: Sequence[str], results: Path) -> bool:
     output = results / name
-    # Two of the programs name the file, the others the folder.
+    # Some of the programs name the file, the others the folder.
     named = output / "results.json" if name in {"pool", "pool-apart", "many"} else output
     print(f"performance: {name}", flush=True)
     started = time.monotonic()

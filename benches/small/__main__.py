@@ -26,6 +26,9 @@ from colonnade.cli.measure import machine
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    # Figures by loop, case, driver and name.
+    Cases = dict[str, dict[str, dict[str, dict[str, float]]]]
+
 DRIVERS = ("colonnade", "asyncpg")
 TIMEOUT_S = 120.0
 
@@ -66,10 +69,8 @@ async def _prepared(dsn: str) -> str:
     return await tables.server_version(dsn)
 
 
-def _measure(
-    dsn: str, loops: Sequence[str], rounds: int, seconds: float
-) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
-    """Medians, by loop, case and driver."""
+def _measure(dsn: str, loops: Sequence[str], rounds: int, seconds: float) -> Cases:
+    """Medians of the rounds."""
     runs = [(loop, driver) for loop in loops for driver in DRIVERS]
     seen: dict[tuple[str, str, str, str], list[float]] = {}
     for turn in range(rounds):
@@ -81,14 +82,14 @@ def _measure(
                 case = f"{figure['case']}, {count} connection{'s' * (count > 1)}"
                 for what in ("per_second", "client_us"):
                     seen.setdefault((loop, case, driver, what), []).append(figure[what])
-    cases: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+    cases: Cases = {}
     for (loop, case, driver, what), values in seen.items():
         of_driver = cases.setdefault(loop, {}).setdefault(case, {}).setdefault(driver, {})
         of_driver[what] = statistics.median(values)
     return cases
 
 
-def lines_of(cases: dict[str, dict[str, dict[str, dict[str, float]]]]) -> Iterator[str]:
+def lines_of(cases: Cases) -> Iterator[str]:
     """Say what was counted, as a multiple of asyncpg's."""
     for loop, of_loop in cases.items():
         yield loop

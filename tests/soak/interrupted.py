@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import colonnade.sync
 from colonnade import dbapi
+from colonnade.errors import InterfaceWarning
 from tests.soak.blocking_operations import OPERATIONS, Job, chosen
 from tests.soak.books import Books, WrongResultError, expect
 from tests.soak.storm import NAME
@@ -211,5 +212,7 @@ def run(dsn: str, mode: str, operations: int, seed: int) -> dict[str, Counter[st
 if __name__ == "__main__":
     # A connection or socket that Ctrl-C has cost its owner closes itself, and says so.
     warnings.filterwarnings("ignore", "unclosed", ResourceWarning)
+    # So does a pool of a listener whose removal was struck.
+    warnings.filterwarnings("ignore", ".*active notification listener", InterfaceWarning)
     done = run(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     sys.stdout.write(json.dumps(done) + "\n")

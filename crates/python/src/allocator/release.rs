@@ -16,6 +16,9 @@ use super::pages;
 /// threads may wait for.
 const SLICE_BYTES: usize = 2 * 1024 * 1024;
 
+/// What tools that list a process' threads show. Linux cuts longer names off.
+const THREAD_NAME: &str = "colonnade-free";
+
 /// The thread calls two functions of the kernel. Libraries' thread-local memory is part of it.
 const STACK_BYTES: usize = 256 * 1024;
 
@@ -62,7 +65,8 @@ fn begin_work() {
     if at_work == process || !becomes_ours(at_work, process) {
         return;
     }
-    let thread = without_signals(|| thread::Builder::new().stack_size(STACK_BYTES).spawn(work));
+    let named = thread::Builder::new().name(THREAD_NAME.into()).stack_size(STACK_BYTES);
+    let thread = without_signals(|| named.spawn(work));
     if thread.is_err() {
         work();
     }

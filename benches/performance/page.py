@@ -49,9 +49,9 @@ of the time in it, and what it calls stands on it. A box tells its name and part
 """
 _LOOP = """\
 The longest time for which the event loop came to nobody else, while a result of three columns comes
-in; of it, what its own thread computed, which no other load of the machine is in. Rows by the
-million meet whole passes of the interpreter's garbage collector, which look at every element of the
-list that they come in; [rows](rows.md#what-a-row-costs) says what spares them.
+in; of it, what its own thread computed, which no other load of the machine is in. No pass of the
+interpreter's garbage collector is in it, for rows set none off:
+[what a row costs](rows.md#what-a-row-costs).
 """
 _PINGS = """\
 What else on the loop feels while the largest result comes in, in milliseconds, and in brackets with

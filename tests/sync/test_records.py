@@ -180,6 +180,50 @@ def test_records_are_not_seen_by_the_garbage_collector(
     assert not any(gc.is_tracked(row) for row in rows)
 
 
+def test_records_are_not_counted_as_new_objects(connection: colonnade.sync.Connection) -> None:
+    """Where they were, a large fetch would set off passes over all that the program has."""
+    sql = "SELECT i, i::text, i * 1.5 FROM generate_series(1, 5000) i"
+    connection.fetch(sql)
+    gc.collect()
+    gc.disable()
+    try:
+        rows = connection.fetch(sql)
+        assert len(rows) == 5000
+        assert gc.get_count()[0] < 2000
+    finally:
+        gc.enable()
+
+
+def test_a_pass_over_records_of_every_kind(connection: colonnade.sync.Connection) -> None:
+    """Some have the collector's header, and some have none: each is treated as what it is."""
+    sql = "SELECT i, i::text FROM generate_series(1, 100) i"
+    arrays = "SELECT i, ARRAY[i] FROM generate_series(1, 100) i"
+    classes = (colonnade.Record, Named, Slim)
+    held = [connection.fetch(sql, record_class=of) for of in classes]
+    held += [connection.fetch(arrays, record_class=of) for of in classes]
+    gc.collect()
+    gc.freeze()
+    gc.unfreeze()
+    gc.collect()
+    for rows in held:
+        assert [row[0] for row in rows] == list(range(1, 101))
+        assert {gc.is_tracked(row) for row in rows} == {gc.is_tracked(rows[0])}
+        assert not gc.is_finalized(rows[0])
+        assert sys.getsizeof(rows[0]) >= sys.getsizeof(())
+        for row in rows:
+            gc.get_referents(row)
+    assert [gc.is_tracked(rows[0]) for rows in held] == [False, True, False, True, True, True]
+
+
+def test_a_record_keeps_its_class(connection: colonnade.sync.Connection) -> None:
+    """Records of other classes lie in memory otherwise."""
+    plain = connection.fetchrow(QUERY)
+    slim = connection.fetchrow(QUERY, record_class=Slim)
+    for row, other in ((plain, Slim), (slim, colonnade.Record)):
+        with pytest.raises(TypeError, match="__class__ assignment only supported for"):
+            row.__class__ = other
+
+
 def test_records_that_can_be_part_of_a_cycle_are_seen(
     connection: colonnade.sync.Connection,
 ) -> None:

@@ -1,6 +1,7 @@
 //! The class `Record`, and which classes can take its place.
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -40,6 +41,7 @@ fn make(py: Python<'_>) -> PyResult<Py<PyType>> {
         slot!(Py_tp_new, refuse_to_make as ffi::newfunc),
         slot!(Py_tp_dealloc, layout::dealloc as ffi::destructor),
         slot!(Py_tp_traverse, layout::traverse as ffi::traverseproc),
+        slot!(Py_tp_is_gc, layout::is_gc as ffi::inquiry),
         slot!(Py_tp_methods, methods::table()),
         slot!(Py_tp_repr, protocols::repr as ffi::reprfunc),
         slot!(Py_tp_hash, protocols::hash as ffi::hashfunc),
@@ -52,7 +54,19 @@ fn make(py: Python<'_>) -> PyResult<Py<PyType>> {
         slot!(Py_mp_subscript, protocols::subscript as ffi::binaryfunc),
         ffi::PyType_Slot { slot: 0, pfunc: std::ptr::null_mut() },
     ];
-    make_type(py, c"colonnade.Record", [layout::HEAD_BYTES, layout::VALUE_BYTES], flags, &mut slots)
+    let sizes = [layout::HEAD_BYTES, layout::VALUE_BYTES];
+    let made = make_type(py, c"colonnade.Record", sizes, flags, &mut slots)?;
+    RECORD_ITSELF.store(made.as_ptr().cast(), Ordering::Relaxed);
+    Ok(made)
+}
+
+/// `Record`, once it is made, for the functions that the interpreter calls for each instance.
+static RECORD_ITSELF: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether a class is `Record`, and none of its subclasses.
+#[inline]
+pub(super) fn is_record_itself(class: *mut ffi::PyTypeObject) -> bool {
+    std::ptr::eq(class, RECORD_ITSELF.load(Ordering::Relaxed))
 }
 
 /// A class of these slots, the last of which is the empty one.

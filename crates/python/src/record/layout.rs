@@ -1,4 +1,8 @@
 //! How a record lies in memory, how it comes to be, and how it goes.
+//!
+//! A `Record` of atomic values has no header for the garbage collector in front of it, as a number
+//! or a text has none: it is not counted as a new object, so that millions of rows do not set off
+//! the collector's passes, and costs 16 bytes less. All other records have one.
 
 use std::cell::{Cell, RefCell};
 use std::mem::offset_of;
@@ -7,7 +11,7 @@ use std::ptr;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use super::class::{RecordClass, RowClass};
+use super::class::{RecordClass, RowClass, is_record_itself};
 use super::names::RecordNames;
 
 /// Records within records are destroyed on the stack down to this depth, and then one by one.
@@ -31,9 +35,15 @@ pub(super) struct RawRecord {
 pub(super) unsafe fn names<'a>(record: *mut ffi::PyObject) -> &'a RecordNames {
     // SAFETY: by the function's own condition a record; every record has names of this class from
     // the moment it is made, which only its destruction takes away.
+    unsafe { names_of_pointer(&raw const (*record.cast::<RawRecord>()).names) }
+}
+
+/// # Safety
+/// Where a pointer to a [`RecordNames`] lies that lives as long as the reference is used.
+unsafe fn names_of_pointer<'a>(names: *const *mut ffi::PyObject) -> &'a RecordNames {
+    // SAFETY: by the function's own condition.
     unsafe {
         let py = Python::assume_attached();
-        let names = &raw const (*record.cast::<RawRecord>()).names;
         &*ptr::from_ref((*names.cast::<Py<RecordNames>>()).bind(py).get())
     }
 }
@@ -60,6 +70,25 @@ pub(super) fn can_hold_others(object: &Bound<'_, PyAny>) -> bool {
 /// Whether the garbage collector has to know the records of a class with these names.
 pub(super) fn is_tracked(class: &RecordClass, names: &RecordNames) -> bool {
     class.adds_a_dict() || !names.is_atomic
+}
+
+/// Whether the collector's header is in front of a record.
+///
+/// # Safety
+/// As for [`names`].
+unsafe fn has_collector_header(record: *mut ffi::PyObject) -> bool {
+    // SAFETY: by the function's own condition. A record stays what it was made as: `Record` is an
+    // immutable type, whose instances' class nobody can change.
+    unsafe { !is_record_itself(ffi::Py_TYPE(record)) || !names(record).is_atomic }
+}
+
+/// `tp_is_gc`: what the interpreter asks before it looks at the collector's header.
+///
+/// # Safety
+/// Called by the interpreter only, with a record.
+pub(super) unsafe extern "C" fn is_gc(record: *mut ffi::PyObject) -> std::ffi::c_int {
+    // SAFETY: the record is alive during the call.
+    unsafe { has_collector_header(record).into() }
 }
 
 /// How far behind the beginning of a row its values lie.
@@ -101,18 +130,21 @@ pub(super) unsafe fn allocate(
     // No more than the names of a tuple.
     let size = len as ffi::Py_ssize_t;
     // SAFETY: the class is `Record` or, as `RecordClass` has checked, a subclass that adds nothing
-    // to how its instances are made. `Record` alone has no more than its header and its values, so
+    // to how its instances are made. `Record` alone has no more than its head and its values, so
     // that memory as it comes will do, once each of them is written below; what a subclass adds is
-    // made null by `PyType_GenericAlloc`, which also tracks the object.
+    // made null by `PyType_GenericAlloc`, which also tracks the object. `has_collector_header`
+    // says of each what is done here.
     unsafe {
-        let record = if class.is_record_itself() {
-            ffi::PyObject_GC_NewVar::<ffi::PyObject>(class.as_ptr(), size)
-        } else {
+        let record = if !class.is_record_itself() {
             let made = ffi::PyType_GenericAlloc(class.as_ptr(), size);
             if !made.is_null() {
                 ffi::PyObject_GC_UnTrack(made.cast());
             }
             made
+        } else if names_of_pointer(&raw const names).is_atomic {
+            ffi::PyObject_NewVar::<ffi::PyObject>(class.as_ptr(), size)
+        } else {
+            ffi::PyObject_GC_NewVar::<ffi::PyObject>(class.as_ptr(), size)
         };
         if !record.is_null() {
             ffi::Py_INCREF(names);
@@ -221,10 +253,12 @@ thread_local! {
 /// # Safety
 /// Called by the interpreter only, with a record that nobody holds any more.
 pub(super) unsafe extern "C" fn dealloc(record: *mut ffi::PyObject) {
-    // SAFETY: the record is nobody's any more and of a type with garbage collection; to untrack
-    // one that is not tracked does nothing. Once its values are gone nobody reads it.
+    // SAFETY: the record is nobody's any more; to untrack one that is not tracked does nothing.
+    // Once its values are gone nobody reads it.
     unsafe {
-        ffi::PyObject_GC_UnTrack(record.cast());
+        if has_collector_header(record) {
+            ffi::PyObject_GC_UnTrack(record.cast());
+        }
         if names(record).is_atomic {
             return destroy(record);
         }
@@ -250,14 +284,17 @@ pub(super) unsafe extern "C" fn dealloc(record: *mut ffi::PyObject) {
 /// A record that nobody holds any more and that is not tracked.
 unsafe fn destroy(record: *mut ffi::PyObject) {
     // SAFETY: each pointer is owned by the record or null; it is read once and not used again.
-    // Instances of a type from the heap hold it, and the base class lets go of it for all.
+    // The type's `tp_free` begins at the collector's header, where there is one. Instances of a
+    // type from the heap hold it, and the base class lets go of it for all.
     unsafe {
         for value in values(record) {
             ffi::Py_XDECREF(*value);
         }
-        ffi::Py_DECREF((*record.cast::<RawRecord>()).names);
         let class = ffi::Py_TYPE(record);
-        if let Some(free) = (*class).tp_free {
+        let has_header = has_collector_header(record);
+        let free = if has_header { (*class).tp_free } else { Some(ffi::PyObject_Free as _) };
+        ffi::Py_DECREF((*record.cast::<RawRecord>()).names);
+        if let Some(free) = free {
             free(record.cast());
         }
         ffi::Py_DECREF(class.cast());

@@ -2,7 +2,7 @@
 //!
 //! A record is one block of memory, as a tuple is: its values lie behind its header, and what the
 //! columns are called is shared by all records of a result. Records of atomic values take no part
-//! in cyclic garbage collection: a million of them do not make the collector's passes any longer.
+//! in cyclic garbage collection: a million of them set no pass off, and none looks into them.
 
 mod block;
 mod class;

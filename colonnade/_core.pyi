@@ -6,44 +6,6 @@ from typing import Any, Self, final
 
 from typing_extensions import disjoint_base
 
-__all__ = [
-    "EXTENSION_TYPES",
-    "RANGES",
-    "TYPES",
-    "ArrowColumn",
-    "ArrowSource",
-    "Batch",
-    "BlockEnd",
-    "Buffer",
-    "Catalog",
-    "Column",
-    "Completion",
-    "ConnInfo",
-    "CopyEncoder",
-    "CopyIn",
-    "Field",
-    "GssToken",
-    "HeldRows",
-    "ManyArguments",
-    "Notice",
-    "Notification",
-    "PgType",
-    "Portal",
-    "QueryTiming",
-    "ReceiveWindow",
-    "Receiver",
-    "Record",
-    "RecordEncoder",
-    "Session",
-    "Statement",
-    "TypeLine",
-    "__version__",
-    "check_interpreter",
-    "check_record_class",
-    "restore_record",
-    "ssl_request",
-]
-
 __version__: str
 
 #: Every built-in type, by OID, and every known type of an extension, by name.

@@ -1,5 +1,6 @@
 # The Rust core: a session that does no I/O, and columns in Arrow's layout.
 
+import sys
 from asyncio import Future
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self, final
@@ -243,6 +244,14 @@ def restore_record(
 class Catalog:
     def __new__(cls) -> Catalog: ...
     def __len__(self) -> int: ...
+
+if sys.platform == "linux":
+    @final
+    class PauseTimer:
+        def __new__(cls) -> PauseTimer: ...
+        def fileno(self) -> int: ...
+        def start(self, microseconds: int) -> None: ...
+        def acknowledge(self) -> None: ...
 
 @final
 class PgType:

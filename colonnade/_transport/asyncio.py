@@ -28,6 +28,7 @@ from colonnade._transport.announcements import hand_out
 from colonnade._transport.farewell import closed_error
 from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
+from colonnade._transport.read_pauses import ReadPauses, TimedReadPauses
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError, QueryCanceledError
 
@@ -114,7 +115,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         """Called once, when the socket is closed."""
         # A loop keeps tasks only weakly.
         self._telling: set[asyncio.Task[None]] = set()
-        self._low_water: TickingLowWaterMark | None = None
+        self._fewer_reads: TickingLowWaterMark | TimedReadPauses | None = None
         self._idle: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self._closed: asyncio.Future[None] = self._loop.create_future()
@@ -320,7 +321,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         The copy of the socket is closed with the copy of the loop's transport.
         """
         self._session.leave_to_parent()
-        self.listener = self.closed_listener = self._low_water = None
+        self.listener = self.closed_listener = self._fewer_reads = None
         self._recovery = self._idle = self._writable = None
 
     # What the event loop calls
@@ -328,9 +329,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to use a socket, before or after its TLS handshake."""
         self._link = cast("asyncio.Transport", transport)
-        mark = LowWaterMark.of(transport.get_extra_info("socket"))
-        if mark is not None:
-            self._low_water = TickingLowWaterMark(mark, self._loop)
+        sock = transport.get_extra_info("socket")
+        if (mark := LowWaterMark.of(sock)) is not None:
+            self._fewer_reads = TickingLowWaterMark(mark, self._loop)
+        elif (pauses := ReadPauses.of(sock)) is not None:
+            self._fewer_reads = TimedReadPauses(pauses, self._loop, self._pause, self._resume)
 
     def attend(self, nbytes: int) -> None:
         """See to what a read has brought, which is not just the end of an exchange."""
@@ -346,11 +349,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         is_idle = session.is_idle
         # A large result is counted to its end.
         self.attends_all = not is_idle
-        if self._low_water is not None:
+        if self._fewer_reads is not None:
             if is_idle:
-                self._low_water.rest()
+                self._fewer_reads.rest()
             else:
-                self._low_water.received(nbytes)
+                self._fewer_reads.received(nbytes, self.window_bytes)
         if nbytes < self.window_bytes:
             self._full_reads = 0
             return
@@ -378,8 +381,9 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
                 future.set_result(None)
         if not self._closed.done():
             self._closed.set_result(None)
-        if self._low_water is not None:
-            self._low_water.rest()
+        if self._fewer_reads is not None:
+            self._fewer_reads.rest()
+            self._fewer_reads = None
         # asyncio's transports must not be aborted once the connection is lost.
         self._link = None
 

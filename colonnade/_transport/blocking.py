@@ -24,6 +24,7 @@ from colonnade._transport.announcements import hand_out
 from colonnade._transport.farewell import closed_error
 from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import TICK_S, LowWaterMark
+from colonnade._transport.read_pauses import ReadPauses
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
 
@@ -182,6 +183,7 @@ class BlockingTransport:
         self.closed_listener: Callable[[], None] | None = None
         """Called once, when the socket is closed."""
         self._low_water = LowWaterMark.of(sock)
+        self._read_pauses = ReadPauses.of(sock)
         # Waiting and moving bytes are two steps, so that Ctrl-C while waiting loses nothing.
         sock.setblocking(False)
         self._poll = select.poll()
@@ -358,7 +360,7 @@ class BlockingTransport:
     def leave_to_parent(self) -> None:
         """Close this process's copy of the socket, which leaves the connection open."""
         self._session.leave_to_parent()
-        self.listener = self.closed_listener = self._low_water = None
+        self.listener = self.closed_listener = self._low_water = self._read_pauses = None
         self._unsent = memoryview(b"")
         self._socket.close()
 
@@ -404,6 +406,8 @@ class BlockingTransport:
         return bool(self._unsent)
 
     def _receive(self) -> None:
+        if self._read_pauses is not None and self._read_pauses.is_due:
+            time.sleep(self._read_pauses.pause_us / 1_000_000)
         if not self.is_tls:
             # Not before: a read takes what is there, and the low-water mark asks for more.
             self._wait(select.POLLIN)
@@ -434,6 +438,11 @@ class BlockingTransport:
                 self._low_water.rest()
             else:
                 self._low_water.received(length)
+        if self._read_pauses is not None:
+            if self._session.is_idle:
+                self._read_pauses.rest()
+            else:
+                self._read_pauses.received(length, len(window))
         if self._session.is_closed:
             # The server said farewell, or made no sense: nothing that follows has a meaning.
             self._socket.close()

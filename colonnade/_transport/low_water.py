@@ -107,8 +107,9 @@ class TickingLowWaterMark:
         self._loop = loop
         self._tick: asyncio.TimerHandle | None = None
 
-    def received(self, nbytes: int) -> None:
-        """As `LowWaterMark.received`."""
+    def received(self, nbytes: int, window_bytes: int) -> None:
+        """As `LowWaterMark.received`, wherever the reader had room for more or not."""
+        del window_bytes
         self._mark.received(nbytes)
         if self._mark.is_set and self._tick is None:
             self._tick = self._loop.call_later(TICK_S, self._look)

@@ -12,7 +12,7 @@ import colonnade
 from colonnade._transport.low_water import LARGE_BYTES, MARK_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from tests.support.proxy import Proxy
 
@@ -28,6 +28,16 @@ def in_time() -> Iterator[None]:
     begun = time.monotonic()
     yield
     assert time.monotonic() - begun < DEADLINE_S
+
+
+@pytest.fixture(params=["dsn", "socket_dsn"], ids=["tcp", "unix"])
+async def connection(
+    request: pytest.FixtureRequest, nothing_left: None
+) -> AsyncIterator[colonnade.Connection]:
+    """A connection by either road: each has its own means of being woken less often."""
+    del nothing_left
+    async with await colonnade.connect(request.getfixturevalue(request.param)) as connection:
+        yield connection
 
 
 def result_of(size: int, tail: int = 0) -> tuple[str, int]:

@@ -31,6 +31,16 @@ def in_time() -> Iterator[None]:
     assert time.monotonic() - begun < DEADLINE_S
 
 
+@pytest.fixture(params=["dsn", "socket_dsn"], ids=["tcp", "unix"])
+def connection(
+    request: pytest.FixtureRequest, nothing_left: None
+) -> Iterator[colonnade.sync.Connection]:
+    """A connection by either road: each has its own means of being woken less often."""
+    del nothing_left
+    with colonnade.sync.connect(request.getfixturevalue(request.param)) as connection:
+        yield connection
+
+
 def result_of(size: int, tail: int = 0) -> tuple[str, int]:
     """A query whose result has so many bytes, and its number of rows."""
     rows = size // ON_WIRE_BYTES

@@ -125,6 +125,7 @@ UNSAFE_FILES = {
     "python/src/arrow_series.rs",
     "python/src/buffer.rs",
     "python/src/column/numpy_strings.rs",
+    "python/src/pause_timer.rs",
     "python/src/record/block.rs",
     "python/src/record/class.rs",
     "python/src/record/iterators.rs",

@@ -26,6 +26,8 @@ mod held;
 mod moments;
 mod numpy_import;
 mod parameters;
+#[cfg(target_os = "linux")]
+mod pause_timer;
 mod pg_type;
 mod receiver;
 mod record;
@@ -80,6 +82,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
     module.add_class::<conninfo::ConnInfo>()?;
     module.add_class::<held::HeldRows>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<pause_timer::PauseTimer>()?;
     module.add_class::<pg_type::PgType>()?;
     module.add_class::<receiver::Receiver>()?;
     module.add_class::<session::Session>()?;

@@ -57,8 +57,15 @@ _PINGS = """\
 What else on the loop feels while the largest result comes in, in milliseconds, and in brackets with
 nothing else to do: a sleep (how much too late it ends), an echo by another program, and a small
 query on a second connection. Each is due a millisecond after the last one ended, and its time runs
-from then. The server, the echo and the client share the machine's cores, so that a ping waits for
-a core as well.
+from then.
+"""
+_AT_ONCE = """\
+Server and client keep the machine's cores busy. What answers the pings has real-time priority, so
+that what is measured is the loop and not how long a program waits for a core.
+"""
+_IN_TURN = """\
+The server, the echo and the client share the machine's cores, so that a ping waits for a core as
+well.
 """
 _POOL = """\
 A connection that comes back is reset by a packet that has the next query in it, too, and the server
@@ -289,6 +296,7 @@ def _loop(results: Results) -> Iterator[str]:
     ]
     yield table(["ms: held, of it computed", *(f"{size:,} rows" for size in sizes)], rows)
     yield _PINGS
+    yield _AT_ONCE if all(case["answered_at_once"] for case in hold["cases"]) else _IN_TURN
     yield table(["", "median", "p99", "max", "p99 ÷ idle"], _pings(hold["cases"]))
     yield from (f"Not measured: {road} ({reason})." for road, reason in hold["skipped"].items())
 

@@ -25,6 +25,7 @@ def test_a_loop_is_pinged_beside_a_fetch(
     (case,) = json.loads((tmp_path / "results.json").read_text())["cases"]
     assert [size["rows"] for size in case["holds"]] == [1000, 3000]
     assert all(0 <= size["burst_s"] < 5 for size in case["holds"])
+    assert case["answered_at_once"] in {True, False}
     assert set(case["pings"]) == {"sleep", "echo", "query"}
     for ping in case["pings"].values():
         assert ping["idle"]["count"] > 0

@@ -186,7 +186,7 @@ def test_no_descriptor_is_left_for_a_timer(runner: asyncio.Runner, socket_dsn: s
 
     async def run() -> None:
         async with await colonnade.connect(socket_dsn) as connection:
-            await connection.fetchval("SELECT 1")
+            await connection.fetch_columns(LARGE)
             free = os.dup(0)
             os.close(free)
             resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))

@@ -35,6 +35,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pauses are 
 PIECE = 8192
 WINDOW = 256 * 1024
 ROWS = 200_000
+# A server that has no room to send cannot say why it ends.
+ENDS = (colonnade.errors.AdminShutdownError, colonnade.errors.ConnectionDoesNotExistError)
 LARGE = f"SELECT i, repeat('x', 90) AS t FROM generate_series(1, {ROWS}) i"
 
 
@@ -221,6 +223,28 @@ def test_cancelled_and_closed_at_any_time(runner: asyncio.Runner, socket_dsn: st
             assert fetching.cancelled() or fetching.exception() is None or not turn % 3
         await connection.close()
         assert not open_timers()
+
+    with runner:
+        runner.run(run())
+
+
+def test_a_server_that_ends_in_the_middle(runner: asyncio.Runner, socket_dsn: str) -> None:
+    endless = "SELECT generate_series(1, 100000000), repeat('x', 90)"
+
+    async def run() -> None:
+        async with await colonnade.connect(socket_dsn) as other:
+            connection = await colonnade.connect(socket_dsn)
+            pid = connection.get_server_pid()
+            fetching = asyncio.ensure_future(connection.execute(endless))
+            while not open_timers():
+                assert not fetching.done()
+                await asyncio.sleep(0)
+            assert await other.fetchval("SELECT pg_terminate_backend($1)", pid)
+            async with asyncio.timeout(20):
+                with pytest.raises(ENDS):
+                    await fetching
+            assert connection.is_closed()
+            assert not open_timers()
 
     with runner:
         runner.run(run())

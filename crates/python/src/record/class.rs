@@ -1,7 +1,6 @@
 //! The class `Record`, and which classes can take its place.
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -14,10 +13,17 @@ use crate::errors;
 const DOC: &CStr =
     c"A row: values by position, slice or column name; equal to a tuple of its values.";
 
+static RECORD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
 /// `Record`.
 pub(crate) fn record_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static RECORD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     Ok(RECORD.get_or_try_init(py, || make(py))?.bind(py))
+}
+
+/// Whether a class is `Record`, and none of its subclasses.
+#[inline]
+pub(super) fn is_record_itself(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
+    RECORD.get(py).is_some_and(|record| std::ptr::eq(record.as_ptr().cast(), class))
 }
 
 /// Whether an object is a record, of whatever class.
@@ -55,18 +61,7 @@ fn make(py: Python<'_>) -> PyResult<Py<PyType>> {
         ffi::PyType_Slot { slot: 0, pfunc: std::ptr::null_mut() },
     ];
     let sizes = [layout::HEAD_BYTES, layout::VALUE_BYTES];
-    let made = make_type(py, c"colonnade.Record", sizes, flags, &mut slots)?;
-    RECORD_ITSELF.store(made.as_ptr().cast(), Ordering::Relaxed);
-    Ok(made)
-}
-
-/// `Record`, once it is made, for the functions that the interpreter calls for each instance.
-static RECORD_ITSELF: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Whether a class is `Record`, and none of its subclasses.
-#[inline]
-pub(super) fn is_record_itself(class: *mut ffi::PyTypeObject) -> bool {
-    std::ptr::eq(class, RECORD_ITSELF.load(Ordering::Relaxed))
+    make_type(py, c"colonnade.Record", sizes, flags, &mut slots)
 }
 
 /// A class of these slots, the last of which is the empty one.

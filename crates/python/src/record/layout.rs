@@ -79,7 +79,10 @@ pub(super) fn is_tracked(class: &RecordClass, names: &RecordNames) -> bool {
 unsafe fn has_collector_header(record: *mut ffi::PyObject) -> bool {
     // SAFETY: by the function's own condition. A record stays what it was made as: `Record` is an
     // immutable type, whose instances' class nobody can change.
-    unsafe { !is_record_itself(ffi::Py_TYPE(record)) || !names(record).is_atomic }
+    unsafe {
+        let py = Python::assume_attached();
+        !is_record_itself(py, ffi::Py_TYPE(record)) || !names(record).is_atomic
+    }
 }
 
 /// `tp_is_gc`: what the interpreter asks before it looks at the collector's header.

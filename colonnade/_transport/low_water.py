@@ -108,7 +108,7 @@ class TickingLowWaterMark:
         self._tick: asyncio.TimerHandle | None = None
 
     def received(self, nbytes: int, window_bytes: int) -> None:
-        """As `LowWaterMark.received`, wherever the reader had room for more or not."""
+        """As `LowWaterMark.received`; the room that there was has no meaning here."""
         del window_bytes
         self._mark.received(nbytes)
         if self._mark.is_set and self._tick is None:

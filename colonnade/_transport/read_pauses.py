@@ -109,15 +109,10 @@ class TimedReadPauses:
         self._pauses.received(nbytes, window_bytes)
         if not self._pauses.is_due:
             return
-        if self._timer is None:
-            try:
-                self._timer = _core.PauseTimer()
-            except OSError:
-                # As many descriptors are open as may be: then there are no pauses.
-                return
-            self._loop.add_reader(self._timer.fileno(), self._end)
-        self._pause_reading()
-        self._timer.start(self._pauses.pause_us)
+        timer = self._timer = self._timer or self._watched_timer()
+        if timer is not None:
+            self._pause_reading()
+            timer.start(self._pauses.pause_us)
 
     def rest(self) -> None:
         """As `ReadPauses.rest`."""
@@ -125,6 +120,19 @@ class TimedReadPauses:
         if self._timer is not None:
             self._loop.remove_reader(self._timer.fileno())
             self._timer = None
+
+    def _watched_timer(self) -> _core.PauseTimer | None:
+        """A timer; None, which means no pauses, where that is refused.
+
+        As many descriptors may be open as can be, and not every loop watches other things than its
+        own sockets.
+        """
+        try:
+            timer = _core.PauseTimer()
+            self._loop.add_reader(timer.fileno(), self._end)
+        except (NotImplementedError, OSError):
+            return None
+        return timer
 
     def _end(self) -> None:
         if self._timer is not None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +18,7 @@ from colonnade.errors import (
     InvalidCatalogNameError,
     InvalidPasswordError,
 )
+from tests.support.servers import crash
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -234,7 +233,8 @@ async def test_a_server_that_restarts(caplog: pytest.LogCaptureFixture) -> None:
         async with colonnade.listen(server.dsn, "news", on_gap=gaps.put_nowait) as notes:
             reader = asyncio.create_task(take(notes, 1))
             # The server ends every backend and starts again when one of them is killed.
-            os.kill(notes.connection_pid or 0, signal.SIGKILL)
+            assert notes.connection_pid is not None
+            crash(server, notes.connection_pid)
             assert (await told(gaps)).reason == "reconnected"
             async with await colonnade.connect(server.dsn) as other:
                 await other.execute("NOTIFY news, 'up again'")

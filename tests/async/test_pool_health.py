@@ -6,14 +6,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import colonnade
 from colonnade import embedded, errors
+from tests.support.servers import crash
 from tests.support.until import until
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ async def test_a_pool_survives_a_crash_of_its_server() -> None:
             running = asyncio.ensure_future(pool.fetchval("SELECT pg_sleep(60)"))
             victim = await pool.fetchval("SELECT pg_backend_pid()")
             # The server ends all backends, and lets nobody in until it has recovered.
-            os.kill(victim, signal.SIGKILL)
+            crash(server, victim)
             with pytest.raises((errors.PostgresError, colonnade.InterfaceError, OSError)):
                 await running
             await until(lambda: pool.get_stats().opened >= 4 and pool.get_idle_size() >= 2)

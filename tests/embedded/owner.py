@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support.processes import is_alive
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -79,21 +81,6 @@ def spawn(
         cwd=ROOT,
         env={**inherited, "PYTHONPATH": str(ROOT), **(environment or {})},
     )
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process lives; a zombie that nobody has waited for does not."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return not Path("/proc/self").exists()
-    return state not in ("Z", "X")
 
 
 def eventually(condition: Callable[[], bool]) -> bool:

@@ -16,7 +16,8 @@ import pytest
 
 from colonnade import embedded
 from colonnade.embedded import _binaries, _default, _server
-from tests.embedded.owner import is_alive, owner
+from tests.embedded.owner import owner
+from tests.support.processes import is_alive
 from tests.support.servers import PASSWORD_ROLES
 
 if TYPE_CHECKING:

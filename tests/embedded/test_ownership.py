@@ -13,7 +13,8 @@ import psycopg
 import pytest
 
 from colonnade import embedded
-from tests.embedded.owner import ROOT, eventually, is_alive, owner, spawn
+from tests.embedded.owner import ROOT, eventually, owner, spawn
+from tests.support.processes import is_alive
 
 ON_MAIN_THREAD = "tell(embedded.start()); sys.stdin.read()"
 ON_OTHER_THREAD = """

@@ -19,6 +19,7 @@ from colonnade.embedded import _process
 from colonnade.embedded._account import current_account
 from colonnade.embedded._configuration import write_hba
 from colonnade.embedded._process import launch
+from tests.support.processes import is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +98,23 @@ ENDINGS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.S
 def shut_down(server: embedded.Server, ending: str) -> None:
     """Tell a server to end; `start_again` waits until it has."""
     os.kill(server.pid, ENDINGS[ending])
+
+
+def crash(server: embedded.Server, backend: int) -> None:
+    """Kill a backend, upon which the server ends all the others, and recovers.
+
+    The server stands still until the backend is dead: it might let somebody in before it sees
+    that, and end that one as well.
+    """
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        os.kill(backend, signal.SIGKILL)
+        give_up = time.monotonic() + _END_SECONDS_MAX
+        while is_alive(backend):
+            assert time.monotonic() < give_up, "the backend does not end"
+            time.sleep(0.002)
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
 
 
 def start_again(server: embedded.Server) -> None:

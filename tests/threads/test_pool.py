@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
-import signal
 import socket
 import time
 from typing import Any
@@ -18,6 +16,7 @@ from colonnade.sync import Pool, PoolConnectionProxy
 from tests.support.crowd import Crowd, see
 from tests.support.leftovers import BackendWatch, is_ended_by
 from tests.support.proxy import Proxy
+from tests.support.servers import crash
 
 THREADS = 50
 PID = "SELECT pg_backend_pid()"
@@ -235,7 +234,7 @@ def test_a_pool_survives_a_crash_of_its_server() -> None:
         running = crowd.start(pool.fetchval, "SELECT pg_sleep(60)")
         see(lambda: pool.get_idle_size() == 1)
         # The server ends all backends, and lets nobody in until it has recovered.
-        os.kill(pool.fetchval(PID), signal.SIGKILL)
+        crash(server, pool.fetchval(PID))
         with pytest.raises((errors.PostgresError, InterfaceError, OSError)):
             running.end()
 

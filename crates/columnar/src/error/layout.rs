@@ -68,6 +68,8 @@ pub enum LayoutFault {
     Reserved(i32),
     /// A sparse vector with an element outside its dimensions, or out of order.
     SparseIndex(i32),
+    /// A sparse vector that names an element which is zero.
+    SparseZero(i32),
     /// An `hstore` with a key that is NULL.
     NullKey,
     /// An `hstore` that has a key twice.
@@ -186,6 +188,10 @@ impl LayoutFault {
                 f,
                 "the sparse vector has an element at {index}, which is out of order or outside \
                  its dimensions"
+            ),
+            Self::SparseZero(index) => write!(
+                f,
+                "the sparse vector has a zero at {index}, and only other elements may stand in it"
             ),
             Self::NullKey => f.write_str("the hstore has a key that is NULL"),
             Self::DuplicateKey => f.write_str("the hstore has a key twice"),

@@ -191,6 +191,11 @@ mod tests {
         for seed in super::seeds("value") {
             super::value(&seed);
         }
+        for (number, pg_type) in super::CANDIDATES.iter().enumerate() {
+            let is_line = matches!(pg_type.shape, Shape::Scalar(_));
+            let has_none = super::seeds::seeds_of("value", number).is_empty();
+            assert!(!(is_line && has_none), "{pg_type:?}");
+        }
         assert!(super::seeds("value").len() > 2 * super::CANDIDATES.len());
         super::seeds("batch").iter().for_each(|seed| super::batch(seed));
         super::seeds("column").iter().for_each(|seed| super::column(seed));

@@ -79,8 +79,20 @@ fn range(bound: Value<'static>) -> Range<'static> {
 
 /// Values of every kind; a type takes those of its own.
 fn scalars() -> Vec<Value<'static>> {
-    let texts =
-        ["", "text", "12.5", "{1,NULL}", "(1,2)", "[1,2)", "a=>1", "'a' & 'b'", "{\"a\":1}"];
+    let texts = [
+        "",
+        "text",
+        "12.5",
+        "{1,NULL}",
+        "(1,2)",
+        "[1,2)",
+        "a=>1",
+        "'a' & 'b'",
+        "{\"a\":1}",
+        "{1:1.5,3:-2}/5",
+        "08:00:2b:01:02:03",
+        "08:00:2b:01:02:03:04:05",
+    ];
     let numerics = ["0", "-12.50", "NaN", "Infinity", "123456789012345678901234567890.000001"];
     let address = |address, prefix, is_cidr| Value::Network(Network { address, prefix, is_cidr });
     let mut all: Vec<_> = texts.into_iter().map(|text| Value::Text(text.into())).collect();

@@ -1,5 +1,6 @@
 //! pgvector's `sparsevec`: 32-bit numbers of dimensions and of elements, 32 bits that are 0, the
-//! place of each element, counted from 0 and rising, and then the elements, as `float4`.
+//! place of each element, counted from 0 and rising, and then the elements, as `float4`. None
+//! of them is zero, or equal vectors would have several forms; the server takes none either.
 //!
 //! Rows and columns have its text, as the server prints it: `{1:1.5,3:2}/5`, with places counted
 //! from 1. Parameters take that text.
@@ -43,13 +44,17 @@ fn print(raw: &[u8]) -> Result<String, Reason> {
         if !(next..dimensions).contains(&place) {
             return Err(LayoutFault::SparseIndex(place).into());
         }
+        let element = f32::from_be_bytes(*element);
+        if element == 0.0 {
+            return Err(LayoutFault::SparseZero(place).into());
+        }
         if text.len() > 1 {
             text.push(',');
         }
         next = place + 1;
         // Nothing can go wrong in a string.
         let _ = write!(text, "{next}:");
-        print_float4(f32::from_be_bytes(*element), &mut text);
+        print_float4(element, &mut text);
     }
     let _ = write!(text, "}}/{dimensions}");
     Ok(text)
@@ -291,6 +296,8 @@ mod tests {
             "00000005 00000001 00000000 00000005 3fc00000",
             "00000005 00000001 00000000 ffffffff 3fc00000",
             "00000005 00000002 00000000 00000002 00000002 3fc00000 40000000",
+            "00000005 00000002 00000000 00000000 00000002 3fc00000 00000000",
+            "00000005 00000001 00000000 00000000 80000000",
         ] {
             assert_eq!(case.error(&[hex(SAMPLE), None, hex(bad)]).0, 2, "{bad}");
         }

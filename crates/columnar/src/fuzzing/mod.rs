@@ -15,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 
 use arrow_array::Array;
 use colonnade_protocol::fuzzing::Input;
-use colonnade_protocol::{Frame, Span, next_frame};
+use colonnade_protocol::{Format, Frame, Span, next_frame};
 
 use crate::builder::{BatchBuilder, DecodeOptions, ResultColumn};
 use crate::catalog::Types;
@@ -25,6 +25,7 @@ use crate::schema::Infinity;
 use crate::types::{
     Attribute, EXTENSION_TYPES, RANGES, Request, Shape, TYPES, Type, column_builder, type_of,
 };
+use crate::value::Value;
 
 /// Rows of a batch: more than a block has.
 const BATCH_ROWS: usize = 1_000;
@@ -68,7 +69,7 @@ fn any_type(input: &mut Input<'_>) -> Arc<Type> {
 }
 
 /// One value, as a row and as a column: neither panics, both agree whether it is one, and what is
-/// a value can be sent again or says why not. The first two bytes choose the type.
+/// a value comes back where it can be sent. The first two bytes choose the type.
 pub fn value(data: &[u8]) {
     let Some((choice, raw)) = data.split_first_chunk() else { return };
     let pg_type = candidate(*choice);
@@ -92,7 +93,19 @@ pub fn value(data: &[u8]) {
         }
     }
     if let Ok(value) = value {
-        let _ = pg_type.encode(&value, &mut Vec::new());
+        comes_back(&pg_type, &value);
+    }
+}
+
+/// What is sent is read as what it was. Texts are for the server to read.
+fn comes_back(pg_type: &Type, value: &Value<'_>) {
+    let mut sent = Vec::new();
+    let is_sent = pg_type.encode(value, &mut sent).is_ok();
+    if is_sent && pg_type.format() == Format::Binary && pg_type.parameter_format() == Format::Binary
+    {
+        let again = pg_type.value(&sent);
+        // Compared as printed: a NaN is not equal to itself.
+        assert_eq!(format!("{again:?}"), format!("{:?}", Ok::<_, Reason>(value)), "{pg_type:?}");
     }
 }
 

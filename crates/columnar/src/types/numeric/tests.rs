@@ -97,6 +97,17 @@ fn extremes_print_exactly() {
 }
 
 #[test]
+fn a_zero_has_no_sign() {
+    for (bytes, text) in [
+        ("0000 0000 4000 0002", "0.00"),
+        ("0002 0000 4000 0004 0000 0000", "0.0000"),
+        ("0002 0000 4000 0004 0000 0001", "-0.0001"),
+    ] {
+        assert_eq!(printed(&hex(bytes)), Ok(Value::Numeric(text.into())), "{bytes}");
+    }
+}
+
+#[test]
 fn texts_encode() {
     for (given, expected) in [
         ("1.50", "1.50"),

@@ -104,6 +104,9 @@ fn a_zero_has_no_sign() {
         ("0002 0000 4000 0004 0000 0001", "-0.0001"),
     ] {
         assert_eq!(printed(&hex(bytes)), Ok(Value::Numeric(text.into())), "{bytes}");
+        let floats: Float64Array = Case::new(OID).cast("float64").array(&[hex(bytes)]);
+        let float: f64 = text.parse().unwrap();
+        assert_eq!(floats.value(0).to_bits(), float.to_bits(), "{bytes}");
     }
 }
 

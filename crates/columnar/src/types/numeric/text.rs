@@ -53,8 +53,7 @@ pub(super) fn write(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
 
 /// [`write`] for a number that has been checked.
 pub(super) fn write_finite(number: &Finite<'_>, out: &mut Vec<u8>) {
-    // A zero has no sign, whatever the message says.
-    if number.negative && number.groups.iter().any(|group| *group != [0, 0]) {
+    if number.negative {
         out.push(b'-');
     }
     let whole_groups = i32::from(number.weight) + 1;

@@ -27,6 +27,7 @@ pub(super) enum Numeric<'a> {
 
 /// A number.
 pub(super) struct Finite<'a> {
+    /// Never of a zero, whatever sign its message has.
     pub(super) negative: bool,
     /// Power of 10000 of the first group.
     pub(super) weight: i16,
@@ -56,7 +57,8 @@ pub(super) fn parse(raw: &[u8]) -> Result<Numeric<'_>, Reason> {
         return Err(Reason::NumericScaleWord(scale));
     }
     let weight = i16::from_be_bytes([w0, w1]);
-    Ok(Numeric::Finite(Finite { negative: sign == NEGATIVE, weight, scale, groups }))
+    let negative = sign == NEGATIVE && groups.iter().any(|group| *group != [0, 0]);
+    Ok(Numeric::Finite(Finite { negative, weight, scale, groups }))
 }
 
 #[cold]

@@ -286,8 +286,10 @@ class Connection(
     async def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, after telling the server.
 
-        An operation under way is cancelled first. Where this takes longer than `timeout` seconds,
-        the socket is closed without further words and TimeoutError is raised.
+        An operation under way is cancelled first, and fails: in asyncio with QueryCanceledError;
+        without, where another thread or the caller of a signal handler waits for it, with
+        InterfaceError. Where this takes longer than `timeout` seconds, the socket is closed without
+        further words and TimeoutError is raised.
         """
         if self._session.is_closed:
             self._transport.abort()
@@ -295,6 +297,8 @@ class Connection(
         limit = checked_timeout(timeout)
         try:
             async with deadline(limit):
+                if self._is_broken_off():
+                    return
                 self._transport.abandon(limit)
                 await self._transport.close()
         except BaseException:
@@ -367,6 +371,15 @@ class Connection(
     def _give_back(self, owner: CallHold | Operation | StreamHold) -> None:
         if self._owner is owner:
             self._owner = None
+
+    def _is_broken_off(self) -> bool:
+        """Whether a call was under way that closing the connection cannot wait for."""
+        owner = self._owner
+        if owner is None:
+            return False
+        if isinstance(owner, StreamHold):
+            return owner.is_at_work() and self._transport.break_off(0, self._cancel_request)
+        return self._transport.break_off(owner.thread, self._cancel_request)
 
     def _end_stream(self) -> None:
         """End a stream that somebody still holds, but not one that somebody waits for."""

@@ -66,6 +66,10 @@ class StreamHold:
     def __init__(self) -> None:
         self.is_waiting = False
 
+    def is_at_work(self) -> bool:
+        """Whether a call is inside the stream at this moment."""
+        return self.is_waiting
+
 
 class Operation:
     """A block during which a connection belongs to one caller.

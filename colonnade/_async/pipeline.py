@@ -84,9 +84,14 @@ class _PipelineHold(StreamHold):
 
     hint = "A pipeline is open: ask it, or leave its block."
 
-    def __init__(self) -> None:
+    def __init__(self, is_at_work: Callable[[], bool]) -> None:
         super().__init__()
         self.is_waiting = True
+        self._is_at_work = is_at_work
+
+    def is_at_work(self) -> bool:
+        """Whether a call sends or waits at this moment."""
+        return self._is_at_work()
 
 
 @whole_block
@@ -102,9 +107,9 @@ class Pipeline(ConnectionResource):
         self._session = connection._session  # noqa: SLF001 - a pipeline is part of its connection
         self._transport = connection._transport  # noqa: SLF001
         self._timeout = timeout
-        self._hold = _PipelineHold()
-        self._is_open = False
         self._turn = mutex()
+        self._hold = _PipelineHold(self._turn.locked)
+        self._is_open = False
         self._results: list[PipelineResult] = []
         self._waiting: deque[_Query] = deque()
         # What the session's events belong to: a query, or the preparation of a text.

@@ -234,6 +234,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         del thread
         return False
 
+    def break_off(self, thread: int, cancel_request: bytes | None) -> bool:
+        """Close the socket under a call that is inside: no need, `abandon` ends its wait."""
+        del thread, cancel_request
+        return False
+
     @property
     def is_settled(self) -> bool:
         """Whether no abandoned exchange is under way."""

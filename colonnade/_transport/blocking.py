@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from colonnade import _core
 from colonnade._transport.address import UnixAddress
 from colonnade._transport.announcements import hand_out
+from colonnade._transport.callers import is_beneath, is_ours
 from colonnade._transport.farewell import closed_error
 from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import TICK_S, LowWaterMark
@@ -126,7 +127,7 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
         if self._timeout is not None:
             own = self._own = time.monotonic() + self._timeout
             call = sys._getframe(1)  # noqa: SLF001
-            while call.f_back is not None and _is_ours(call.f_back):
+            while call.f_back is not None and is_ours(call.f_back):
                 call = call.f_back
             self._call = call
             _clock.at, _clock.setter = own if outer is None else min(own, outer), self
@@ -193,6 +194,7 @@ class BlockingTransport:
         # Bytes are between socket and session: an interruption just here (a signal's handler runs
         # when a call returns) leaves it unknown whether they were moved.
         self._is_in_doubt = False
+        self._is_polling = False
         tell_in_child(self)
 
     @property
@@ -272,9 +274,14 @@ class BlockingTransport:
             return
         # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
-        if self._has_ended() and not self._is_in_doubt:
+        is_in_doubt, self._is_in_doubt = self._is_in_doubt, False
+        self._is_polling = False
+        if self._session.is_closed:
+            self.abort()
             return
-        if self._session.process_id is None or self._is_in_doubt:
+        if self._session.is_idle and not is_in_doubt:
+            return
+        if self._session.process_id is None or is_in_doubt:
             self.abort()
             return
         outer = _clock.at, _clock.setter
@@ -309,7 +316,21 @@ class BlockingTransport:
         It is when the thread itself asks, unless it asks from within: from a source of rows, or
         from another function of the user's that the operation calls.
         """
-        return thread == threading.get_ident() and (self._session.is_idle or not _is_within())
+        return thread == threading.get_ident() and not is_beneath(self)
+
+    def break_off(self, thread: int, cancel_request: bytes | None) -> bool:
+        """Close the socket under the operation of a thread, and say whether it was under way.
+
+        It is another thread's, or one of this thread whose signal handler, source or callback
+        closes the connection. The server is asked to end what it runs.
+        """
+        if self.has_left(thread):
+            return False
+        self.abort()
+        if cancel_request is not None:
+            with contextlib.suppress(OSError), deadline(RECOVERY_TIMEOUT_S):
+                self.send_cancel(cancel_request)
+        return True
 
     is_settled = True
     """Abandoned exchanges end in `abandon`."""
@@ -340,13 +361,12 @@ class BlockingTransport:
         self._say_closed()
 
     def abort(self) -> None:
-        """Close the socket at once; another thread that waits for it wakes up."""
+        """Close the socket at once; a call that is under way wakes up, and fails."""
         if self._session.is_inherited:
             return
         try:
             # First: Ctrl-C may strike in between, and a session that is open has a socket.
-            if not self._session.is_closed:
-                self._session.receive_eof()
+            self._session.cut_off()
         finally:
             try:
                 # Of the plain class: TLS has no say in this.
@@ -354,7 +374,10 @@ class BlockingTransport:
             except OSError:
                 pass
             finally:
-                self._socket.close()
+                # A call that is at the socket now would go on with whatever gets its number next:
+                # it closes the socket itself, for it finds that the session is closed.
+                if not (self._is_in_doubt or self._is_polling):
+                    self._socket.close()
         self._say_closed()
 
     def leave_to_parent(self) -> None:
@@ -463,14 +486,18 @@ class BlockingTransport:
         left_s = remaining()
         if limit_s is None or (left_s is not None and left_s < limit_s):
             limit_s = left_s
-        if self._socket.fileno() < 0:
-            # Closed meanwhile: the next read or write says so.
-            return True
-        if event != self._polled:
-            self._poll.modify(self._socket, event)
-            self._polled = event
-        # A fraction of a millisecond must not become none.
-        return bool(self._poll.poll(None if limit_s is None else math.ceil(limit_s * 1000)))
+        try:
+            self._is_polling = True
+            if self._socket.fileno() < 0:
+                # Closed meanwhile: the next read or write says so.
+                return True
+            if event != self._polled:
+                self._poll.modify(self._socket, event)
+                self._polled = event
+            # A fraction of a millisecond must not become none.
+            return bool(self._poll.poll(None if limit_s is None else math.ceil(limit_s * 1000)))
+        finally:
+            self._is_polling = False
 
     def _lost(self, cause: OSError | None) -> None:
         """The socket is gone: the session says so to whoever waits."""
@@ -498,20 +525,6 @@ class BlockingTransport:
             # The server closes the connection when it has sent the signal.
             with contextlib.suppress(ConnectionError):
                 link.recv(1)
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("colonnade.")
-
-
-def _is_within() -> bool:
-    """Whether a function of the user's makes this call, one that the package has called."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
-    while frame is not None and _is_ours(frame):
-        frame = frame.f_back
-    while frame is not None and not _is_ours(frame):
-        frame = frame.f_back
-    return frame is not None
 
 
 def _event(error: OSError, usual: int) -> int:

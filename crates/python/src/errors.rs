@@ -65,6 +65,7 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         error @ (Error::UnexpectedCopy
         | Error::NotACopy
         | Error::ClientEncoding(_)
+        | Error::CutOff
         | Error::Closed) => interface(py, &error.to_string()),
     }
 }

@@ -57,6 +57,8 @@ pub enum Error {
     ClientEncoding(String),
     /// The peer closed the connection while an exchange was under way.
     ConnectionLost,
+    /// This side closed the connection while an exchange was under way.
+    CutOff,
     /// The session was closed, for what was sent ahead of the exchange failed.
     Ahead(Box<Self>),
     /// The session was closed before the exchange could run.
@@ -105,6 +107,9 @@ impl fmt::Display for Error {
                  run SET client_encoding TO 'UTF8' with execute() to go on"
             ),
             Self::ConnectionLost => f.write_str("connection was closed in the middle of operation"),
+            Self::CutOff => {
+                f.write_str("the connection was closed by close() or terminate() during this call")
+            }
             Self::Ahead(error) => {
                 write!(f, "connection was closed, for it could not be reset: {error}")
             }

@@ -75,6 +75,8 @@ pub(crate) struct Link {
     /// Bytes of answers to what was sent ahead, since the owner last asked.
     ahead_bytes: usize,
     closed: bool,
+    /// Whether it was this side that closed the talk under an exchange, or between two of a call.
+    cut_off: bool,
     /// What the server said when it ended the session.
     farewell: Option<Box<ErrorFields>>,
 }
@@ -149,6 +151,7 @@ impl<S: Sink> Session<S> {
             parameters_changed: false,
             ahead_bytes: 0,
             closed: false,
+            cut_off: false,
             farewell: None,
         };
         let talk = Talk {
@@ -172,6 +175,10 @@ impl<S: Sink> Session<S> {
     /// So many bytes were read into the window: parses and decodes all that is whole.
     pub fn receive_data(&mut self, len: usize) {
         self.buffer.filled(len);
+        if self.is_closed() {
+            // A read was on its way while this side closed the connection.
+            return;
+        }
         if let Err(error) = self.parse() {
             self.talk.close(error);
         }
@@ -190,6 +197,14 @@ impl<S: Sink> Session<S> {
     pub fn receive_eof(&mut self) {
         if !self.is_closed() {
             self.talk.close(Error::ConnectionLost);
+        }
+    }
+
+    /// This side closes the connection, whatever is under way on it.
+    pub fn cut_off(&mut self) {
+        if !self.is_closed() {
+            self.talk.link.cut_off = true;
+            self.talk.close(Error::CutOff);
         }
     }
 
@@ -351,7 +366,7 @@ impl<S: Sink> Talk<S> {
 
     fn queue(&mut self, exchange: impl Exchange<S> + 'static, ahead: bool) -> Result<(), Error> {
         if self.link.closed {
-            return Err(Error::Closed);
+            return Err(self.link.refusal());
         }
         debug_assert!(!self.link.series_open, "the owner ends a series first");
         self.begun_count += 1;

@@ -189,6 +189,18 @@ fn the_end_of_the_connection_reaches_who_waits() {
 }
 
 #[test]
+fn who_waits_learns_that_this_side_closed_and_what_comes_later_is_not_read() {
+    let mut session = opened();
+    queried(&mut session, TestSink::whole(&[("n", 23)]));
+    session.cut_off();
+    session.receive_bytes(&[message(b'2', &[]), int_row(1)].concat());
+    session.receive_eof();
+    assert!(session.is_closed());
+    assert!(matches!(session.next_event(), Some(colonnade_session::Event::Failed(Error::CutOff))));
+    assert!(session.next_event().is_none());
+}
+
+#[test]
 fn a_fatal_error_is_the_reason_and_not_the_eof_behind_it() {
     let mut session = opened();
     queried(&mut session, TestSink::whole(&[("n", 23)]));

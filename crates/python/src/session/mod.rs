@@ -73,6 +73,9 @@ pub(crate) struct Session {
     /// Whether this is the copy that a forked child has of its parent's talk. Not behind the lock,
     /// which a thread may have held that the child does not have.
     is_inherited: AtomicBool,
+    /// Whether this side has closed the connection. Not behind the lock, which the call that is
+    /// broken off may hold: it learns of the end when it takes the lock the next time.
+    is_cut_off: AtomicBool,
 }
 
 impl Session {
@@ -82,9 +85,17 @@ impl Session {
         if self.is_inherited() {
             return Err(errors::interface(py, INHERITED));
         }
-        self.inner.try_lock().map_err(|_| {
+        let mut inner = self.inner.try_lock().map_err(|_| {
             errors::interface(py, "cannot perform operation: another operation is in progress")
-        })
+        })?;
+        if self.is_cut_off() {
+            inner.core.cut_off();
+        }
+        Ok(inner)
+    }
+
+    fn is_cut_off(&self) -> bool {
+        self.is_cut_off.load(Ordering::Relaxed)
     }
 
     /// Where the next read of the socket goes.
@@ -139,7 +150,8 @@ impl Session {
         let (codecs, row_plans) = (Arc::default(), RowPlans::default());
         let (since, stopwatch) = (Instant::now(), Stopwatch::default());
         let inner = Mutex::new(Inner { core, codecs, row_plans, since, stopwatch });
-        Ok(Self { inner, is_inherited: AtomicBool::new(false) })
+        let (is_inherited, is_cut_off) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { inner, is_inherited, is_cut_off })
     }
 
     /// Where the next read of the socket goes (buffer protocol).
@@ -176,6 +188,15 @@ impl Session {
         Ok(())
     }
 
+    /// This side closes the connection. The call that is under way fails, also where it is inside
+    /// the session at this moment.
+    fn cut_off(&self) {
+        self.is_cut_off.store(true, Ordering::Relaxed);
+        if let Ok(mut inner) = self.inner.try_lock() {
+            inner.core.cut_off();
+        }
+    }
+
     /// Takes the bytes that must be written to the socket.
     fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut inner = self.lock(py)?;
@@ -204,7 +225,7 @@ impl Session {
     /// Whether the talk has ended, or is the parent process's.
     #[getter]
     fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.is_inherited() || self.lock(py)?.core.is_closed())
+        Ok(self.is_inherited() || self.is_cut_off() || self.lock(py)?.core.is_closed())
     }
 
     /// Whether this process is a fork of the one that the talk belongs to.

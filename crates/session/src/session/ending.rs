@@ -2,9 +2,16 @@
 
 use colonnade_protocol::backend::ErrorFields;
 
-use super::Talk;
+use super::{Link, Talk};
 use crate::exchange::unexpected;
 use crate::{Announcement, Error, Event, Sink};
+
+impl Link {
+    /// Why nothing can be asked after the end.
+    pub(super) fn refusal(&self) -> Error {
+        if self.cut_off { Error::CutOff } else { Error::Closed }
+    }
+}
 
 impl<S: Sink> Talk<S> {
     /// The server says that something failed.

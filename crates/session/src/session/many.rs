@@ -19,7 +19,7 @@ impl<S: Sink> Session<S> {
     pub fn many(&mut self, statement: Arc<Statement>, sink: S) -> Result<(), Error> {
         self.talk.check_encoding()?;
         if self.is_closed() {
-            return Err(Error::Closed);
+            return Err(self.talk.link.refusal());
         }
         let sent = Arc::new(AtomicU64::new(0));
         let exchange = Many::start(statement, sink, Arc::clone(&sent), &mut self.talk.out)?;

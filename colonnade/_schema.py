@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from colonnade.errors import SchemaError
 
@@ -99,6 +99,26 @@ def asked_types(schema: Schema | None) -> dict[str, str] | None:
         f"schema is a {type(schema).__name__}",
         hint='Give a mapping as {"price": "float64"}, a structured dtype or a pyarrow.Schema.',
     )
+
+
+class Asked(NamedTuple):
+    """What columns remember of the schema that they were asked for by."""
+
+    row: Any
+    """The schema, where it is a structured dtype of NumPy; else None."""
+    names: frozenset[str]
+    """The columns whose types it decides."""
+
+
+def asked_of(schema: Schema | None) -> Asked | None:
+    """What columns remember of a schema that `asked_types` has accepted; None of none."""
+    if schema is None:
+        return None
+    row = row_dtype(schema)
+    if row is not None:
+        return Asked(row, frozenset(name for name, _ in _structured(row)))
+    names: Iterable[str] = schema if isinstance(schema, Mapping) else getattr(schema, "names", ())
+    return Asked(None, frozenset(names))
 
 
 def row_dtype(schema: Any) -> Any:

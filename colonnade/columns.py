@@ -12,7 +12,7 @@ from colonnade._frames.arrow import Strings, arrow_table
 from colonnade._frames.html_table import html_table
 from colonnade._frames.kinds import require_unique_names
 from colonnade._frames.numpy import column_array, column_null_mask
-from colonnade._frames.pandas import Dtypes, pandas_frame
+from colonnade._frames.pandas import Decimals, Dtypes, PandasFrames
 from colonnade._frames.polars import polars_frame
 from colonnade._frames.structured import structured_array
 from colonnade._frames.text_table import text_table
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Columns"]
+    from colonnade._schema import Asked
+
+__all__ = ["Columns", "Decimals", "Dtypes"]
 
 
 class Columns:
@@ -52,12 +54,12 @@ class Columns:
     Made by ``fetch_columns`` and ``iter_columns``.
     """
 
-    __slots__ = ("__weakref__", "_batch", "_fields", "_row", "timing")
+    __slots__ = ("__weakref__", "_asked", "_batch", "_fields", "timing")
 
     def __init__(
         self,
         batch: _core.Batch,
-        row: np.dtype[Any] | None = None,
+        asked: Asked | None = None,
         timing: _core.QueryTiming | None = None,
     ) -> None:
         if not isinstance(batch, _core.Batch):
@@ -66,8 +68,7 @@ class Columns:
             )
         self._batch = batch
         self._fields = batch.fields
-        # The structured dtype that was the schema, if one was.
-        self._row = row
+        self._asked = asked
         self.timing = timing
         """Where the time of the query went; None of slices and of the batches of a stream."""
 
@@ -163,7 +164,9 @@ class Columns:
         ``datetime64``, ``timedelta64`` or object, or ``null`` names a value for the column:
         ``null={"quantity": -1}``.
         """
-        return structured_array(self._batch, self._row if dtype is None else dtype, null)
+        if dtype is None and self._asked is not None:
+            dtype = self._asked.row
+        return structured_array(self._batch, dtype, null)
 
     def to_arrow(self, strings: Strings = "small") -> pa.Table:
         """A ``pyarrow.Table`` over the same memory.
@@ -174,7 +177,11 @@ class Columns:
         return arrow_table(self._batch, strings)
 
     def to_pandas(
-        self, dtypes: Dtypes = "numpy", *, index: str | Sequence[str] | None = None
+        self,
+        dtypes: Dtypes = "numpy",
+        *,
+        index: str | Sequence[str] | None = None,
+        decimals: Decimals = "float64",
     ) -> pd.DataFrame:
         """A pandas frame, one block per column, over the same memory where pandas has the type.
 
@@ -187,8 +194,21 @@ class Columns:
 
         ``index`` names the columns that become the frame's index; KeyError for one that is not
         there.
+
+        ``decimals`` is what numeric becomes, unless ``schema`` has decided it for the column:
+
+        - ``"float64"``: the nearest float64, NULL as NaN, as ``pandas.read_sql`` has it; an
+          ``InexactDecimalWarning`` names the columns with a value that a float64 does not hold.
+        - ``"decimal"``: ``ArrowDtype`` of Arrow's decimals, exact; needs pyarrow. Their mean is
+          rounded to the digits that the column has.
+        - ``"object"``: Python's ``Decimal``, exact; NULL is None.
         """
-        return pandas_frame(self._batch, dtypes, index)
+        return self._to_pandas(PandasFrames(dtypes, index, decimals))
+
+    def _to_pandas(self, frames: PandasFrames) -> pd.DataFrame:
+        """The next one of several frames."""
+        asked = frozenset[str]() if self._asked is None else self._asked.names
+        return frames.frame(self._batch, asked)
 
     def to_polars(self) -> pl.DataFrame:
         """A Polars frame over the same memory.
@@ -232,7 +252,7 @@ class Columns:
             batch = _core.Batch.concat(batches)
         except ValueError as error:
             raise SchemaError(str(error)) from None
-        return Columns(batch, parts[0]._row)  # noqa: SLF001 - as above
+        return Columns(batch, parts[0]._asked)  # noqa: SLF001 - as above
 
     def __arrow_c_schema__(self) -> object:
         return self._batch.export_schema("small")
@@ -261,7 +281,7 @@ class Columns:
         start, stop, step = rows.indices(self.num_rows)
         if step != 1:
             raise ValueError("rows are taken one after another: a slice of Columns has no step")
-        return Columns(self._batch.slice(start, max(stop - start, 0)), self._row)
+        return Columns(self._batch.slice(start, max(stop - start, 0)), self._asked)
 
     def _position(self, key: str | SupportsIndex) -> int:
         if isinstance(key, str):

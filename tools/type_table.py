@@ -99,12 +99,8 @@ FORMS = {
 #: More than one form, by what is declared.
 BY_DECLARATION = {
     "numeric": {
-        "numeric(15,2)": plain(
-            "decimal128(15, 2)", "object", "decimal128(15, 2)[pyarrow]", "Decimal(15, 2)"
-        ),
-        "numeric(60,2)": plain(
-            "decimal256(60, 2)", "object", "decimal256(60, 2)[pyarrow]", "Decimal(38, 2)"
-        ),
+        "numeric(15,2)": plain("decimal128(15, 2)", "object", "float64", "Decimal(15, 2)"),
+        "numeric(60,2)": plain("decimal256(60, 2)", "object", "float64", "Decimal(38, 2)"),
     },
 }
 RANGE = "`struct<lower: int32, upper: int32, lower_inc: bool, upper_inc: bool, empty: bool>`"

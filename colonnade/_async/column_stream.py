@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
 from colonnade._async.guard import ConnectionResource
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.connection import Connection
+    from colonnade._schema import Asked
 
 
 @whole_block
@@ -36,7 +37,7 @@ class ColumnStream(ConnectionResource):
         begin: Callable[[_core.Statement], None],
         timeout: float | None,
         *,
-        row: Any = None,
+        asked: Asked | None = None,
         statement: _core.Statement | None = None,
     ) -> None:
         super().__init__(connection)
@@ -47,7 +48,7 @@ class ColumnStream(ConnectionResource):
         self._statement = statement
         self._begin = begin
         self._timeout = timeout
-        self._row = row
+        self._asked = asked
         self._is_started = False
         self._is_sent = False
         self._is_finished = False
@@ -86,7 +87,7 @@ class ColumnStream(ConnectionResource):
             self._hold.is_waiting = False
         if isinstance(event, _core.Batch):
             batch = self._connection._decoded(event)  # noqa: SLF001
-            return Columns(batch, self._row)
+            return Columns(batch, self._asked)
         self._finish()
         raise StopAsyncIteration
 

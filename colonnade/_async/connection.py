@@ -33,7 +33,7 @@ from colonnade._async.row_factories import RowFactoriesMixin
 from colonnade._async.server import ServerMixin
 from colonnade._async.shaped import ShapedMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.asyncio import deadline
 from colonnade._transport.farewell import closed_error
@@ -207,7 +207,7 @@ class Connection(
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(self._decoded(batch), row_dtype(schema), self.last_timing)
+        return Columns(self._decoded(batch), asked_of(schema), self.last_timing)
 
     def iter_columns(
         self,
@@ -236,7 +236,7 @@ class Connection(
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
 
-        return ColumnStream(self, query, args, begin, self._limit(timeout), row=row_dtype(schema))
+        return ColumnStream(self, query, args, begin, self._limit(timeout), asked=asked_of(schema))
 
     # Commands
 

@@ -12,7 +12,7 @@ from colonnade._async.many import CHUNK_BYTES, check_many
 from colonnade._async.observation import Observation
 from colonnade._async.operation import STALE_PLAN, StreamHold, may_run_again, name_query
 from colonnade._async.pipeline_result import PipelineResult
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import Shape, ShapedQuery
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline, mutex, whole_block
@@ -196,7 +196,7 @@ class Pipeline(ConnectionResource):
                 msg = f"expected a batch, got {batch!r}"
                 raise InternalClientError(msg)
             decoded = self._connection._decoded(batch)  # noqa: SLF001
-            return Columns(decoded, row_dtype(schema))
+            return Columns(decoded, asked_of(schema))
 
         return self._add(query, args, begin, finish)
 

@@ -12,7 +12,7 @@ from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.guard import ConnectionResource, guarded
 from colonnade._async.shaped_cursor import ShapedCursorFactory
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
@@ -232,7 +232,7 @@ class PreparedStatement(ConnectionResource):
             args,
             begin,
             limit,
-            row=row_dtype(schema),
+            asked=asked_of(schema),
             statement=self._statement,
         )
 
@@ -370,7 +370,7 @@ class PreparingMixin:
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(connection._decoded(batch), row_dtype(schema)), completion
+        return Columns(connection._decoded(batch), asked_of(schema)), completion
 
     async def _prepared_owned(self, query: str, name: str | None) -> _core.Statement:
         connection = cast("Connection", self)

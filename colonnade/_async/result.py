@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from colonnade._async.many import declared
 from colonnade._async.prepared_statement import described
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, InternalClientError
 from colonnade.types import Attribute
@@ -130,7 +130,7 @@ class HeldResult(_Described):
         """
         take = self._held.take_batch
         batch = await self._connection._transport.off_loop(take, asked_types(schema), infinity)
-        return Columns(self._connection._decoded(batch), row_dtype(schema), self.timing)
+        return Columns(self._connection._decoded(batch), asked_of(schema), self.timing)
 
     def __repr__(self) -> str:
         """The status, and how many rows are left."""

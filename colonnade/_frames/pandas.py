@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,9 +18,10 @@ from colonnade._frames.numpy import (
     texts,
     times,
 )
+from colonnade.errors import InexactDecimalWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import numpy as np
     import pandas as pd
@@ -32,24 +34,73 @@ if TYPE_CHECKING:
 _ARROW_KINDS = {Kind.DECIMAL, Kind.LIST, Kind.FIXED_LIST, Kind.STRUCT, Kind.MAP}
 
 Dtypes = Literal["numpy", "nullable", "arrow"]
+Decimals = Literal["float64", "decimal", "object"]
 _USER = "Columns.to_pandas()"
 
 
-def pandas_frame(
-    batch: Batch, dtypes: Dtypes, index: str | Sequence[str] | None = None
-) -> pd.DataFrame:
-    """The batch as a frame with columns of the dtypes of one family, some of them its index."""
-    if dtypes not in {"numpy", "nullable", "arrow"}:
-        raise ValueError(f'dtypes must be "numpy", "nullable" or "arrow", not {dtypes!r}')
-    with needed_by(_USER, "pandas"):
-        import pandas as pd
-    source = _Source(batch)
-    column = source.arrow_column if dtypes == "arrow" else source.column
-    # By position, because names may repeat; `copy=False` keeps each column where it is.
-    columns = {index: column(index, dtypes) for index in range(batch.num_columns)}
-    frame = pd.DataFrame(columns, index=pd.RangeIndex(batch.num_rows), copy=False)
-    frame.columns = pd.Index([field.name for field in batch.fields])
-    return frame if index is None else _indexed(frame, index)
+class PandasFrames:
+    """How the batches of one result become frames, one after the other.
+
+    The columns have the dtypes of one family, and some of them are the frame's index. Decimals
+    whose type nobody asked for become what ``decimals`` says; the first frame with one that its
+    float64 does not hold warns for all. ``stacklevel`` leads from `frame` to the user's line.
+    """
+
+    def __init__(
+        self,
+        dtypes: Dtypes,
+        index: str | Sequence[str] | None,
+        decimals: Decimals,
+        stacklevel: int = 4,
+    ) -> None:
+        _check_word("dtypes", dtypes, ("numpy", "nullable", "arrow"))
+        _check_word("decimals", decimals, ("float64", "decimal", "object"))
+        self._dtypes: Dtypes = dtypes
+        self._index = index
+        self._decimals: Decimals = decimals
+        self._stacklevel = stacklevel
+        self._has_warned = False
+
+    def frame(self, batch: Batch, asked: Collection[str]) -> pd.DataFrame:
+        """The batch as a frame; ``asked`` are the columns whose types a schema decided."""
+        with needed_by(_USER, "pandas"):
+            import pandas as pd
+        source = _Source(batch)
+        made = source.arrow_column if self._dtypes == "arrow" else source.column
+        # By position, because names may repeat; `copy=False` keeps each column where it is.
+        columns = {}
+        for place, field in enumerate(batch.fields):
+            if source.is_decimal(place) and field.name not in asked:
+                columns[place] = source.decimals(place, self._dtypes, self._decimals)
+            else:
+                columns[place] = made(place, self._dtypes)
+        frame = pd.DataFrame(columns, index=pd.RangeIndex(batch.num_rows), copy=False)
+        frame.columns = pd.Index([field.name for field in batch.fields])
+        if source.inexact and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(_inexact(batch, source.inexact), stacklevel=self._stacklevel)
+        return frame if self._index is None else _indexed(frame, self._index)
+
+
+def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:
+    if not isinstance(word, str) or word not in known:
+        given = f"{word!r}" if isinstance(word, str) else f"a {type(word).__name__}"
+        shown = ", ".join(f'"{one}"' for one in known[:-1])
+        raise ValueError(f'{name} must be {shown} or "{known[-1]}", not {given}')
+
+
+def _inexact(batch: Batch, inexact: dict[int, int]) -> InexactDecimalWarning:
+    """``inexact`` has the first row that is not held, by the column's place."""
+    shown = []
+    for place, row in inexact.items():
+        (value,) = batch.column(place).slice(row, 1).to_pylist()
+        shown.append(f'"{batch.fields[place].name}" (row {row}: {value})')
+    name = batch.fields[next(iter(inexact))].name
+    return InexactDecimalWarning(
+        f"a float64 does not hold every decimal of {', '.join(shown)}",
+        hint='Pass decimals="decimal" or decimals="object" for exact values, or '
+        f'schema={{"{name}": "float64"}} where floats are meant.',
+    )
 
 
 def _indexed(frame: pd.DataFrame, index: str | Sequence[str]) -> pd.DataFrame:
@@ -69,11 +120,48 @@ class _Source:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
+        # The first row whose decimal its float64 does not hold, by the column's place.
+        self.inexact: dict[int, int] = {}
 
     @cached_property
     def table(self) -> pa.Table:
         # pandas keeps its strings in this layout.
         return arrow_table(self._batch, "large", f'{_USER} with dtypes="arrow"')
+
+    def is_decimal(self, index: int) -> bool:
+        """Whether it is a column of decimals that no codec reads."""
+        kind = column_type(self._batch.fields[index].arrow_type).kind
+        return kind is Kind.DECIMAL and not self._batch.column(index).has_codec
+
+    def decimals(self, index: int, dtypes: Dtypes, decimals: Decimals) -> Any:
+        """The column of decimals as floats, Arrow's decimals or Python's."""
+        if decimals == "object":
+            return objects(self._batch, index)
+        if decimals == "float64":
+            return self._floats(index, dtypes)
+        import pandas as pd
+
+        table = arrow_table(self._batch, "large", f'{_USER} with decimals="decimal"')
+        return pd.arrays.ArrowExtensionArray(table.column(index))
+
+    def _floats(self, index: int, dtypes: Dtypes) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        buffer, inexact_row = self._batch.column(index).decimal_floats()
+        if inexact_row is not None:
+            self.inexact[index] = inexact_row
+        values = np.frombuffer(memoryview(buffer), dtype=np.float64)
+        if dtypes == "numpy":
+            return values
+        mask = null_mask(self._batch, index)
+        if dtypes == "arrow":
+            import pyarrow as pa
+
+            return pd.arrays.ArrowExtensionArray(pa.array(values, mask=mask))
+        if mask is None:
+            mask = np.zeros(len(values), dtype=np.bool_)
+        return pd.arrays.FloatingArray(values, mask)
 
     @cached_property
     def has_pyarrow(self) -> bool:

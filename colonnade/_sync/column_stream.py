@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
 from colonnade._sync.guard import ConnectionResource
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from colonnade._schema import Asked
     from colonnade._sync.connection import Connection
 
 
@@ -38,7 +39,7 @@ class ColumnStream(ConnectionResource):
         begin: Callable[[_core.Statement], None],
         timeout: float | None,
         *,
-        row: Any = None,
+        asked: Asked | None = None,
         statement: _core.Statement | None = None,
     ) -> None:
         super().__init__(connection)
@@ -49,7 +50,7 @@ class ColumnStream(ConnectionResource):
         self._statement = statement
         self._begin = begin
         self._timeout = timeout
-        self._row = row
+        self._asked = asked
         self._is_started = False
         self._is_sent = False
         self._is_finished = False
@@ -88,7 +89,7 @@ class ColumnStream(ConnectionResource):
             self._hold.is_waiting = False
         if isinstance(event, _core.Batch):
             batch = self._connection._decoded(event)  # noqa: SLF001
-            return Columns(batch, self._row)
+            return Columns(batch, self._asked)
         self._finish()
         raise StopIteration
 

@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core, tracing
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
 from colonnade._sync.column_stream import ColumnStream
@@ -209,7 +209,7 @@ class Connection(
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(self._decoded(batch), row_dtype(schema), self.last_timing)
+        return Columns(self._decoded(batch), asked_of(schema), self.last_timing)
 
     def iter_columns(
         self,
@@ -238,7 +238,7 @@ class Connection(
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
 
-        return ColumnStream(self, query, args, begin, self._limit(timeout), row=row_dtype(schema))
+        return ColumnStream(self, query, args, begin, self._limit(timeout), asked=asked_of(schema))
 
     # Commands
 

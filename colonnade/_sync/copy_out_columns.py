@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from colonnade import _core
 from colonnade._copy_options import copy_statement, table_target
 from colonnade._quoting import quote_identifier
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._sql_text import replace_parameters
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, InternalClientError
@@ -107,7 +107,7 @@ class CopyOutColumnsMixin:
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(self._decoded(batch), row_dtype(schema))
+        return Columns(self._decoded(batch), asked_of(schema))
 
     def _copied_columns(self, table: str) -> list[str]:
         """The columns that a COPY of the whole table has."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from colonnade import _core
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import Shape, ShapedQuery
 from colonnade._sql_text import is_read
 from colonnade._sync.guard import ConnectionResource
@@ -198,7 +198,7 @@ class Pipeline(ConnectionResource):
                 msg = f"expected a batch, got {batch!r}"
                 raise InternalClientError(msg)
             decoded = self._connection._decoded(batch)  # noqa: SLF001
-            return Columns(decoded, row_dtype(schema))
+            return Columns(decoded, asked_of(schema))
 
         return self._add(query, args, begin, finish)
 

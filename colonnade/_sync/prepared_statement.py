@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from colonnade import _core
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.cursor import CursorFactory
@@ -232,7 +232,7 @@ class PreparedStatement(ConnectionResource):
             args,
             begin,
             limit,
-            row=row_dtype(schema),
+            asked=asked_of(schema),
             statement=self._statement,
         )
 
@@ -370,7 +370,7 @@ class PreparingMixin:
         if not isinstance(batch, _core.Batch):
             msg = f"expected a batch, got {batch!r}"
             raise InternalClientError(msg)
-        return Columns(connection._decoded(batch), row_dtype(schema)), completion
+        return Columns(connection._decoded(batch), asked_of(schema)), completion
 
     def _prepared_owned(self, query: str, name: str | None) -> _core.Statement:
         connection = cast("Connection", self)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from colonnade._schema import asked_types, row_dtype
+from colonnade._schema import asked_of, asked_types
 from colonnade._sync.many import declared
 from colonnade._sync.prepared_statement import described
 from colonnade.columns import Columns
@@ -121,7 +121,7 @@ class HeldResult(_Described):
         """
         take = self._held.take_batch
         batch = self._connection._transport.off_loop(take, asked_types(schema), infinity)
-        return Columns(self._connection._decoded(batch), row_dtype(schema), self.timing)
+        return Columns(self._connection._decoded(batch), asked_of(schema), self.timing)
 
     def __repr__(self) -> str:
         """The status, and how many rows are left."""

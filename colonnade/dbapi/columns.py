@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from colonnade import sync
-    from colonnade.columns import Columns
+    from colonnade.columns import Columns, Decimals
     from colonnade.dbapi.connection import Connection
     from colonnade.dbapi.placeholders import Parameters
     from colonnade.sync import HeldResult
@@ -74,9 +74,9 @@ class ColumnsMixin:
         """The result as a `pyarrow.RecordBatchReader`."""
         return reader_of(self.fetch_columns())
 
-    def fetch_df(self) -> pd.DataFrame:
-        """The result as a frame of pandas."""
-        return self.fetch_columns().to_pandas()
+    def fetch_df(self, *, decimals: Decimals = "float64") -> pd.DataFrame:
+        """The result as a frame of pandas; `decimals` is as in `Columns.to_pandas`."""
+        return self.fetch_columns().to_pandas(decimals=decimals)
 
     def fetch_polars(self) -> pl.DataFrame:
         """The result as a frame of Polars."""

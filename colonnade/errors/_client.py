@@ -53,6 +53,15 @@ class InterfaceWarning(_InterfaceMessage, UserWarning):
     """The caller used the client in a way that works, but probably not as intended."""
 
 
+class InexactDecimalWarning(InterfaceWarning):
+    """A decimal became a float64 that does not hold it, in columns of pandas.
+
+    The decimal is neither the shortest one that reads back as the float nor exactly the float.
+    ``decimals=`` of ``to_pandas`` and ``read_sql`` keeps decimals, ``schema={"x": "float64"}`` says
+    that floats are meant.
+    """
+
+
 class ClientConfigurationError(InterfaceError, ValueError):
     """Connection options are wrong, contradict each other, or name files that cannot be used."""
 

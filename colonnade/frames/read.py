@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import colonnade
+from colonnade._frames.pandas import PandasFrames
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.selects import batches, fetched, is_statement
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from colonnade import Columns
+    from colonnade.columns import Decimals, Dtypes
 
     Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 Into: TypeAlias = Literal["pandas", "polars", "arrow", "numpy"]
-Dtypes: TypeAlias = Literal["numpy", "nullable", "arrow"]
 Query: TypeAlias = "str | sa.Executable"
 Params: TypeAlias = "Sequence[object] | Mapping[str, object] | None"
 
@@ -40,6 +41,7 @@ def read_sql(
     params: Params = None,
     into: Literal["pandas"] = "pandas",
     dtypes: Dtypes = "numpy",
+    decimals: Decimals = "float64",
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
     infinity: str = "raise",
@@ -86,6 +88,7 @@ def read_sql(
     params: Params = None,
     into: Literal["pandas"] = "pandas",
     dtypes: Dtypes = "numpy",
+    decimals: Decimals = "float64",
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
     infinity: str = "raise",
@@ -135,6 +138,7 @@ def read_sql(
     params: Params = None,
     into: Into = "pandas",
     dtypes: Dtypes = "numpy",
+    decimals: Decimals = "float64",
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
     infinity: str = "raise",
@@ -150,8 +154,10 @@ def read_sql(
     `query` may be a statement of SQLAlchemy's, whose `params` are a mapping.
 
     `into` is "pandas" (a DataFrame), "polars" (a DataFrame), "arrow" (a pyarrow.Table) or "numpy"
-    (a dict of arrays by column name). For pandas, `dtypes` is the family of types as in
-    `Columns.to_pandas`, and `index_col` names the columns that become the index.
+    (a dict of arrays by column name). For pandas, `dtypes` is the family of types and `decimals`
+    what numeric becomes, both as in `Columns.to_pandas`, and `index_col` names the columns that
+    become the index. By default numeric is float64, and an `InexactDecimalWarning`, one for the
+    call, says where a value is not held by it.
 
     `schema` and `infinity` are as in `fetch_columns`: other types, by column name, and what becomes
     of infinite dates.
@@ -166,7 +172,7 @@ def read_sql(
     does not fit its type, PostgresError for what the server refuses, ImportError without the
     library that `into` names.
     """
-    convert = _conversion(into, dtypes, index_col)
+    convert = _conversion(into, dtypes, decimals, index_col)
     options: dict[str, Any] = {"schema": schema, "infinity": infinity, "timeout": timeout}
     if batch_rows is not None:
         if batch_rows < 1:
@@ -203,16 +209,19 @@ def _frames(
 
 
 def _conversion(
-    into: str, dtypes: Dtypes, index_col: str | Sequence[str] | None
+    into: str, dtypes: Dtypes, decimals: Decimals, index_col: str | Sequence[str] | None
 ) -> Callable[[Columns], Any]:
     if into == "pandas":
-        return lambda columns: columns.to_pandas(dtypes, index=index_col)
+        frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
+        return lambda columns: columns._to_pandas(frames)  # noqa: SLF001 - it warns once for all
     if into not in _INTO:
         raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {into!r}")
     if index_col is not None:
         raise ValueError(f"index_col is for pandas: there is no index in {into}")
     if dtypes != "numpy":
         raise ValueError(f"dtypes is for pandas; for {into}, schema= asks for other types")
+    if decimals != "float64":
+        raise ValueError(f"decimals is for pandas; {into} has them exactly, or as schema= asks")
     if into == "polars":
         return lambda columns: columns.to_polars()
     if into == "arrow":

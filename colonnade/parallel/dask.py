@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from colonnade.columns import Decimals, Dtypes
     from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.partition import Partition
     from colonnade.parallel.planning import Snapshot
@@ -40,7 +41,8 @@ def read(
     snapshot: Snapshot = "export",
     schema: Any = None,
     infinity: str = "raise",
-    dtypes: str = "nullable",
+    dtypes: Dtypes = "nullable",
+    decimals: Decimals = "float64",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """A `dask.dataframe.DataFrame` over a table or query, of `parts` partitions or fewer.
@@ -50,8 +52,9 @@ def read(
     gone, workers raise InterfaceError. A client of Dask may hold on to frames until it is closed;
     `from_plan` leaves the end to the caller. `dtypes` is the family of pandas' types as in
     `Columns.to_pandas`, "nullable" or "arrow": with "numpy" a column of integers has another type
-    in partitions with NULLs than in those without. The other parameters are those of
-    `colonnade.parallel.plan`.
+    in partitions with NULLs than in those without. `decimals` is what numeric becomes, as there:
+    float64 by default, and each partition that has a value which it does not hold warns where it is
+    read. The other parameters are those of `colonnade.parallel.plan`.
 
     Raises ImportError without Dask.
     """
@@ -67,36 +70,37 @@ def read(
         infinity=infinity,
         connect_options=connect_options,
     )
-    return from_plan(made, dtypes=dtypes)
+    return from_plan(made, dtypes=dtypes, decimals=decimals)
 
 
-def from_plan(made: Plan, *, dtypes: str = "nullable") -> Any:
+def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals = "float64") -> Any:
     """A `dask.dataframe.DataFrame` over the partitions of a plan, as `read` makes one.
 
     It can be computed until the plan is closed, which is its owner's to do.
     """
     frames: Any = importlib.import_module("dask.dataframe")
-    meta = made.empty.to_pandas(dtypes)  # type: ignore[arg-type]
-    return frames.from_map(_Reader(made, dtypes), list(made), meta=meta)
+    meta = made.empty.to_pandas(dtypes, decimals=decimals)
+    return frames.from_map(_Reader(made, dtypes, decimals), list(made), meta=meta)
 
 
 class _Reader:
     """Reads a partition in a worker. In the process that made it, it keeps the snapshot."""
 
-    def __init__(self, kept: Plan | None, dtypes: str) -> None:
+    def __init__(self, kept: Plan | None, dtypes: Dtypes, decimals: Decimals) -> None:
         self._kept = kept
-        self._dtypes = dtypes
+        self._dtypes: Dtypes = dtypes
+        self._decimals: Decimals = decimals
 
     def __call__(self, partition: Partition, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """The partition's rows, of these columns or of all."""
         if columns is not None:
             partition = partition.select(columns)
-        return partition.read().to_pandas(self._dtypes)  # type: ignore[arg-type]
+        return partition.read().to_pandas(self._dtypes, decimals=self._decimals)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the plan, which is here and nowhere else."""
-        return _Reader, (None, self._dtypes)
+        return _Reader, (None, self._dtypes, self._decimals)
 
-    def __dask_tokenize__(self) -> tuple[str, str, int]:
+    def __dask_tokenize__(self) -> tuple[str, str, str, int]:
         """Each reading is its own: what was read before has seen another moment."""
-        return type(self).__name__, self._dtypes, id(self._kept)
+        return type(self).__name__, self._dtypes, self._decimals, id(self._kept)

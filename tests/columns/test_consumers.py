@@ -81,7 +81,7 @@ def test_numpy(fetch: Fetch, sample: Sample, placement: str) -> None:
 @every_case
 @pytest.mark.parametrize("dtypes", ["numpy", "nullable", "arrow"])
 def test_pandas(fetch: Fetch, sample: Sample, placement: str, dtypes: Any) -> None:
-    frame = fetch(query(sample, placement)).to_pandas(dtypes)
+    frame = fetch(query(sample, placement)).to_pandas(dtypes, decimals="decimal")
     assert list(frame.columns) == ["v"]
     assert_same(without_missing(frame["v"]), expected(sample, placement))
 

@@ -89,7 +89,7 @@ def test_numpy(link: Connection, sql_type: str) -> None:
 @pytest.mark.parametrize("dtypes", ["numpy", "nullable", "arrow"])
 def test_pandas(link: Connection, sql_type: str, dtypes: Any) -> None:
     for cols, rows in parts(link, sql_type):
-        series = cols.to_pandas(dtypes)["v"]
+        series = cols.to_pandas(dtypes, decimals="decimal")["v"]
         want = wanted(sql_type, rows)
         assert series.isna().tolist() == [row is None for row in rows]
         assert unified(series.tolist(), want) == want

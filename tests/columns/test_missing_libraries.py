@@ -28,6 +28,7 @@ QUERY = "select 1 as i, 'x' as t, null::text as n, 1.5 as d, now() as z, '1'::js
         ("polars", Columns.to_polars),
         ("pyarrow", Columns.to_arrow),
         ("pyarrow", lambda cols: cols.to_pandas("arrow")),
+        ("pyarrow", lambda cols: cols.to_pandas(decimals="decimal")),
     ],
 )
 def test_advice(
@@ -62,7 +63,8 @@ def test_pandas_without_pyarrow(fetch: Fetch, monkeypatch: pytest.MonkeyPatch) -
     assert str(frame["t"].dtype) == "str"
     assert frame["t"].tolist() == ["x"]
     assert frame["n"].isna().tolist() == [True]
-    assert str(frame["d"].dtype) == "object"
+    assert str(frame["d"].dtype) == "float64"
+    assert str(cols.to_pandas(decimals="object")["d"].dtype) == "object"
     assert cols.to_pandas("nullable")["t"].dtype.storage == "python"
 
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 FRAMES: dict[str, Callable[[str, Connection], Any]] = {
     "numpy": lambda sql, link: read_sql(sql, link, into="numpy"),
-    "pandas-numpy": read_sql,
-    "pandas-nullable": lambda sql, link: read_sql(sql, link, dtypes="nullable"),
-    "pandas-arrow": lambda sql, link: read_sql(sql, link, dtypes="arrow"),
+    "pandas-numpy": lambda sql, link: read_sql(sql, link, decimals="decimal"),
+    "pandas-nullable": lambda sql, link: read_sql(sql, link, dtypes="nullable", decimals="object"),
+    "pandas-arrow": lambda sql, link: read_sql(sql, link, dtypes="arrow", decimals="decimal"),
     "polars": lambda sql, link: read_sql(sql, link, into="polars"),
     "arrow": lambda sql, link: read_sql(sql, link, into="arrow"),
     "columns": lambda sql, link: link.fetch_columns(sql),

@@ -194,7 +194,7 @@ def test_pandas(link: Connection, dtypes: Any, columns: Drawn) -> None:
     # Of objects that are all missing nobody can know the type.
     types = {name: KINDS[kind].sql for name, (kind, _) in columns.items()}
     assert write_table(frame, TABLE, link, if_exists="replace", types=types) == len(frame)
-    again = read_sql(QUERY, link, dtypes=dtypes)
+    again = read_sql(QUERY, link, dtypes=dtypes, decimals="decimal")
     pd.testing.assert_frame_equal(again, frame, check_exact=True)
 
 
@@ -209,7 +209,7 @@ def test_pandas_of_arrow(link: Connection, columns: Drawn) -> None:
     }
     frame = pd.DataFrame(arrays)
     assert write_table(frame, TABLE, link, if_exists="replace") == len(frame)
-    again = read_sql(QUERY, link, dtypes="arrow")
+    again = read_sql(QUERY, link, dtypes="arrow", decimals="decimal")
     assert list(again.dtypes) == list(frame.dtypes)
     for name in frame:
         want = pa.array(frame[name]).to_pylist()
@@ -228,7 +228,7 @@ def test_the_index_of_pandas(link: Connection, columns: Drawn) -> None:
     types = {name: KINDS[kind].sql for name, (kind, _) in columns.items()}
     write_table(frame, TABLE, link, if_exists="replace", types=types, index=True)
     levels = list(frame.index.names)
-    again = read_sql(QUERY, link, dtypes="nullable", index_col=levels)
+    again = read_sql(QUERY, link, dtypes="nullable", decimals="decimal", index_col=levels)
     pd.testing.assert_frame_equal(again, frame, check_exact=True)
 
 

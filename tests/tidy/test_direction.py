@@ -46,7 +46,7 @@ ROOMS: dict[str, set[str]] = {
     "tracing": set(),
     # What columns become; `columns` is their face.
     "_frames": {"_core", "errors"},
-    "columns": {"_core", "_frames", "codecs", "errors"},
+    "columns": {"_core", "_frames", "_schema", "codecs", "errors"},
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
     # Who has which connection of a pool; the connections themselves come from above.
@@ -99,6 +99,7 @@ FACES = {
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/dbapi/_oids.py", "_core"): "an OID stands in one place, the core's table of types",
+    ("colonnade/frames/read.py", "_frames"): "the frames of one stream warn once",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/dbapi/_script.py", "_sql_text"): "what is code, and what is quoted",
 }

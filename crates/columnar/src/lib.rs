@@ -25,6 +25,7 @@ pub mod cells;
 mod column;
 mod column_value;
 mod concat;
+mod decimal_floats;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
@@ -47,6 +48,7 @@ pub use cells::CellEncoding;
 pub use column::{ColumnBuilder, Fields};
 pub use column_value::{column_value, list_dimensions};
 pub use concat::concat;
+pub use decimal_floats::{DecimalFloats, decimal_floats};
 pub use error::{
     AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason, within,
 };

@@ -9,7 +9,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, cast::AsArray};
 use arrow_buffer::Buffer as ArrowBuffer;
 use arrow_schema::DataType;
-use colonnade_columnar::{CellEncoding, Type, cells, interval_texts};
+use colonnade_columnar::{CellEncoding, Type, cells, decimal_floats, interval_texts};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -100,6 +100,19 @@ impl Column {
                 "a {} column has no fixed-width values",
                 arrow_type_name(data.data_type())
             ))),
+        }
+    }
+
+    /// The nearest float64 of each decimal, NaN for NULL, made anew; and the first row whose value
+    /// a float64 does not hold, None where all are held.
+    fn decimal_floats(&self, py: Python<'_>) -> PyResult<(Buffer, Option<usize>)> {
+        match py.detach(|| decimal_floats(self.array.as_ref())) {
+            Some(floats) => {
+                Ok((Buffer::new(ArrowBuffer::from_vec(floats.values)), floats.first_inexact))
+            }
+            None => {
+                Err(PyTypeError::new_err(format!("a {} column has no decimals", self.type_name())))
+            }
         }
     }
 

@@ -29,10 +29,14 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from colonnade._sources.piece import Part, Piece
+    from colonnade._sources.piece import Part, Piece, Target
     from colonnade._transport.asyncio import AsyncioTransport
 
+    CheckedPart = tuple[_core.ArrowSource, list[Target]]
     Progress = Callable[[int], object]
+
+# To check so much takes less than a millisecond, about as long as to hand it to a thread and back.
+_CHECKED_IN_TURN_BYTES = 1 << 20
 
 
 class CopyInColumnsMixin:
@@ -148,7 +152,7 @@ class CopyInColumnsMixin:
         columns = matching.columns(copy.first)
         names = [column.name for column in columns if column is not None]
         staging = None if copy.conflict is None else Staging(matching, names, copy.conflict)
-        parts = copy.parts()
+        parts = self._checked(copy.parts())
         part = await anext(parts)
         encoder = _core.CopyEncoder(
             *part,
@@ -171,7 +175,7 @@ class CopyInColumnsMixin:
         return status
 
     async def _send_parts(
-        self, copy: _Copy, encoder: _core.CopyEncoder, parts: AsyncIterator[Part]
+        self, copy: _Copy, encoder: _core.CopyEncoder, parts: AsyncIterator[CheckedPart]
     ) -> None:
         while await self._send_chunks(copy, encoder):
             copy.rows_done = encoder.rows_done
@@ -194,6 +198,17 @@ class CopyInColumnsMixin:
             if copy.progress is not None:
                 copy.progress(encoder.rows_done)
         return waiting is not None
+
+    async def _checked(self, parts: AsyncIterator[Part]) -> AsyncIterator[CheckedPart]:
+        """The parts, each looked at when it is asked for."""
+        async for found, targets in parts:
+            if isinstance(found, _core.ArrowSource):
+                yield found, targets
+            elif found.size_bytes <= _CHECKED_IN_TURN_BYTES:
+                yield found.checked(), targets
+            else:
+                # The interpreter is released meanwhile, and so must be the event loop.
+                yield await self._transport.off_loop(found.checked), targets
 
     async def _describe(self, sql: str) -> _core.Statement:
         self._session.describe(sql)

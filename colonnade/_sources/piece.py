@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from colonnade._core import ArrowColumn, ArrowSource
 from colonnade.errors import EncodeError
@@ -16,8 +16,23 @@ if TYPE_CHECKING:
 
 # Where a column of the source goes: its place there, the name, type and type modifier in the table.
 Target = tuple[int, str, "PgType | int", int]
+
+
+class Unchecked(Protocol):
+    """Rows that nobody has looked at yet."""
+
+    @property
+    def size_bytes(self) -> int:
+        """A measure of how long the check takes."""
+        ...
+
+    def checked(self) -> ArrowSource:
+        """The rows for the encoder; EncodeError where they are not what they say they are."""
+        ...
+
+
 # What the encoder takes at once.
-Part = tuple[ArrowSource, list[Target]]
+Part = tuple["ArrowSource | Unchecked", list[Target]]
 
 _JSON = {"json", "jsonb"}
 BYTEA = 17

@@ -27,6 +27,9 @@ _ALONE = (
     ("pyarrow", "ChunkedArray"),
 )
 
+# What pyarrow can check by the sizes of its buffers.
+_TABLES = ("Table", "RecordBatch", "RecordBatchReader", "StructArray")
+
 
 def piece(source: Any) -> Piece:
     """The rows of an object that is one source, not many."""
@@ -67,6 +70,10 @@ def _piece(source: Any) -> Piece | None:
         from colonnade._sources.polars import importable
 
         source = importable(source)
+    if any(_is_of(source, "pyarrow", name) for name in _TABLES):
+        from colonnade._sources.pyarrow import PyarrowPiece
+
+        return PyarrowPiece(source)
     if hasattr(source, "__arrow_c_stream__"):
         return ArrowPiece(ArrowSource.from_stream(source.__arrow_c_stream__()))
     if hasattr(source, "__arrow_c_array__"):

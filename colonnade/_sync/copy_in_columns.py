@@ -30,10 +30,14 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from colonnade._sources.piece import Part, Piece
+    from colonnade._sources.piece import Part, Piece, Target
     from colonnade._transport.blocking import BlockingTransport
 
+    CheckedPart = tuple[_core.ArrowSource, list[Target]]
     Progress = Callable[[int], object]
+
+# To check so much takes less than a millisecond, about as long as to hand it to a thread and back.
+_CHECKED_IN_TURN_BYTES = 1 << 20
 
 
 class CopyInColumnsMixin:
@@ -147,7 +151,7 @@ class CopyInColumnsMixin:
         columns = matching.columns(copy.first)
         names = [column.name for column in columns if column is not None]
         staging = None if copy.conflict is None else Staging(matching, names, copy.conflict)
-        parts = copy.parts()
+        parts = self._checked(copy.parts())
         part = next(parts)
         encoder = _core.CopyEncoder(
             *part,
@@ -169,7 +173,9 @@ class CopyInColumnsMixin:
             self._script(staging.drop)
         return status
 
-    def _send_parts(self, copy: _Copy, encoder: _core.CopyEncoder, parts: Iterator[Part]) -> None:
+    def _send_parts(
+        self, copy: _Copy, encoder: _core.CopyEncoder, parts: Iterator[CheckedPart]
+    ) -> None:
         while self._send_chunks(copy, encoder):
             copy.rows_done = encoder.rows_done
             part = next(parts, None)
@@ -191,6 +197,17 @@ class CopyInColumnsMixin:
             if copy.progress is not None:
                 copy.progress(encoder.rows_done)
         return waiting is not None
+
+    def _checked(self, parts: Iterator[Part]) -> Iterator[CheckedPart]:
+        """The parts, each looked at when it is asked for."""
+        for found, targets in parts:
+            if isinstance(found, _core.ArrowSource):
+                yield found, targets
+            elif found.size_bytes <= _CHECKED_IN_TURN_BYTES:
+                yield found.checked(), targets
+            else:
+                # The interpreter is released meanwhile, and so must be the event loop.
+                yield self._transport.off_loop(found.checked), targets
 
     def _describe(self, sql: str) -> _core.Statement:
         self._session.describe(sql)

@@ -67,6 +67,18 @@ def failures_told(sql: str | None = None) -> Generator[None, None, None]:
         raise CommandError(_system_text(error)) from error
 
 
+@contextmanager
+def failures_of(name: str) -> Generator[None, None, None]:
+    """Put a file's name in front of what its content makes go wrong.
+
+    A file may have any names and values: what the driver refuses of them is the file's fault.
+    """
+    try:
+        yield
+    except (errors.PostgresError, errors.InterfaceError, ValueError, TypeError) as error:
+        raise CommandError(f"{name}: {error}", _hint(error)) from error
+
+
 def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
     """The server's words, its code, and the place in the text that it complains about."""
     lines = [error.message or type(error).__name__]

@@ -123,7 +123,7 @@ UNSAFE_FILES = {
     "python/src/allocator/pages.rs",
     "python/src/allocator/release.rs",
     "python/src/arrow_import.rs",
-    "python/src/arrow_series.rs",
+    "python/src/arrow_shape.rs",
     "python/src/buffer.rs",
     "python/src/column/numpy_strings.rs",
     "python/src/pause_timer.rs",

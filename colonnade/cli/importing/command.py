@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from colonnade.cli.connecting import Target, connection_options
-from colonnade.cli.failures import failures_told
+from colonnade.cli.failures import failures_of, failures_told
 from colonnade.cli.formats import Format, format_of
 from colonnade.cli.formats.arrow import require_pyarrow
 from colonnade.cli.importing.arrow_files import ArrowFile
@@ -135,13 +135,14 @@ def _import(sources: Sequence[Source], destination: Destination, *, quiet: bool)
     if is_made and isinstance(first, NdjsonFile):
         raise click.UsageError("--create is not for JSON, whose types say too little")
     if is_made and isinstance(first, CsvFile):
-        with first.opened() as (beginning, _):
+        with failures_of(first.name), first.opened() as (beginning, _):
             first.create_table(destination, beginning)
     elif not isinstance(first, ArrowFile):
         destination.truncate()
     rows = 0
     for number, source in enumerate(sources):
-        rows += _copy(source, destination, is_first=not number, is_made=is_made, quiet=quiet)
+        with failures_of(source.name):
+            rows += _copy(source, destination, is_first=not number, is_made=is_made, quiet=quiet)
     return rows
 
 

@@ -61,7 +61,10 @@ class CsvFile:
         if not self.has_header:
             return None
         text = io.StringIO(beginning.decode("utf-8", "replace"), newline="")
-        names = next(csv.reader(text, delimiter=self.delimiter), None)
+        try:
+            names = next(csv.reader(text, delimiter=self.delimiter), None)
+        except csv.Error as error:
+            raise CommandError(f"{self.name}: its header cannot be read: {error}") from error
         if not names:
             raise CommandError(
                 f"{self.name} has no header", "--no-header is for files of values only"
@@ -74,9 +77,9 @@ class CsvFile:
             raise missing_library("pyarrow", "cli,pyarrow", "--create for CSV, to guess types,")
         names = self.header(beginning)
         if names is None:
-            raise CommandError("a table of a file without header cannot be made: it has no names")
+            raise CommandError(f"{self.name}: no table is made of a file without header")
         wanted = destination.names(names, self.name)
-        empty = self._empty(beginning, wanted, set(destination.types))
+        empty = self._empty(beginning, names, wanted, set(destination.types))
         colonnade.write_table(
             empty,
             destination.table.name,
@@ -151,12 +154,15 @@ class CsvFile:
         connection.execute(f"DROP TABLE {_STAGING}")
         return rows
 
-    def _empty(self, beginning: bytes, wanted: dict[str, str], typed: set[str]) -> Any:
+    def _empty(
+        self, beginning: bytes, names: list[str], wanted: dict[str, str], typed: set[str]
+    ) -> Any:
         """A table without rows, of the guessed types but where the table's are said."""
         pa = importlib.import_module("pyarrow")
-        guessed = self._sample(beginning).schema
+        # By their places: a name that is no UTF-8 is another one there.
+        guessed = dict(zip(names, self._sample(beginning).schema.types, strict=True))
         types = {
-            source: pa.null() if name in typed else guessed.field(source).type
+            source: pa.null() if name in typed else guessed[source]
             for source, name in wanted.items()
         }
         return pa.schema(types).empty_table()
@@ -183,8 +189,8 @@ class CsvFile:
                     quoted_strings_can_be_null=False,
                 ),
             )
-        except pa.ArrowInvalid as error:
-            raise CommandError(f"{self.name}: {error}") from error
+        except (pa.ArrowException, ValueError, LookupError) as error:
+            raise CommandError(f"{self.name}: no types can be guessed: {error}") from error
 
     def _told(self, error: colonnade.PostgresError) -> CommandError:
         """The server's error with the file, the line and the column in front."""

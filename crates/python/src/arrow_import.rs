@@ -1,21 +1,118 @@
 //! Arrow data of other libraries, by the capsules of the Arrow PyCapsule interface.
 //!
 //! A capsule of an array or of a stream gives its content away: what is taken out leaves a
-//! released structure behind, which the capsule's destructor does not release again. What comes in
-//! is checked in full before anything reads it, offsets, views and UTF-8 included: its producer is
-//! code in this process, but its bytes may come from a file.
+//! released structure behind, which the capsule's destructor does not release again.
+//!
+//! What comes in is checked before anything reads it: its shape against its type, then all of its
+//! values, offsets, views and UTF-8 included. One thing cannot be checked here, for the interface
+//! does not carry it: how large the buffers are. The size of a text's buffer is what the last
+//! offset says, and an array's length says the sizes of the others. That the memory is there is
+//! the producer's word. Where the producer is pyarrow, which keeps the sizes and reads files
+//! without a look at them, it is asked first (`check_by_owner`, and `colonnade/_sources`).
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
-use pyo3::exceptions::PyValueError;
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
-/// Batches that a producer makes as they are asked for. The producer may need the interpreter:
+use crate::{arrow_shape, errors};
+
+/// Why there is no array.
+pub(crate) enum Fault {
+    /// It is not what its type says, or its values are not.
+    Data(ArrowError),
+    /// The producer has failed, and says why.
+    Producer(String),
+}
+
+impl From<ArrowError> for Fault {
+    fn from(error: ArrowError) -> Self {
+        Self::Data(error)
+    }
+}
+
+impl Fault {
+    pub(crate) fn exception(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Data(error) => faulty(py, &error.to_string()),
+            Self::Producer(reason) => PyRuntimeError::new_err(reason),
+        }
+    }
+}
+
+/// `EncodeError`: data that is not what it says it is cannot be sent.
+pub(crate) fn faulty(py: Python<'_>, reason: &str) -> PyErr {
+    errors::of_class(py, "EncodeError", &format!("the Arrow data is faulty: {reason}"))
+}
+
+/// Has an object of pyarrow compare itself with the sizes of its buffers.
+pub(crate) fn check_by_owner(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let mut is_of_pyarrow = false;
+    for class in object.get_type().mro() {
+        is_of_pyarrow |= class.getattr("__module__")?.eq("pyarrow.lib")?;
+    }
+    if !is_of_pyarrow || !object.hasattr("validate")? {
+        return Ok(());
+    }
+    let py = object.py();
+    let words = PyDict::new(py);
+    words.set_item("full", true)?;
+    match object.call_method("validate", (), Some(&words)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_instance_of::<PyException>(py) => {
+            let told = faulty(py, &error.value(py).to_string());
+            told.set_cause(py, Some(error));
+            Err(told)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs what trusts another producer's structures.
+///
+/// The shape is checked before, and every value behind. What arrow-rs asserts beyond that, such as
+/// a pointer to a child that is null, is the data's fault and no bug of ours: it must not reach the
+/// user as a panic, which no `except Exception` catches. Nothing that was half made is kept.
+fn contained<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let text = "it is not laid out as the C data interface has it";
+        Err(ArrowError::CDataInterface(text.to_owned()))
+    })
+}
+
+/// The array as it came; its shape is right, and its values are not looked at.
+fn imported(array: FFI_ArrowArray, kind: &DataType) -> Result<ArrayData, ArrowError> {
+    contained(|| {
+        arrow_shape::check(&array, kind)?;
+        // SAFETY: the array is of this type by its producer's word, and by its shape; what else can
+        // be checked is checked before a value is read.
+        unsafe { from_ffi_and_data_type(array, kind.clone()) }
+    })
+}
+
+/// The array, when all of its values are what they should be.
+fn checked(data: ArrayData) -> Result<ArrayRef, ArrowError> {
+    contained(|| {
+        data.validate_full()?;
+        Ok(make_array(data))
+    })
+}
+
+/// Arrays that a producer makes as they are asked for. The producer may need the interpreter:
 /// nobody who holds a lock that the interpreter's holder may wait for may ask.
-pub(crate) struct Stream(RecordBatchStreamReader);
+pub(crate) struct Stream {
+    stream: FFI_ArrowArrayStream,
+    schema: FFI_ArrowSchema,
+    kind: DataType,
+}
 
 impl Stream {
     /// Takes the stream out of an "arrow_array_stream" capsule.
@@ -24,38 +121,124 @@ impl Stream {
         let pointer = pointer.cast::<FFI_ArrowArrayStream>().as_ptr();
         // SAFETY: a capsule of this name holds an ArrowArrayStream by the interface's definition,
         // and its name was just checked. `from_raw` moves the stream out and leaves a released one
-        // there; it refuses one that is released already.
-        let reader = unsafe { RecordBatchStreamReader::from_raw(pointer) };
-        reader.map(Self).map_err(|error| PyValueError::new_err(error.to_string()))
+        // there.
+        let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer) };
+        if stream.release().is_none() {
+            return Err(PyValueError::new_err("the stream is released: it was taken before"));
+        }
+        let mut schema = FFI_ArrowSchema::empty();
+        let get = stream.get_schema();
+        // SAFETY: the stream is alive, the function is its own, and the place for the result is
+        // one, which it fills when it answers 0.
+        let status = get.map(|get| unsafe { get(&raw mut stream, &raw mut schema) });
+        if status != Some(0) {
+            return Err(Fault::Producer(last_error(&mut stream)).exception(capsule.py()));
+        }
+        let kind = contained(|| DataType::try_from(&schema));
+        let kind = kind.map_err(|error| Fault::from(error).exception(capsule.py()))?;
+        Ok(Self { stream, schema, kind })
+    }
+
+    /// The type of every array.
+    pub(crate) fn kind(&self) -> &DataType {
+        &self.kind
+    }
+
+    fn next_data(&mut self) -> Option<Result<ArrayData, Fault>> {
+        let mut array = FFI_ArrowArray::empty();
+        let next = self.stream.get_next();
+        // SAFETY: as in `take`.
+        let status = next.map(|next| unsafe { next(&raw mut self.stream, &raw mut array) });
+        if status != Some(0) {
+            return Some(Err(Fault::Producer(last_error(&mut self.stream))));
+        }
+        // A released array is the end.
+        let next = (!array.is_released()).then_some(array);
+        next.map(|array| imported(array, &self.kind).map_err(Fault::from))
+    }
+
+    /// The next array, checked.
+    pub(crate) fn next(&mut self) -> Option<Result<ArrayRef, Fault>> {
+        let checked = |data| checked(data).map_err(Fault::from);
+        self.next_data().map(|data| data.and_then(checked))
+    }
+}
+
+/// What the producer says of its failure.
+fn last_error(stream: &mut FFI_ArrowArrayStream) -> String {
+    let ask = stream.get_last_error();
+    // SAFETY: the stream is alive, and the function is its own. What it answers lives until the
+    // stream's next call, and ends in NUL.
+    let text = ask.map(|ask| unsafe {
+        let text = ask(std::ptr::from_mut(stream));
+        if text.is_null() {
+            None
+        } else {
+            Some(CStr::from_ptr(text).to_string_lossy().into_owned())
+        }
+    });
+    text.flatten().unwrap_or_else(|| "the Arrow stream has ended with an error".to_owned())
+}
+
+/// A stream of record batches.
+pub(crate) struct BatchStream {
+    stream: Stream,
+    schema: SchemaRef,
+}
+
+impl BatchStream {
+    /// Takes the stream out of an "arrow_array_stream" capsule.
+    pub(crate) fn take(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
+        let stream = Stream::take(capsule)?;
+        let schema = contained(|| Schema::try_from(&stream.schema));
+        let schema = schema.map_err(|error| Fault::from(error).exception(capsule.py()))?;
+        Ok(Self { stream, schema: Arc::new(schema) })
     }
 
     /// The columns of every batch.
     pub(crate) fn schema(&self) -> SchemaRef {
-        self.0.schema()
+        Arc::clone(&self.schema)
     }
 
-    /// The next batch as it comes, for another reader that does not take it for granted.
-    pub(crate) fn next_unchecked(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
-        self.0.next()
+    /// The next batch as it comes, of a producer whose word is enough.
+    pub(crate) fn next_unchecked(&mut self) -> Option<Result<RecordBatch, Fault>> {
+        let made = |data| contained(|| record_batch(&self.schema, &make_array(data)));
+        self.stream.next_data().map(|data| Ok(made(data?)?))
     }
 
     /// The next batch, checked.
-    pub(crate) fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
-        let checked = |batch: RecordBatch| {
-            batch.columns().iter().try_for_each(|column| column.to_data().validate_full())?;
-            Ok(batch)
-        };
-        self.0.next().map(|batch| batch.and_then(checked))
+    pub(crate) fn next(&mut self) -> Option<Result<RecordBatch, Fault>> {
+        self.stream.next().map(|rows| Ok(record_batch(&self.schema, &rows?)?))
+    }
+}
+
+/// The fields of structs as the columns of a batch.
+pub(crate) fn record_batch(schema: &SchemaRef, rows: &ArrayRef) -> Result<RecordBatch, ArrowError> {
+    let refused = |text: String| Err(ArrowError::InvalidArgumentError(text));
+    match rows.as_any().downcast_ref::<StructArray>() {
+        Some(rows) if rows.null_count() == 0 => {
+            let columns = rows.columns().to_vec();
+            let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+            RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        }
+        Some(_) => refused("a row as a whole is NULL".to_owned()),
+        None => {
+            refused(format!("a record batch is an array of structs, not of {}", rows.data_type()))
+        }
     }
 }
 
 /// Reads the schema out of an "arrow_schema" capsule, which keeps it.
 pub(crate) fn schema_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
+    let schema = borrowed_schema(capsule)?;
+    contained(|| Schema::try_from(schema)).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn borrowed_schema<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<&'a FFI_ArrowSchema> {
     let pointer = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     // SAFETY: a capsule of this name holds an ArrowSchema by the interface's definition, its
     // name was just checked, and the capsule outlives this borrow.
-    let schema = unsafe { pointer.as_ref() };
-    Schema::try_from(schema).map_err(|error| PyValueError::new_err(error.to_string()))
+    Ok(unsafe { pointer.as_ref() })
 }
 
 /// Takes the array out of an "arrow_array" capsule, which the "arrow_schema" capsule beside it
@@ -64,21 +247,18 @@ pub(crate) fn take_array(
     schema: &Bound<'_, PyCapsule>,
     array: &Bound<'_, PyCapsule>,
 ) -> PyResult<(Field, ArrayRef)> {
-    let failed = |error: ArrowError| PyValueError::new_err(error.to_string());
-    let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
-    // SAFETY: a capsule of this name holds an ArrowSchema by the interface's definition, its name
-    // was just checked, and the capsule outlives this borrow.
-    let schema = unsafe { schema.as_ref() };
-    let field = Field::try_from(schema).map_err(failed)?;
+    let py = schema.py();
+    let schema = borrowed_schema(schema)?;
+    let field = contained(|| Field::try_from(schema));
+    let field = field.map_err(|error| Fault::from(error).exception(py))?;
     let pointer = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>().as_ptr();
-    // SAFETY: as above, of an ArrowArray. `from_raw` moves it out and leaves a released one there.
+    // SAFETY: as in `borrowed_schema`, of an ArrowArray. `from_raw` moves it out and leaves a
+    // released one there.
     let content = unsafe { FFI_ArrowArray::from_raw(pointer) };
     if content.is_released() {
         return Err(PyValueError::new_err("the array was taken out of its capsule before"));
     }
-    // SAFETY: the two capsules come as a pair, so that the schema describes the array; what can be
-    // checked is checked below, before a value is read.
-    let data = unsafe { from_ffi(content, schema) }.map_err(failed)?;
-    data.validate_full().map_err(failed)?;
-    Ok((field, make_array(data)))
+    let kind = field.data_type();
+    let array = py.detach(|| imported(content, kind).and_then(checked));
+    array.map(|array| (field, array)).map_err(|error| Fault::from(error).exception(py))
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use arrow_array::{Array, RecordBatch, StructArray};
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use colonnade_columnar::encode::{CastError, CellError, EncodeOptions, RowEncoder, TargetColumn};
 use colonnade_columnar::{Type, Types};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList};
 
 use crate::arrow_column::ArrowColumn;
-use crate::arrow_import::{Stream, take_array};
+use crate::arrow_import::{BatchStream, Fault, record_batch, take_array};
 use crate::arrow_names::arrow_type_name;
 use crate::batch::Batch;
 use crate::catalog::Catalog;
@@ -31,11 +31,11 @@ pub(crate) struct ArrowSource {
 
 enum Batches {
     Made(VecDeque<RecordBatch>),
-    Stream(Stream),
+    Stream(BatchStream),
 }
 
 impl Batches {
-    fn next(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+    fn next(&mut self) -> Result<Option<RecordBatch>, Fault> {
         match self {
             Self::Made(batches) => Ok(batches.pop_front()),
             Self::Stream(stream) => stream.next().transpose(),
@@ -58,7 +58,7 @@ impl ArrowSource {
     /// Takes the stream of an "arrow_array_stream" capsule.
     #[staticmethod]
     fn from_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
-        let stream = Stream::take(capsule)?;
+        let stream = BatchStream::take(capsule)?;
         Ok(Self::new(stream.schema(), Batches::Stream(stream)))
     }
 
@@ -68,17 +68,14 @@ impl ArrowSource {
         schema_capsule: &Bound<'_, PyCapsule>,
         array_capsule: &Bound<'_, PyCapsule>,
     ) -> PyResult<Self> {
-        let (field, array) = take_array(schema_capsule, array_capsule)?;
-        match array.as_any().downcast_ref::<StructArray>() {
-            Some(rows) if rows.null_count() == 0 => {
-                Ok(Self::of_batch(RecordBatch::from(rows.clone())))
-            }
-            Some(_) => Err(PyValueError::new_err("a row as a whole is NULL")),
-            None => Err(PyValueError::new_err(format!(
-                "a record batch is an array of structs, not of {}",
-                field.data_type()
-            ))),
-        }
+        let py = schema_capsule.py();
+        let (field, rows) = take_array(schema_capsule, array_capsule)?;
+        let fields = match field.data_type() {
+            DataType::Struct(fields) => fields.clone(),
+            _ => Fields::empty(),
+        };
+        let batch = record_batch(&Arc::new(Schema::new(fields)), &rows);
+        batch.map(Self::of_batch).map_err(|error| Fault::from(error).exception(py))
     }
 
     /// Takes arrays, each as what its `__arrow_c_array__` gives, as columns.
@@ -181,8 +178,8 @@ enum Progress {
 enum Failure {
     Cast(CastError),
     Cell(Box<CellError>),
-    /// The producer of the batches failed.
-    Source(ArrowError),
+    /// The batch is faulty, or its producer failed.
+    Source(Fault),
     /// The chunk before failed.
     Before,
     /// Another thread is at it.
@@ -200,7 +197,7 @@ impl Failure {
         match self {
             Self::Cast(error) => errors::of_class(py, "EncodeError", &error.to_string()),
             Self::Cell(error) => errors::of_class(py, "EncodeError", &error.to_string()),
-            Self::Source(error) => PyRuntimeError::new_err(error.to_string()),
+            Self::Source(fault) => fault.exception(py),
             Self::Before => PyRuntimeError::new_err("the chunk before failed; abort the COPY"),
             Self::Busy => PyRuntimeError::new_err("another thread is making a chunk"),
         }

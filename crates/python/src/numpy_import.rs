@@ -14,6 +14,8 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::arrow_import::check_by_owner;
+
 /// Whether an object is an array of NumPy's.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = object.get_type();
@@ -43,7 +45,19 @@ pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'
     if dtype.get_type().module()?.to_str()?.starts_with("numpy") {
         return object.call_method0("to_numpy");
     }
+    check_arrow(object, &dtype)?;
     object.call_method1("to_numpy", ("object", false, object.py().None()))
+}
+
+/// Where pandas keeps the values in an array of pyarrow, that is checked before pandas reads it.
+fn check_arrow(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<()> {
+    let storage = dtype.getattr_opt("storage")?;
+    let is_stored = storage.map_or(Ok(false), |storage| storage.eq("pyarrow"))?;
+    if is_stored || dtype.get_type().name()? == "ArrowDtype" {
+        let array = object.getattr("array")?.call_method0("__arrow_array__")?;
+        check_by_owner(&array)?;
+    }
+    Ok(())
 }
 
 /// The Arrow array of a NumPy array and its shape; None where only its objects can be taken.

@@ -12,7 +12,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use crate::arrow_import::{self, Stream};
+use crate::arrow_import::{self, BatchStream, Fault};
 
 /// An object of `colonnade.adbc.driver`.
 pub(super) struct Object(Py<PyAny>);
@@ -48,7 +48,7 @@ impl Object {
     ) -> Result<Box<dyn RecordBatchReader + Send + 'static>> {
         self.call(|object| {
             let capsule = call(object)?.call_method0("__arrow_c_stream__")?;
-            let stream = Stream::take(capsule.cast::<PyCapsule>()?)?;
+            let stream = BatchStream::take(capsule.cast::<PyCapsule>()?)?;
             Ok(Box::new(Reader(stream)) as Box<dyn RecordBatchReader + Send>)
         })
     }
@@ -81,13 +81,17 @@ impl CancelHandle for Object {
 }
 
 /// The batches of another producer.
-struct Reader(Stream);
+struct Reader(BatchStream);
 
 impl Iterator for Reader {
     type Item = std::result::Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next_unchecked()
+        let told = |fault| match fault {
+            Fault::Data(error) => error,
+            Fault::Producer(reason) => ArrowError::CDataInterface(reason),
+        };
+        self.0.next_unchecked().map(|batch| batch.map_err(told))
     }
 }
 

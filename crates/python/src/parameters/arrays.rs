@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 
 use super::refusal::{Refusal, Step, indices};
 use super::scalars::is_foreign;
+use crate::arrow_import::check_by_owner;
 use crate::{arrow_series, numpy_import};
 
 /// NaT is NumPy's NULL; NaN is a number.
@@ -52,7 +53,10 @@ pub(super) fn objects<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     match pg_type.bare().shape {
         Shape::Array(_) if is_foreign(argument) => match argument.getattr_opt("to_pylist")? {
-            Some(to_pylist) => to_pylist.call0(),
+            Some(to_pylist) => {
+                check_by_owner(argument)?;
+                to_pylist.call0()
+            }
             None => numpy_import::without_index(argument),
         },
         _ => Ok(argument.clone()),

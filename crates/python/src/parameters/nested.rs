@@ -13,6 +13,7 @@ use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
 use crate::numpy_import;
 use crate::record::is_record;
+use crate::shown::shown;
 use crate::values::{EPOCH_DAYS, classes};
 
 /// The most dimensions of an array of PostgreSQL's.
@@ -233,7 +234,7 @@ pub(super) fn composite<'a>(
                 let names: Vec<_> = attributes.iter().map(|a| a.name.as_str()).collect();
                 return Err(Refusal::because(format!(
                     "the composite has no field {}; its fields: {}",
-                    key.repr()?,
+                    shown(&key),
                     names.join(", ")
                 )));
             }

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::shown::shown;
 
 /// A step into a value that is made of values.
 pub(super) enum Step {
@@ -127,16 +128,6 @@ impl Refusal {
             text.push_str(": ");
         }
         text
-    }
-}
-
-/// An object in few characters.
-fn shown(object: &Bound<'_, PyAny>) -> String {
-    let shown = object.repr().map_or_else(|_| "<no repr>".to_owned(), |repr| repr.to_string());
-    if shown.chars().count() > 80 {
-        shown.chars().take(77).chain("...".chars()).collect()
-    } else {
-        shown
     }
 }
 

@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::expected;
 use super::scalars::{float, unsigned};
+use crate::shown::shown;
 use crate::values::classes;
 
 /// The items of a tuple or list.
@@ -112,7 +113,7 @@ pub(super) fn map<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
         };
         let at_key = |error: PyErr| {
             let reason = error.value(argument.py());
-            PyTypeError::new_err(format!("key {key}: {reason}"))
+            PyTypeError::new_err(format!("key {}: {reason}", shown(&key)))
         };
         let value = if value.is_none() { None } else { Some(owned(&value).map_err(at_key)?) };
         Ok((owned(&key).map_err(at_key)?, value))

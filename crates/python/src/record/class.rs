@@ -9,6 +9,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use super::{layout, methods, protocols};
 use crate::errors;
+use crate::shown::shown;
 
 const DOC: &CStr =
     c"A row: values by position, slice or column name; equal to a tuple of its values.";
@@ -118,7 +119,7 @@ impl RecordClass {
         };
         let is_subclass = |class: &&Bound<'_, PyType>| class.is_subclass(record).unwrap_or(false);
         let Some(class) = asked.cast::<PyType>().ok().filter(is_subclass) else {
-            let shown = asked.repr()?;
+            let shown = shown(asked);
             return Err(errors::interface(
                 py,
                 &format!(

@@ -25,10 +25,14 @@ impl Class {
     }
 }
 
+pub(crate) static DATETIME: Class = Class::new("datetime", "datetime");
 pub(crate) static DECIMAL: Class = Class::new("decimal", "Decimal");
 pub(crate) static ENUM: Class = Class::new("enum", "Enum");
 pub(crate) static MAPPING: Class = Class::new("collections.abc", "Mapping");
+pub(crate) static TIME: Class = Class::new("datetime", "time");
+pub(crate) static TIMEZONE: Class = Class::new("datetime", "timezone");
 pub(crate) static UUID: Class = Class::new("uuid", "UUID");
+pub(crate) static ZONE_INFO: Class = Class::new("zoneinfo", "ZoneInfo");
 
 pub(crate) static IPV4_ADDRESS: Class = Class::new("ipaddress", "IPv4Address");
 pub(crate) static IPV4_INTERFACE: Class = Class::new("ipaddress", "IPv4Interface");

@@ -1,0 +1,121 @@
+//! Whether an array of Arrow's C data interface has the shape of its type: as many buffers and
+//! children, and lengths that can be lengths. What imports the array takes all of it for granted.
+
+use arrow_array::ffi::FFI_ArrowArray;
+use arrow_data::{BufferSpec, layout};
+use arrow_schema::{ArrowError, DataType};
+
+/// Refuses an array that is not of this type, its children included. Values are not looked at.
+pub(crate) fn check(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), ArrowError> {
+    let rows = rows(array).ok_or_else(|| refused(kind, "its length is no length"))?;
+    check_buffers(array, kind, rows)?;
+    match kind {
+        DataType::Utf8 | DataType::Binary => check_end::<i32>(array, kind, rows)?,
+        DataType::LargeUtf8 | DataType::LargeBinary => check_end::<i64>(array, kind, rows)?,
+        DataType::Utf8View | DataType::BinaryView => check_view_lengths(array, kind)?,
+        _ => {}
+    }
+    let children = children(kind);
+    if array.num_children() != children.len() {
+        let (found, wanted) = (array.num_children() as i64, children.len());
+        return Err(refused(kind, &format!("it has {found} children instead of {wanted}")));
+    }
+    for (index, child) in children.into_iter().enumerate() {
+        check(array.child(index), child)?;
+    }
+    match (array.dictionary(), kind) {
+        (Some(values), DataType::Dictionary(_, kind)) => check(values, kind),
+        (None, DataType::Dictionary(..)) => Err(refused(kind, "it has no dictionary")),
+        (Some(_), _) => Err(refused(kind, "it has a dictionary")),
+        (None, _) => Ok(()),
+    }
+}
+
+fn refused(kind: &DataType, reason: &str) -> ArrowError {
+    ArrowError::CDataInterface(format!("the array is not of the type {kind}: {reason}"))
+}
+
+/// The rows that lie in the buffers, those before the first one of the array included.
+fn rows(array: &FFI_ArrowArray) -> Option<usize> {
+    let rows = array.len().checked_add(array.offset())?;
+    // A negative number of the interface is a huge one here.
+    let are_signed = array.len() <= isize::MAX as usize && array.offset() <= isize::MAX as usize;
+    are_signed.then_some(rows)
+}
+
+fn check_buffers(array: &FFI_ArrowArray, kind: &DataType, rows: usize) -> Result<(), ArrowError> {
+    let layout = layout(kind);
+    let wanted = layout.buffers.len() + usize::from(layout.can_contain_null_mask);
+    let found = array.num_buffers();
+    // Views have buffers of texts behind theirs, and one that has their lengths.
+    let fits = if layout.variadic { (found as i64) > wanted as i64 } else { found == wanted };
+    if !fits {
+        let found = found as i64;
+        return Err(refused(kind, &format!("it has {found} buffers instead of {wanted}")));
+    }
+    for buffer in &layout.buffers {
+        let width = match buffer {
+            BufferSpec::FixedWidth { byte_width, .. } => *byte_width,
+            _ => 1,
+        };
+        // Offsets are one more than rows.
+        let bytes = rows.checked_add(1).and_then(|rows| rows.checked_mul(width));
+        if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
+            return Err(refused(kind, &format!("no memory has {rows} rows of it")));
+        }
+    }
+    Ok(())
+}
+
+/// The last offset is the size of the values behind it.
+fn check_end<T: Into<i64>>(
+    array: &FFI_ArrowArray,
+    kind: &DataType,
+    rows: usize,
+) -> Result<(), ArrowError> {
+    if rows == 0 {
+        return Ok(());
+    }
+    let offsets = array.buffer(1).cast::<T>();
+    if offsets.is_null() {
+        return Err(refused(kind, "it has no offsets"));
+    }
+    // SAFETY: by the interface's definition, there is an offset more than there are rows.
+    let end: i64 = unsafe { offsets.add(rows).read_unaligned() }.into();
+    if end < 0 {
+        return Err(refused(kind, &format!("its last offset is {end}")));
+    }
+    Ok(())
+}
+
+fn check_view_lengths(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), ArrowError> {
+    // Validity and views stand before the texts, the lengths of the texts behind them.
+    let count = array.num_buffers().saturating_sub(3);
+    let lengths = array.buffer(array.num_buffers().saturating_sub(1)).cast::<i64>();
+    if count > 0 && lengths.is_null() {
+        return Err(refused(kind, "its buffers have no lengths"));
+    }
+    for index in 0..count {
+        // SAFETY: by the interface's definition, there is a length for each buffer of texts.
+        let length = unsafe { lengths.add(index).read_unaligned() };
+        if length < 0 {
+            return Err(refused(kind, &format!("the length of a buffer is {length}")));
+        }
+    }
+    Ok(())
+}
+
+fn children(kind: &DataType) -> Vec<&DataType> {
+    match kind {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => vec![field.data_type()],
+        DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
+        DataType::Union(fields, _) => fields.iter().map(|(_, field)| field.data_type()).collect(),
+        DataType::RunEndEncoded(ends, values) => vec![ends.data_type(), values.data_type()],
+        _ => Vec::new(),
+    }
+}

@@ -28,7 +28,7 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        leaks sanitize sanitize-extension miri soak bench performance instructions \
+        libraries leaks sanitize sanitize-extension miri soak bench performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults
 
 help: ## List the tasks
@@ -50,6 +50,11 @@ servers: build ## Download other PostgreSQL versions and PgBouncer, to test agai
 
 test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="13 16 -- -x")
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" $(PY) -m tools.test_servers $(SERVERS_ARGS)
+
+libraries: build ## Run other people's libraries on their usual driver and on ours
+	@$(UV) sync --quiet --frozen --inexact --group libraries || \
+	    echo "The group of libraries cannot be installed: what is missing is skipped"
+	@$(PY) -m pytest -rs $(TEST_PROCESSES:loadfile=load) tests/libraries $(TEST_ARGS)
 
 test-pythons: $(TOOLS_STAMP) drain ## Run the tests on newer Pythons (PYTHONS="/path/to/python3.13", TEST_ARGS)
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)

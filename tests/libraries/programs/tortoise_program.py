@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import decimal
-import sys
 import uuid
 
 import pytest
 
-import colonnade
+from tests.libraries.answers import DSN, answer, stand_in_for_asyncpg
 
-colonnade.install_as_asyncpg()
+stand_in_for_asyncpg()
 
+import asyncpg  # noqa: E402
 from tortoise import Tortoise, connections, fields  # noqa: E402
 from tortoise.exceptions import IntegrityError, OperationalError  # noqa: E402
 from tortoise.expressions import F  # noqa: E402
@@ -79,7 +79,7 @@ async def transactions() -> None:
 
     with pytest.raises(IntegrityError) as caught:
         await fail()
-    assert isinstance(caught.value.args[0], colonnade.UniqueViolationError)
+    assert isinstance(caught.value.args[0], asyncpg.UniqueViolationError)
     names: list[object] = list(await Shop.all().values_list("name", flat=True))
     assert names == ["corner"]
     async with in_transaction() as outer:
@@ -119,7 +119,7 @@ async def main(dsn: str) -> None:
             "DROP TABLE IF EXISTS shim_item; DROP TABLE IF EXISTS shim_shop"
         )
         await Tortoise.close_connections()
-    print("done")  # noqa: T201
+    answer("done", True)
 
 
-asyncio.run(main(sys.argv[1]))
+asyncio.run(main(DSN))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from asyncio import _get_running_loop
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ from colonnade._supply.ledger import (
     H,
     Ledger,
 )
+from colonnade._transport.loops import of_another_loop
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class Supply(Ledger[H]):
 
     def take(self) -> H | None:
         """An idle connection, unless somebody waits for one; None where there is none."""
+        if _get_running_loop() is not self._loop:
+            raise of_another_loop("pool", self._loop)
         if self._waiters:
             return None
         idle = self._idle
@@ -172,11 +176,20 @@ class Supply(Ledger[H]):
             self.terminate()
             raise
 
+    def check_loop(self) -> None:
+        """Refuse to wait in another loop for what the pool's own loop does."""
+        if _get_running_loop() is not self._loop and not self._loop.is_closed():
+            raise of_another_loop("pool", self._loop)
+
     async def drain(self, warn_after: float, warn: Callable[[], None]) -> None:
         """Wait until every connection is given back and nobody waits; open none for the floor.
 
         `warn` is called when that takes longer than `warn_after` seconds.
         """
+        if self._loop.is_closed():
+            # Nobody can give back what is lent any more.
+            self.terminate()
+            return
         self._stopping.set()
         if self._drained is None:
             self._drained = self._loop.create_future()
@@ -189,6 +202,8 @@ class Supply(Ledger[H]):
 
     async def close(self) -> None:
         """Close what is idle, and wait for what is being closed."""
+        if self._is_terminated:
+            return
         for opener in self._openers:
             opener.cancel()
         while self._idle:
@@ -200,6 +215,9 @@ class Supply(Ledger[H]):
     def terminate(self) -> None:
         """Close every socket at once; who waits or works fails."""
         self._is_terminated = True
+        if self._loop.is_closed():
+            self._end_after_loop()
+            return
         self._stopping.set()
         if self._reaper is not None:
             self._reaper.cancel()
@@ -218,6 +236,16 @@ class Supply(Ledger[H]):
         self._retiring.clear()
         self._check_drained()
 
+    def _end_after_loop(self) -> None:
+        """Close every socket when the loop is closed: nobody waits, and no task can run."""
+        self._waiters.clear()
+        self._tasks.clear()
+        self._reaper = self._drained = None
+        for holder in (*self._holders, *self._retiring):
+            holder.detach()
+            self._forget(holder, "pool")
+            holder.connection.terminate()
+
     def leave_to_parent(self) -> None:
         """Serve nobody, in a forked child: the loop is the parent's."""
         self._is_terminated = True
@@ -227,6 +255,8 @@ class Supply(Ledger[H]):
 
     async def finish(self, work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
         """Wait for work on a connection, which goes on where the caller is cancelled."""
+        if _get_running_loop() is not self._loop:
+            raise of_another_loop("pool", self._loop)
         task = self._spawn(work(*args))
         # Of what fails after the caller was cancelled, nobody is told.
         task.add_done_callback(_seen)

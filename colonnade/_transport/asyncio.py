@@ -19,6 +19,7 @@ import contextlib
 import inspect
 import socket
 import traceback
+from asyncio import _get_running_loop
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -27,8 +28,10 @@ from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.farewell import closed_error
 from colonnade._transport.forks import tell_in_child
+from colonnade._transport.loops import close_without_loop, of_another_loop
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.read_pauses import ReadPauses, TimedReadPauses
+from colonnade._transport.short_talks import TlsAnswer, UntilClosed
 from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError, QueryCanceledError
 
@@ -241,11 +244,13 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def is_settled(self) -> bool:
-        """Whether no abandoned exchange is under way."""
-        return self._recovery is None
+        """Whether no abandoned exchange is under way, and the connection's own loop runs."""
+        return self._recovery is None and _get_running_loop() is self._loop
 
     async def settled(self) -> None:
         """Wait until an abandoned exchange has ended."""
+        if _get_running_loop() is not self._loop:
+            raise of_another_loop("connection", self._loop)
         if self._recovery is not None:
             # Cancelling whoever waits does not cancel the recovery, nor the other way round.
             await asyncio.wait([self._recovery])
@@ -294,6 +299,9 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
         A server that takes nothing more is not waited for any longer than a cancelled query.
         """
+        if self._loop.is_closed():
+            self.abort()
+            return
         try:
             async with asyncio.timeout(RECOVERY_TIMEOUT_S):
                 await self.settled()
@@ -310,8 +318,10 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         if self._session.is_inherited:
             return
         recovery, self._recovery = self._recovery, None
-        # A loop that is closed already has closed its sockets.
-        with contextlib.suppress(RuntimeError):
+        if self._loop.is_closed():
+            if self._link is not None:
+                close_without_loop(self._link)
+        else:
             if self._link is not None:
                 self._link.abort()
             if recovery is not None:
@@ -481,7 +491,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
     async def send_cancel(self, request: bytes) -> None:
         """Open a second connection, and ask the server on it to cancel what the first one runs."""
         ended = self._loop.create_future()
-        link = await _open(self.address, self._tls, _UntilClosed(ended))
+        link = await _open(self.address, self._tls, UntilClosed(ended))
         try:
             link.write(request)
             # The server closes the connection when it has sent the signal.
@@ -496,37 +506,6 @@ def _run_out(waiter: asyncio.Future[Event]) -> None:
     """The time for an answer is over."""
     if not waiter.done():
         waiter.set_exception(TimeoutError())
-
-
-class _UntilClosed(asyncio.Protocol):
-    """Waits for the peer to close."""
-
-    def __init__(self, ended: asyncio.Future[None]) -> None:
-        self._ended = ended
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        del exc
-        if not self._ended.done():
-            self._ended.set_result(None)
-
-
-class _TlsAnswer(asyncio.Protocol):
-    """Waits for the one byte that answers the request for TLS."""
-
-    def __init__(self) -> None:
-        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-
-    def data_received(self, data: bytes) -> None:
-        if not self.answer.done():
-            self.answer.set_result(data)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.answer.done():
-            lost = ConnectionError("the server closed the connection when asked for TLS")
-            lost.__cause__ = exc
-            self.answer.set_exception(lost)
-            # Who was cancelled while the connection was made does not ask: nothing is unheard.
-            self.answer.exception()
 
 
 async def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> AsyncioTransport:
@@ -571,7 +550,7 @@ async def _open_after_request(
     address: TcpAddress, tls: TlsPolicy, protocol: asyncio.BaseProtocol
 ) -> asyncio.Transport:
     loop = asyncio.get_running_loop()
-    link, asking = await loop.create_connection(_TlsAnswer, *address.target)
+    link, asking = await loop.create_connection(TlsAnswer, *address.target)
     try:
         _keep_alive(link)
         link.write(_core.ssl_request())

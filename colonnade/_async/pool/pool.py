@@ -138,6 +138,9 @@ class Pool(PoolQueriesMixin):
         if self._state in {_State.NEW, _State.STARTING}:
             self._refuse()
         supply = self._opened_supply()
+        # async-only: begin
+        supply.check_loop()
+        # async-only: end
         self._state = _State.CLOSING
         try:
             await supply.drain(WARN_AFTER_SECONDS, self._warn_of_close)

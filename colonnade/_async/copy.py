@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade._async.copy_ends import CHUNK_BYTES, Input, Output
 from colonnade._copy_options import check_where, copy_statement, table_target
-from colonnade.errors import InterfaceError
+from colonnade._transport.event import completion_of, impossible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,24 +194,16 @@ class CopyMixin:
             self._session.copy_out(statement)
             while isinstance(event := await self._transport.next_event(), bytes):
                 await write(event)
-        return _status(event)
+        return completion_of(event).tag or ""
 
     async def _begin_copy_in(self, statement: str) -> None:
         """Ask the server to take data."""
         self._session.copy_in(statement)
         event = await self._transport.next_event()
         if not isinstance(event, _core.CopyIn):
-            msg = f"the server did not ask for data: {event!r}"
-            raise InterfaceError(msg)
+            raise impossible("that the server asks for data", event)
 
     async def _end_copy_in(self) -> str:
         """Say that all was sent, and wait for the status."""
         self._session.copy_done()
-        return _status(await self._transport.next_event())
-
-
-def _status(event: Any) -> str:
-    if isinstance(event, _core.Completion):
-        return event.tag or ""
-    msg = f"expected the end of the copy, got {event!r}"
-    raise InterfaceError(msg)
+        return completion_of(await self._transport.next_event()).tag or ""

@@ -24,6 +24,7 @@ from colonnade._copy_columns import (
 from colonnade._sources.piece import Encoding
 from colonnade._sources.pieces import piece, pieces
 from colonnade._transport.asyncio import RECOVERY_TIMEOUT_S
+from colonnade._transport.event import completion_of, statement_of
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -212,22 +213,14 @@ class CopyInColumnsMixin:
 
     async def _describe(self, sql: str) -> _core.Statement:
         self._session.describe(sql)
-        statement = (await self._done()).statement
-        if statement is None:
-            msg = "a prepare exchange ended without a statement"
-            raise InterfaceError(msg)
-        return statement
+        return statement_of(await self._done())
 
     async def _script(self, sql: str) -> str:
         self._session.script(sql)
         return (await self._done()).tag or ""
 
     async def _done(self) -> _core.Completion:
-        event = await self._transport.next_event()
-        if isinstance(event, _core.Completion):
-            return event
-        msg = f"expected the end of the exchange, got {event!r}"
-        raise InterfaceError(msg)
+        return completion_of(await self._transport.next_event())
 
     async def _roll_back(self) -> None:
         """End the transaction that a failed copy had begun, or the connection."""

@@ -9,8 +9,9 @@ from colonnade._copy_options import copy_statement, table_target
 from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_of, asked_types
 from colonnade._sql_text import replace_parameters
+from colonnade._transport.event import batch_of, statement_of
 from colonnade.columns import Columns
-from colonnade.errors import InterfaceError, InternalClientError
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,10 +103,7 @@ class CopyOutColumnsMixin:
         self._session.copy_batches(copy, statement, overrides, infinity, None)
         batch = await self._transport.next_event()
         await self._completion()
-        if not isinstance(batch, _core.Batch):
-            msg = f"expected a batch, got {batch!r}"
-            raise InternalClientError(msg)
-        return Columns(self._decoded(batch), asked_of(schema))
+        return Columns(self._decoded(batch_of(batch)), asked_of(schema))
 
     async def _copied_columns(self, table: str) -> list[str]:
         """The columns that a COPY of the whole table has."""
@@ -121,10 +119,7 @@ class CopyOutColumnsMixin:
         statement = self._session.cached_statement(query, declared)
         if statement is None:
             self._session.prepare(query, declared)
-            statement = (await self._completion()).statement
-        if statement is None:
-            msg = "a prepare exchange ended without a statement"
-            raise InternalClientError(msg)
+            statement = statement_of(await self._completion())
         return statement
 
     async def _with_literals(

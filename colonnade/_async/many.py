@@ -10,10 +10,10 @@ from colonnade import _core
 from colonnade._async.operation import STALE_PLAN, may_run_again
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
+from colonnade._transport.event import completion_of
 from colonnade.errors import (
     EncodeError,
     InterfaceError,
-    InternalClientError,
     PostgresError,
 )
 
@@ -201,7 +201,7 @@ class ManyMixin:
         while take is not None and isinstance(event, _core.Batch):
             take(event)
             event = await self._transport.next_event()
-        return self._ended(event)
+        return completion_of(event)
 
     async def _send_rows(self, arguments: _core.ManyArguments, rows: Any) -> None:
         """Send what an iterator gives, until the server wants no more of it."""
@@ -222,13 +222,7 @@ class ManyMixin:
         self._session.give_up_many()
         # The caller learns of the first failure, which was not this one.
         with contextlib.suppress(PostgresError):
-            self._ended(await self._transport.next_event())
-
-    def _ended(self, event: object) -> _core.Completion:
-        if isinstance(event, _core.Completion):
-            return event
-        msg = f"expected the end of the exchange, got {event!r}"
-        raise InternalClientError(msg)
+            completion_of(await self._transport.next_event())
 
 
 def check_many(statement: _core.Statement) -> None:

@@ -16,8 +16,9 @@ from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import Shape, ShapedQuery
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline, mutex, whole_block
+from colonnade._transport.event import batch_of, impossible
 from colonnade.columns import Columns
-from colonnade.errors import DecodeError, InterfaceError, InternalClientError, PostgresError
+from colonnade.errors import DecodeError, InterfaceError, PostgresError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -192,10 +193,7 @@ class Pipeline(ConnectionResource):
 
         async def finish(events: list[object], _: _core.Completion) -> Columns:
             (batch,) = events
-            if not isinstance(batch, _core.Batch):
-                msg = f"expected a batch, got {batch!r}"
-                raise InternalClientError(msg)
-            decoded = self._connection._decoded(batch)  # noqa: SLF001
+            decoded = self._connection._decoded(batch_of(batch))  # noqa: SLF001
             return Columns(decoded, asked_of(schema))
 
         return self._add(query, args, begin, finish)
@@ -446,8 +444,7 @@ class Pipeline(ConnectionResource):
         if isinstance(statement, Exception):
             raise statement
         if statement is None:
-            msg = "a prepare exchange ended without a statement"
-            raise InternalClientError(msg)
+            raise impossible("a prepared statement", None)
         return statement
 
     async def _take_in_down_to(self, count: int) -> None:

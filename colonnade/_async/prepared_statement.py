@@ -14,9 +14,10 @@ from colonnade._async.guard import ConnectionResource, guarded
 from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
+from colonnade._transport.event import batch_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import EncodeError, InternalClientError
+from colonnade.errors import EncodeError
 from colonnade.types import Attribute, Type
 
 if TYPE_CHECKING:
@@ -367,16 +368,12 @@ class PreparingMixin:
         connection = cast("Connection", self)
         batch = await connection._transport.next_event()
         completion = await connection._completion()
-        if not isinstance(batch, _core.Batch):
-            msg = f"expected a batch, got {batch!r}"
-            raise InternalClientError(msg)
-        return Columns(connection._decoded(batch), asked_of(schema)), completion
+        return Columns(connection._decoded(batch_of(batch)), asked_of(schema)), completion
 
     async def _prepared_owned(self, query: str, name: str | None) -> _core.Statement:
         connection = cast("Connection", self)
         connection._session.prepare_owned(query, name)
-        completion = await connection._completion()
-        return cast("_core.Statement", completion.statement)
+        return statement_of(await connection._completion())
 
 
 def _factory(query: str | None) -> type[CursorFactory]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from colonnade._async.many import declared
 from colonnade._async.prepared_statement import described
 from colonnade._schema import asked_of, asked_types
+from colonnade._transport.event import impossible
 from colonnade.columns import Columns
-from colonnade.errors import InterfaceError, InternalClientError
+from colonnade.errors import InterfaceError
 from colonnade.types import Attribute
 
 if TYPE_CHECKING:
@@ -222,8 +223,7 @@ class ResultMixin:
                 event = await connection._run(query, begin, types)
                 completion = connection._complete(event)
         if completion.held is None:
-            msg = "a query ended without its rows"
-            raise InternalClientError(msg)
+            raise impossible("the rows of a query", completion)
         return HeldResult(connection, completion, completion.held, connection.last_timing)
 
     async def begin_ahead(self, command: str = "BEGIN") -> None:

@@ -17,7 +17,8 @@ from colonnade._async.cursor import (
 )
 from colonnade._async.guard import guarded
 from colonnade._shaped_query import Shape
-from colonnade.errors import DecodeError, InternalClientError
+from colonnade._transport.event import batch_of
+from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ class _ShapedRows(BaseCursor):
         async with connection._operation(timeout, self._query, self._args):
             self._check_transaction()
             try:
-                batch = _checked_batch(await self._first_event(begin))
+                batch = batch_of(await self._first_event(begin))
                 shapes[0].add(connection._decoded(batch))
                 completion = await connection._completion()
             except BaseException as error:
@@ -96,7 +97,7 @@ class _ShapedRows(BaseCursor):
                 self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
             )
             try:
-                batch = _checked_batch(await connection._transport.next_event())
+                batch = batch_of(await connection._transport.next_event())
                 shape.add(connection._decoded(batch))
                 completion = await connection._completion()
             except BaseException as error:
@@ -124,13 +125,6 @@ class ShapedCursor(_ShapedRows, Cursor):
         else:
             await self._filled(shape, n, timeout)
         return shape.whole()
-
-
-def _checked_batch(event: object) -> _core.Batch:
-    if isinstance(event, _core.Batch):
-        return event
-    msg = f"expected a batch, got {event!r}"
-    raise InternalClientError(msg)
 
 
 def _refuse(error: BaseException, shapes: Sequence[Shape]) -> None:

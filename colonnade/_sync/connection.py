@@ -38,13 +38,10 @@ from colonnade._sync.server import ServerMixin
 from colonnade._sync.shaped import ShapedMixin
 from colonnade._sync.transaction import Transaction, TransactionMixin
 from colonnade._transport.blocking import deadline
+from colonnade._transport.event import batch_of, impossible
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import (
-    EncodeError,
-    InterfaceError,
-    InternalClientError,
-)
+from colonnade.errors import EncodeError, InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,10 +203,7 @@ class Connection(
 
             batch = self._run(query, begin)
             self._completion()
-        if not isinstance(batch, _core.Batch):
-            msg = f"expected a batch, got {batch!r}"
-            raise InternalClientError(msg)
-        return Columns(self._decoded(batch), asked_of(schema), self.last_timing)
+        return Columns(self._decoded(batch_of(batch)), asked_of(schema), self.last_timing)
 
     def iter_columns(
         self,
@@ -527,5 +521,4 @@ class Connection(
     def _complete(self, event: object) -> _core.Completion:
         if isinstance(event, _core.Completion):
             return event
-        msg = f"expected the end of the exchange, got {event!r}"
-        raise InternalClientError(msg)
+        raise impossible("the end of the exchange", event)

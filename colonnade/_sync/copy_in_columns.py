@@ -25,6 +25,7 @@ from colonnade._sources.pieces import pieces
 from colonnade._sync.copy_ends import CHUNK_BYTES
 from colonnade._sync.operation import Operation
 from colonnade._transport.blocking import RECOVERY_TIMEOUT_S
+from colonnade._transport.event import completion_of, statement_of
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -211,22 +212,14 @@ class CopyInColumnsMixin:
 
     def _describe(self, sql: str) -> _core.Statement:
         self._session.describe(sql)
-        statement = (self._done()).statement
-        if statement is None:
-            msg = "a prepare exchange ended without a statement"
-            raise InterfaceError(msg)
-        return statement
+        return statement_of(self._done())
 
     def _script(self, sql: str) -> str:
         self._session.script(sql)
         return (self._done()).tag or ""
 
     def _done(self) -> _core.Completion:
-        event = self._transport.next_event()
-        if isinstance(event, _core.Completion):
-            return event
-        msg = f"expected the end of the exchange, got {event!r}"
-        raise InterfaceError(msg)
+        return completion_of(self._transport.next_event())
 
     def _roll_back(self) -> None:
         """End the transaction that a failed copy had begun, or the connection."""

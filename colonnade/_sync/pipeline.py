@@ -18,8 +18,9 @@ from colonnade._sync.observation import Observation
 from colonnade._sync.operation import STALE_PLAN, StreamHold, may_run_again, name_query
 from colonnade._sync.pipeline_result import PipelineResult
 from colonnade._transport.blocking import deadline, mutex, whole_block
+from colonnade._transport.event import batch_of, impossible
 from colonnade.columns import Columns
-from colonnade.errors import DecodeError, InterfaceError, InternalClientError, PostgresError
+from colonnade.errors import DecodeError, InterfaceError, PostgresError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -194,10 +195,7 @@ class Pipeline(ConnectionResource):
 
         def finish(events: list[object], _: _core.Completion) -> Columns:
             (batch,) = events
-            if not isinstance(batch, _core.Batch):
-                msg = f"expected a batch, got {batch!r}"
-                raise InternalClientError(msg)
-            decoded = self._connection._decoded(batch)  # noqa: SLF001
+            decoded = self._connection._decoded(batch_of(batch))  # noqa: SLF001
             return Columns(decoded, asked_of(schema))
 
         return self._add(query, args, begin, finish)
@@ -448,8 +446,7 @@ class Pipeline(ConnectionResource):
         if isinstance(statement, Exception):
             raise statement
         if statement is None:
-            msg = "a prepare exchange ended without a statement"
-            raise InternalClientError(msg)
+            raise impossible("a prepared statement", None)
         return statement
 
     def _take_in_down_to(self, count: int) -> None:

@@ -19,7 +19,8 @@ from colonnade._sync.cursor import (
     check_count,
 )
 from colonnade._sync.guard import guarded
-from colonnade.errors import DecodeError, InternalClientError
+from colonnade._transport.event import batch_of
+from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,7 @@ class _ShapedRows(BaseCursor):
         with connection._operation(timeout, self._query, self._args):
             self._check_transaction()
             try:
-                batch = _checked_batch(self._first_event(begin))
+                batch = batch_of(self._first_event(begin))
                 shapes[0].add(connection._decoded(batch))
                 completion = connection._completion()
             except BaseException as error:
@@ -98,7 +99,7 @@ class _ShapedRows(BaseCursor):
                 self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
             )
             try:
-                batch = _checked_batch(connection._transport.next_event())
+                batch = batch_of(connection._transport.next_event())
                 shape.add(connection._decoded(batch))
                 completion = connection._completion()
             except BaseException as error:
@@ -126,13 +127,6 @@ class ShapedCursor(_ShapedRows, Cursor):
         else:
             self._filled(shape, n, timeout)
         return shape.whole()
-
-
-def _checked_batch(event: object) -> _core.Batch:
-    if isinstance(event, _core.Batch):
-        return event
-    msg = f"expected a batch, got {event!r}"
-    raise InternalClientError(msg)
 
 
 def _refuse(error: BaseException, shapes: Sequence[Shape]) -> None:

@@ -3,5 +3,35 @@
 from __future__ import annotations
 
 from colonnade import _core
+from colonnade.errors import InternalClientError
 
 Event = _core.Batch | _core.CopyIn | _core.GssToken | _core.Completion | bytes
+
+
+def impossible(expected: str, event: object) -> InternalClientError:
+    """The error of an exchange that has brought what it cannot bring.
+
+    Whatever the caller asked for and the server said, that is a fault of this library.
+    """
+    return InternalClientError(f"expected {expected}, got {event!r}: this is a defect of Colonnade")
+
+
+def completion_of(event: object) -> _core.Completion:
+    """The end of an exchange."""
+    if isinstance(event, _core.Completion):
+        return event
+    raise impossible("the end of the exchange", event)
+
+
+def batch_of(event: object) -> _core.Batch:
+    """The columns that an exchange has brought."""
+    if isinstance(event, _core.Batch):
+        return event
+    raise impossible("a batch", event)
+
+
+def statement_of(completion: _core.Completion) -> _core.Statement:
+    """The statement that an exchange has prepared."""
+    if completion.statement is None:
+        raise impossible("a prepared statement", completion)
+    return completion.statement

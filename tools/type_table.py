@@ -129,7 +129,8 @@ FACTS = (
     Facts(
         "int2 int4 int8",
         "`int`",
-        "`int`, and what has `__index__`, as NumPy's integers; no float",
+        "`int`, what has `__index__`, as NumPy's integers, and a `float` or `Decimal` that is "
+        "whole: 5.0, not 1.5",
         "out of range is refused",
     ),
     Facts("oid xid cid", "`int`", "the same, from 0 to 4294967295", "out of range is refused"),

@@ -31,17 +31,19 @@ class StructuredValues(Values):
         kind = column.pg_type.name
         # The bounds of these are instants; and timetz is a time beside its offset.
         made = self._struct(start, stop, is_utc=kind.startswith("tstz"), are_times=kind == "timetz")
-        if made is not None:
+        if isinstance(made, ArrowColumn):
             return Cells(made)
         msg = (
-            f'column "{column.name}", from {self._array.dtype} to {kind}: a field of objects '
-            "cannot be sent; pass an array of tuples or of the type's own class"
+            f'column "{column.name}", from {self._array.dtype} to {kind}: field "{made}" holds '
+            "objects, or times that 64 bits do not count; pass an array of tuples or of the type's "
+            "own class"
         )
         raise EncodeError(msg)
 
     def _struct(
         self, start: int, stop: int, *, is_utc: bool = False, are_times: bool = False
-    ) -> ArrowColumn | None:
+    ) -> ArrowColumn | str:
+        """The column, or the name of a field that cannot be in it."""
         import numpy as np
 
         array = self._array[start:stop]
@@ -58,13 +60,13 @@ class StructuredValues(Values):
                 mask = mask | np.isnat(values)
             field = ArrowColumn.from_numpy(values, mask, is_utc=is_utc, are_times=are_times)
             if field is None:
-                return None
+                return name
             fields.append(field)
         rows = np.logical_and.reduce(hidden) if self._mask is not None and names else None
         return ArrowColumn.from_fields(names, fields, rows)
 
     def sql_type(self, name: str) -> str:
         made = self._struct(0, 0)
-        if made is None:
+        if not isinstance(made, ArrowColumn):
             made = ArrowColumn.from_fields([], [], None)
         return ArrowValues(made).sql_type(name)

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
     Mask = NDArray[Any] | None
 
+# Units of which NumPy cannot count a day.
+_SHORT_UNITS = {"ps", "fs", "as"}
+# Units of a day or more, and counts of which no multiple by NumPy's steps leaves 64 bits of days.
+_LONG_UNITS = {"Y", "M", "W", "D"}
+_COUNT_MOST = 10**7
+
 # Objects that are looked at together, to find out their type.
 _SEEN_AT_ONCE = 4_096
 
@@ -154,7 +160,10 @@ class NumpyValues(Values):
         if array.dtype.kind in "mM":
             mask = _without_nat(array, mask, column, encoding, first_row)
         if array.dtype.kind == "M" and column.pg_type.name == "date" and not self._zone:
-            array = _days(array, mask, column, first_row)
+            days = _days(array, mask, column, first_row)
+            if days is None:
+                return Cells(encoding.objects(_objects(array, mask), column, first_row), True)
+            array = days
         made = _arrow(array, mask, column, self._zone)
         if made is not None:
             return Cells(made)
@@ -183,8 +192,6 @@ def _arrow(
 ) -> ArrowColumn | None:
     is_utc = column.pg_type.name == "timestamptz" if zone is None else zone
     are_times = column.pg_type.name == "time" and array.dtype.kind == "m"
-    if are_times and array.dtype != "m8[ns]":
-        array = array.astype("m8[us]")
     try:
         return ArrowColumn.from_numpy(array, mask, is_utc=is_utc, are_times=are_times)
     except (TypeError, ValueError) as error:
@@ -250,8 +257,20 @@ def _without_nat(
     return missing
 
 
-def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> NDArray[Any]:
-    """Moments as days, which pandas has no type for; each must be the first one of its day."""
+def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> NDArray[Any] | None:
+    """Moments as days, which pandas has no type for; each must be the first one of its day.
+
+    None where NumPy's own conversion could fail, or turn over without a word.
+    """
+    import numpy as np
+
+    unit, _ = np.datetime_data(array.dtype)
+    if unit in _SHORT_UNITS:
+        return None
+    if unit in _LONG_UNITS:
+        counts = array.astype("i8")[~np.isnat(array)]
+        if ((counts > _COUNT_MOST) | (counts < -_COUNT_MOST)).any():
+            return None
     days = array.astype("M8[D]")
     within = days.astype(array.dtype) != array
     if mask is not None:

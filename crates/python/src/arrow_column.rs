@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Time64MicrosecondType;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array,
-    StructArray, make_array,
+    StructArray, Time64MicrosecondArray, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields, TimeUnit};
@@ -26,8 +28,8 @@ fn refused(error: &ArrowError) -> PyErr {
 #[pymethods]
 impl ArrowColumn {
     /// Copies a NumPy array; `mask`, of as many booleans, is true where there is no value. `is_utc`
-    /// says what its moments are meant as, `are_times` that its micro- and nanoseconds
-    /// count from midnight.
+    /// says what its moments are meant as, `are_times` that its durations count
+    /// from midnight.
     /// None where only the array's objects can be taken.
     #[staticmethod]
     #[pyo3(signature = (array, mask, *, is_utc, are_times = false))]
@@ -43,7 +45,8 @@ impl ArrowColumn {
         };
         let Some((mut flat, shape)) = made else { return Ok(None) };
         if are_times {
-            flat = times(flat)?;
+            let Some(made) = times(flat)? else { return Ok(None) };
+            flat = made;
         }
         let column = nested(flat, shape.get(1..).unwrap_or_default())?;
         match mask {
@@ -122,15 +125,24 @@ fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(|error| refused(&error))
 }
 
-/// Spans of time since midnight as times of day; other values as they are.
-fn times(array: ArrayRef) -> PyResult<ArrayRef> {
-    let DataType::Duration(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) =
-        *array.data_type()
-    else {
-        return Ok(array);
+/// Spans of time since midnight as times of day; other values as they are. None where a span leaves
+/// 64 bits of microseconds.
+fn times(array: ArrayRef) -> PyResult<Option<ArrayRef>> {
+    let (unit, micros) = match *array.data_type() {
+        DataType::Duration(TimeUnit::Second) => (TimeUnit::Microsecond, 1_000_000),
+        DataType::Duration(TimeUnit::Millisecond) => (TimeUnit::Microsecond, 1_000),
+        DataType::Duration(unit) => (unit, 1),
+        _ => return Ok(Some(array)),
     };
     let data = array.to_data().into_builder().data_type(DataType::Time64(unit)).build();
-    data.map(make_array).map_err(|error| refused(&error))
+    let array = data.map(make_array).map_err(|error| refused(&error))?;
+    if micros == 1 {
+        return Ok(Some(array));
+    }
+    let counts = array.as_primitive_opt::<Time64MicrosecondType>();
+    let counts = counts.map(|counts| counts.values().to_vec());
+    let counts = counts.and_then(|counts| numpy_import::multiplied(counts, micros));
+    Ok(counts.map(|counts| Arc::new(Time64MicrosecondArray::from_iter_values(counts)) as ArrayRef))
 }
 
 /// The values in lists of these lengths, the outermost first.

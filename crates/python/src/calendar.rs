@@ -40,6 +40,18 @@ pub(crate) fn days_from_civil(civil: Civil) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
+/// The day count of the first day of a month, which is counted from January 1970; None beyond every
+/// date that PostgreSQL has.
+pub(crate) fn first_day(months: i64) -> Option<i64> {
+    // Ten million years.
+    if months.unsigned_abs() > 120_000_000 {
+        return None;
+    }
+    // 1 to 12 by the remainder.
+    let month = months.rem_euclid(12) as u8 + 1;
+    Some(days_from_civil(Civil { year: 1970 + months.div_euclid(12), month, day: 1 }))
+}
+
 /// Hour, minute, second and microsecond of a time of day.
 pub(crate) fn clock_from_us(us: i64) -> (u8, u8, u8, u32) {
     let seconds = us / 1_000_000;

@@ -15,6 +15,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrow_import::check_by_owner;
+use crate::calendar::first_day;
+
+/// What a NaT is as a number.
+const NAT: i64 = i64::MIN;
+
+/// Seconds of an hour and of a day.
+const HOUR_S: i64 = 3_600;
+const DAY_S: i64 = 86_400;
 
 /// Whether an object is an array of NumPy's.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -60,7 +68,8 @@ fn check_arrow(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<
     Ok(())
 }
 
-/// The Arrow array of a NumPy array and its shape; None where only its objects can be taken.
+/// The Arrow array of a NumPy array and its shape; None where only its objects can be taken, as of
+/// moments that leave 64 bits in the units of Arrow: taken one by one, each says what it is.
 /// `is_utc` says what its moments are meant as.
 pub(crate) fn array(
     object: &Bound<'_, PyAny>,
@@ -138,19 +147,45 @@ fn unit_of(array: &Bound<'_, PyAny>) -> PyResult<(String, i64)> {
 /// Counts of microseconds and their neighbours; days as dates. NaT stays the least integer.
 fn moments(array: &Bound<'_, PyAny>, is_utc: bool) -> PyResult<Option<ArrayRef>> {
     let (unit, step) = unit_of(array)?;
-    let counts =
-        |dtype: &str| values::<i64>(&as_type(array, dtype)?.call_method1("view", ("i8",))?);
-    Ok(Some(match (unit.as_str(), step) {
-        ("D", 1) if !is_utc => days(counts("M8[D]")?)?,
-        ("Y" | "M" | "W" | "D" | "h" | "m" | "s", _) => {
-            moment::<TimestampSecondType>(counts("M8[s]")?, is_utc)
-        }
-        ("ms", _) => moment::<TimestampMillisecondType>(counts("M8[ms]")?, is_utc),
-        ("us", _) => moment::<TimestampMicrosecondType>(counts("M8[us]")?, is_utc),
-        ("ns", _) => moment::<TimestampNanosecondType>(counts("M8[ns]")?, is_utc),
+    let counts = values::<i64>(&array.call_method1("view", ("i8",))?)?;
+    if unit == "D" && step == 1 && !is_utc {
+        return Ok(days(counts));
+    }
+    let times = |unit: i64| step.checked_mul(unit).and_then(|times| multiplied(counts, times));
+    Ok(match unit.as_str() {
+        "Y" => times(12).and_then(first_seconds).map(|c| moment::<TimestampSecondType>(c, is_utc)),
+        "M" => times(1).and_then(first_seconds).map(|c| moment::<TimestampSecondType>(c, is_utc)),
+        "W" => times(7 * DAY_S).map(|c| moment::<TimestampSecondType>(c, is_utc)),
+        "D" => times(DAY_S).map(|c| moment::<TimestampSecondType>(c, is_utc)),
+        "h" => times(HOUR_S).map(|c| moment::<TimestampSecondType>(c, is_utc)),
+        "m" => times(60).map(|c| moment::<TimestampSecondType>(c, is_utc)),
+        "s" => times(1).map(|c| moment::<TimestampSecondType>(c, is_utc)),
+        "ms" => times(1).map(|c| moment::<TimestampMillisecondType>(c, is_utc)),
+        "us" => times(1).map(|c| moment::<TimestampMicrosecondType>(c, is_utc)),
+        "ns" => times(1).map(|c| moment::<TimestampNanosecondType>(c, is_utc)),
         // Of a finer or of no unit: each moment says for itself what it is.
-        _ => return Ok(None),
-    }))
+        _ => None,
+    })
+}
+
+/// Each count times a number; None where one of them leaves 64 bits, or becomes NaT.
+pub(crate) fn multiplied(mut counts: Vec<i64>, times: i64) -> Option<Vec<i64>> {
+    if times == 1 {
+        return Some(counts);
+    }
+    for count in counts.iter_mut().filter(|count| **count != NAT) {
+        *count = count.checked_mul(times).filter(|product| *product != NAT)?;
+    }
+    Some(counts)
+}
+
+/// Months since 1970 as the seconds until their first days begin; None where one is further away
+/// than any moment of PostgreSQL's.
+fn first_seconds(mut months: Vec<i64>) -> Option<Vec<i64>> {
+    for count in months.iter_mut().filter(|count| **count != NAT) {
+        *count = first_day(*count)? * DAY_S;
+    }
+    Some(months)
 }
 
 fn moment<T: ArrowTimestampType>(counts: Vec<i64>, is_utc: bool) -> ArrayRef {
@@ -158,28 +193,31 @@ fn moment<T: ArrowTimestampType>(counts: Vec<i64>, is_utc: bool) -> ArrayRef {
     Arc::new(array.with_timezone_opt(is_utc.then_some("UTC")))
 }
 
-fn days(counts: Vec<i64>) -> PyResult<ArrayRef> {
+/// None where a day is outside of 32 bits.
+fn days(counts: Vec<i64>) -> Option<ArrayRef> {
     let day = |count: i64| match count {
-        i64::MIN => Ok(None),
-        count => i32::try_from(count).map(Some),
+        NAT => Some(None),
+        // The least one would pass for NaT.
+        count => i32::try_from(count).ok().filter(|day| *day != i32::MIN).map(Some),
     };
-    let days = counts.into_iter().map(day).collect::<Result<Vec<_>, _>>();
-    let days = days.map_err(|_| PyValueError::new_err("a day is outside of 32 bits"))?;
-    Ok(Arc::new(Date32Array::from(days)))
+    let days = counts.into_iter().map(day).collect::<Option<Vec<_>>>();
+    Some(Arc::new(Date32Array::from(days?)))
 }
 
 fn durations(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
-    let (unit, _) = unit_of(array)?;
-    let counts =
-        |dtype: &str| values::<i64>(&as_type(array, dtype)?.call_method1("view", ("i8",))?);
-    Ok(Some(match unit.as_str() {
-        "h" | "m" | "s" => primitive_of::<DurationSecondType>(counts("m8[s]")?),
-        "ms" => primitive_of::<DurationMillisecondType>(counts("m8[ms]")?),
-        "us" => primitive_of::<DurationMicrosecondType>(counts("m8[us]")?),
-        "ns" => primitive_of::<DurationNanosecondType>(counts("m8[ns]")?),
+    let (unit, step) = unit_of(array)?;
+    let counts = values::<i64>(&array.call_method1("view", ("i8",))?)?;
+    let times = |unit: i64| step.checked_mul(unit).and_then(|times| multiplied(counts, times));
+    Ok(match unit.as_str() {
+        "h" => times(HOUR_S).map(primitive_of::<DurationSecondType>),
+        "m" => times(60).map(primitive_of::<DurationSecondType>),
+        "s" => times(1).map(primitive_of::<DurationSecondType>),
+        "ms" => times(1).map(primitive_of::<DurationMillisecondType>),
+        "us" => times(1).map(primitive_of::<DurationMicrosecondType>),
+        "ns" => times(1).map(primitive_of::<DurationNanosecondType>),
         // Days and months are parts of an interval of their own, which no count of seconds has.
-        _ => return Ok(None),
-    }))
+        _ => None,
+    })
 }
 
 fn primitive_of<T: ArrowPrimitiveType<Native = i64>>(counts: Vec<i64>) -> ArrayRef {

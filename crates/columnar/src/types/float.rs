@@ -100,6 +100,10 @@ fn encode_float4(value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError
             if narrow.is_infinite() && wide.is_finite() {
                 return Err(EncodeError::Float4Overflow { given: format!("{wide:e}") });
             }
+            if matches!(value, Value::Int(_) | Value::UInt(_)) && f64::from(narrow) != wide {
+                let (given, type_name) = (format!("{wide}"), "float4".to_owned());
+                return Err(EncodeError::Inexact { given, type_name });
+            }
             narrow
         }
     };

@@ -15,8 +15,13 @@ use super::scalars::is_foreign;
 use crate::arrow_import::check_by_owner;
 use crate::{arrow_series, numpy_import};
 
-/// NaT is NumPy's NULL; NaN is a number.
-const OPTIONS: EncodeOptions = EncodeOptions { nan_as_null: false, nat_as_null: true };
+/// Where an array comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Library {
+    /// Of which NaT is the NULL, and of whose arrays each element is an object, too.
+    NumPy,
+    Arrow,
+}
 
 /// Pushes an argument that lies in buffers; false where it does not, or where only its Python
 /// objects can be what the type takes.
@@ -33,14 +38,14 @@ pub(super) fn push(
     if numpy_import::is_array(&argument)? {
         let is_utc = element.kind() == Some(Kind::TimestampTz);
         return match numpy_import::array(&argument, is_utc)? {
-            Some((array, shape)) => push_array(encoded, element, &array, &shape, true),
+            Some((array, shape)) => push_array(encoded, element, &array, &shape, Library::NumPy),
             None => Ok(false),
         };
     }
     match arrow_series::array(&argument)? {
         Some(array) => {
             let length = array.len();
-            push_array(encoded, element, &array, &[length], false)
+            push_array(encoded, element, &array, &[length], Library::Arrow)
         }
         None => Ok(false),
     }
@@ -68,14 +73,17 @@ fn push_array(
     element: &Arc<Type>,
     array: &ArrayRef,
     dimensions: &[usize],
-    has_objects: bool,
+    library: Library,
 ) -> Result<bool, Refusal> {
+    let is_numpy = library == Library::NumPy;
+    // NaN is a number.
+    let options = EncodeOptions { nan_as_null: false, nat_as_null: is_numpy };
     let pushed = encoded
-        .push(Format::Binary, |out| array_parameter(element, array, dimensions, &OPTIONS, out));
+        .push(Format::Binary, |out| array_parameter(element, array, dimensions, &options, out));
     match pushed {
         Ok(()) => Ok(true),
         // The elements one by one may be what the type takes, as floats are for numeric.
-        Err(ArrayParameterError::Cast(_)) if has_objects => Ok(false),
+        Err(ArrayParameterError::Cast(_)) if is_numpy => Ok(false),
         Err(ArrayParameterError::Element(error)) => {
             let index = usize::try_from(error.row).unwrap_or(usize::MAX);
             let refusal = Refusal::because(error.reason.to_string());

@@ -6,7 +6,7 @@ use colonnade_columnar::Value;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::calendar::{Civil, DAY_US, days_from_civil};
+use crate::calendar::{DAY_US, first_day};
 
 /// Microseconds of a second and parts of a microsecond, as NumPy's units count them.
 const SECOND_US: i128 = 1_000_000;
@@ -163,12 +163,8 @@ impl Moment {
             "M" => self.0.count,
             _ => return Ok(None),
         };
-        // What is further away than this has no day in 64 bits of microseconds.
-        let months = i64::try_from(months).ok().filter(|m| m.abs() < 12_000_000);
-        let months = months.ok_or_else(|| out_of_range(()))?;
-        // 1 to 12 by the remainder.
-        let month = months.rem_euclid(12) as u8 + 1;
-        Ok(Some(days_from_civil(Civil { year: 1970 + months.div_euclid(12), month, day: 1 })))
+        let day = i64::try_from(months).ok().and_then(first_day);
+        day.map(Some).ok_or_else(|| out_of_range(()))
     }
 }
 

@@ -39,15 +39,13 @@ pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyR
         },
         Kind::Int => Ok(Value::Int(integer(argument)?)),
         Kind::UInt => Ok(Value::UInt(unsigned(argument)?)),
-        // An integer that a float cannot hold exactly is the encoder's to refuse.
-        Kind::Float | Kind::Float32 if argument.is_exact_instance_of::<PyInt>() => {
-            match argument.extract::<i64>() {
-                Ok(value) => Ok(Value::Int(value)),
-                Err(_) => Ok(Value::Float(float(argument)?)),
+        // The encoder sees the whole double, or integer, so that it can tell what does not fit.
+        Kind::Float | Kind::Float32 => {
+            match index(argument).and_then(|number| number.extract().ok()) {
+                Some(number) => Ok(Value::Int(number)),
+                None => Ok(Value::Float(float(argument)?)),
             }
         }
-        // The encoder sees the whole double, so that it can tell what does not fit.
-        Kind::Float | Kind::Float32 => Ok(Value::Float(float(argument)?)),
         Kind::Text => text(argument),
         Kind::Bytes => Ok(Value::Bytes(bytes(argument)?)),
         Kind::Uuid => uuid(argument),
@@ -145,18 +143,39 @@ pub(super) fn unsigned(argument: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
+/// The float of a number; of a whole number only where it is that very number.
 pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
+    if let Ok(float) = argument.cast_exact::<PyFloat>() {
+        return Ok(float.value());
+    }
     if argument.is_instance_of::<PyString>() {
         return expected("a float", argument);
     }
-    argument.extract::<f64>().or_else(|error| {
+    let float = argument.extract::<f64>().or_else(|error| {
         // An int of more than 308 digits is a number, and Python says what is wrong with it.
         if error.is_instance_of::<PyOverflowError>(argument.py()) {
             Err(error)
         } else {
             expected("a float", argument)
         }
-    })
+    })?;
+    match index(argument) {
+        Some(number) if !is_equal(&number, &PyFloat::new(argument.py(), float)) => {
+            Err(PyValueError::new_err("a float8 cannot hold the integer exactly"))
+        }
+        _ => Ok(float),
+    }
+}
+
+/// A number that says by `__index__` that it is a whole one, as Python's `int`.
+fn index<'py>(argument: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    if argument.is_instance_of::<PyFloat>() || argument.is_instance_of::<PyString>() {
+        return None;
+    }
+    if argument.is_exact_instance_of::<PyInt>() {
+        return Some(argument.clone());
+    }
+    argument.call_method0(intern!(argument.py(), "__index__")).ok()
 }
 
 pub(super) fn bytes<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {

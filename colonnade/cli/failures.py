@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import re
+import shlex
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 #: The exit status of a command that failed.
 FAILED = 1
+# What the driver's messages offer, as Python has it.
+_SCHEMA = re.compile(r'schema=\{"((?:[^"\\]|\\.)*)": "([^"]*)"\}')
+_INFINITY = re.compile(r'infinity="(\w+)"')
 _INSTALL = 'pip install "colonnade[{extra}]"'
 _HINTS: tuple[tuple[type[BaseException], str], ...] = (
     (
@@ -81,6 +86,8 @@ def failures_of(name: str) -> Generator[None, None, None]:
 
 def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
     """The server's words, its code, and the place in the text that it complains about."""
+    if isinstance(error, errors.DecodeError):
+        return CommandError(_in_options(str(error)))
     lines = [error.message or type(error).__name__]
     if error.sqlstate:
         lines[0] += f" (SQLSTATE {error.sqlstate})"
@@ -89,6 +96,16 @@ def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
     if error.detail:
         lines.append(f"  detail: {error.detail}")
     return CommandError("\n".join(lines), error.hint or _known_hint(error))
+
+
+def _in_options(text: str) -> str:
+    """The driver's words, with the options of the command line in place of Python's arguments."""
+    text = _SCHEMA.sub(lambda found: _option("schema", f"{found[1]}={found[2]}"), text)
+    return _INFINITY.sub(lambda found: _option("infinity", found[1]), text)
+
+
+def _option(name: str, value: str) -> str:
+    return f"--{name} {shlex.quote(value)}"
 
 
 def unreachable(places: str, error: OSError) -> CommandError:

@@ -10,6 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -138,6 +139,28 @@ def test_types_that_parquet_lacks_are_named(dsn: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     assert run(dsn, "export", sql, "-o", str(path), "--schema", "span=utf8").returncode == 0
     assert pq.read_table(path).to_pylist() == [{"span": "1 mon"}]
+
+
+def test_numerics_without_a_scale(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    """The first batch shows whole numbers alone, and later ones have fractions."""
+    path = tmp_path / "out.parquet"
+    sql = 'SELECT {} AS "an amount" FROM generate_series(1, 200000) AS g'
+    whole = sql.format("(CASE WHEN g <= 150000 THEN g ELSE g / 8.0 END)::numeric")
+    assert run(dsn, "export", whole, "-o", str(path)).returncode == 0
+    total = connection.fetchval(f'SELECT sum("an amount") FROM ({whole}) AS x')
+    assert pc.sum(pq.read_table(path)["an amount"]).as_py() == total
+
+    fine = sql.format("CASE WHEN g <= 150000 THEN 1 ELSE 1e-22 END")
+    done = run(dsn, "export", fine, "-o", str(path), "--overwrite")
+    assert done.returncode == 1
+    assert "row 150000: the value has more digits after the point than the 18" in done.stderr
+    offered = ["an amount=decimal128(38, 22)", "an amount=float64"]
+    assert f"pass --schema '{offered[0]}' or --schema '{offered[1]}' to get it" in done.stderr
+    for schema in offered:
+        words = ("-o", str(path), "--overwrite", "--schema", schema)
+        assert run(dsn, "export", fine, *words).returncode == 0
 
 
 def test_values_that_have_no_place_are_named(dsn: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from colonnade import ArrowStream, read_sql
 from colonnade.errors import DecodeError, InterfaceError, SchemaError
 from tests.types import oracle
 from tests.types.corpus import BY_TYPE, HUGE_NUMERICS, query
@@ -318,16 +319,17 @@ def test_a_numeric_as_text_has_no_bounds(link: Connection) -> None:
 
 
 def test_a_stream_keeps_the_scale_of_its_first_batch(link: Connection) -> None:
-    texts = ["1.5", None, "2.25", "3", "1.234", "7"]
+    texts = ["1.5", None, "2.25", "3", "1.2345678901234567891", "7"]
     argument = oracle.json_texts(texts)
     with link.iter_columns(query("numeric"), argument, batch_rows=3) as stream:
         first = next(stream)
-        assert first.fields[0].arrow_type == "decimal128(38, 2)"
-        with pytest.raises(DecodeError, match="the 2 that were fixed by the first batch") as late:
+        assert first.fields[0].arrow_type == "decimal128(38, 18)"
+        with pytest.raises(DecodeError, match="the 18 that were fixed by the first batch") as late:
             list(stream)
     assert late.value.row == 4
+    assert 'schema={"v": "decimal128(38, 19)"} or schema={"v": "float64"}' in str(late.value)
     assert link.fetchval("SELECT 1") == 1
-    fixed = {"v": "decimal128(38, 3)"}
+    fixed = {"v": "decimal128(38, 19)"}
     with link.iter_columns(query("numeric"), argument, batch_rows=3, schema=fixed) as stream:
         tables = [oracle.arrow_table(batch) for batch in stream]
     assert pa.concat_tables(tables)["v"].to_pylist() == [t and Decimal(t) for t in texts]
@@ -336,9 +338,36 @@ def test_a_stream_keeps_the_scale_of_its_first_batch(link: Connection) -> None:
 def test_a_stream_keeps_the_width_of_its_first_batch(link: Connection) -> None:
     argument = oracle.json_texts(["1", "9" * 39])
     with link.iter_columns(query("numeric"), argument, batch_rows=1) as stream:
-        assert next(stream).fields[0].arrow_type == "decimal128(38, 0)"
-        with pytest.raises(DecodeError, match=r"more digits than the 38, 0 of them .* first batch"):
+        assert next(stream).fields[0].arrow_type == "decimal128(38, 18)"
+        with pytest.raises(
+            DecodeError, match=r"more digits than the 38, 18 of them .* first batch"
+        ) as late:
             next(stream)
+    assert 'schema={"v": "decimal256(76, 18)"} or schema={"v": "float64"}' in str(late.value)
+
+
+SALES = """SELECT g AS id, (CASE WHEN g <= 1500 THEN g ELSE g / 8.0 END)::numeric AS amount,
+           ARRAY[(g / 4.0)::numeric] AS list FROM generate_series(1, 2000) g"""
+
+
+def test_a_stream_of_numerics_has_room_for_what_its_first_batch_has_not(link: Connection) -> None:
+    total = link.fetchval(f"SELECT sum(amount) FROM ({SALES}) AS x")
+    whole = link.fetch_columns(SALES)
+    assert whole.fields[1].arrow_type == "decimal128(38, 16)"
+    with link.iter_columns(SALES, batch_rows=500) as stream:
+        tables = [oracle.arrow_table(batch) for batch in stream]
+    assert {str(table.schema.field("amount").type) for table in tables} == {"decimal128(38, 18)"}
+    assert sum(sum(table["amount"].to_pylist()) for table in tables) == total
+    lists = [value for table in tables for value in table["list"].to_pylist()]
+    assert lists == whole.to_pydict()["list"]
+    with ArrowStream(link.iter_columns(SALES, batch_rows=500)) as stream:
+        assert (
+            pa.table(pa.RecordBatchReader.from_stream(stream))["amount"].to_pylist()
+            == (whole.to_pydict()["amount"])
+        )
+    frames = list(read_sql(SALES, link, batch_rows=500))
+    assert {str(frame["amount"].dtype) for frame in frames} == {"float64"}
+    assert sum(frame["amount"].sum() for frame in frames) == float(total)
 
 
 def test_a_schema_is_about_one_call(link: Connection) -> None:

@@ -28,6 +28,9 @@ const BLOCK_SPANS: usize = 16 * 1024;
 pub struct DecodeOptions {
     /// What becomes of infinities.
     pub infinity: Infinity,
+    /// Whether the result comes in several batches, all of the first one's types: a `numeric`
+    /// without declared scale then has room for what later ones may bring.
+    pub is_stream: bool,
     /// Arrow types by column name; an entry holds for every column of its name, and the last
     /// entry for a name wins.
     pub overrides: Vec<(String, Override)>,
@@ -209,7 +212,8 @@ impl Column {
         cast: Option<Override>,
         options: &DecodeOptions,
     ) -> Result<Self, SchemaError> {
-        let request = Request::new(field.type_modifier, options.infinity, cast);
+        let request =
+            Request::new(field.type_modifier, options.infinity, cast).with_room(options.is_stream);
         let type_name = field.pg_type.name.clone();
         match column_builder(&field.pg_type, &request) {
             Ok((built, format)) => Ok(Self {

@@ -50,7 +50,8 @@ pub use column_value::{column_value, list_dimensions};
 pub use concat::concat;
 pub use decimal_floats::{DecimalFloats, decimal_floats};
 pub use error::{
-    AppendError, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place, Reason, within,
+    AppendError, DecimalDigits, DecodeError, EncodeError, FixedBy, LayoutFault, Misfit, Place,
+    Reason, within,
 };
 pub use export::{StringLayout, with_string_layout};
 pub use interval_text::interval_text;

@@ -112,6 +112,7 @@ impl ColumnSink {
         options: DecodeOptions,
         batch_rows: usize,
     ) -> Result<Self, SchemaError> {
+        let options = DecodeOptions { is_stream: batch_rows != usize::MAX, ..options };
         let builder = BatchBuilder::new(columns, &options)?;
         Ok(Self { builder, options, batch_rows: batch_rows.max(1), batches_made: 0 })
     }

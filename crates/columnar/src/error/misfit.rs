@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::reason::Remedy;
+use super::decimal_digits::DecimalDigits;
+use super::reason::{Remedy, schema};
 
 /// A value that PostgreSQL's type has and the asked one has not.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,8 +32,8 @@ pub enum Misfit {
         /// One that takes the value.
         instead: &'static str,
     },
-    /// A numeric with digits after the point, in a type of integers.
-    NotWhole,
+    /// A numeric with digits after the point, which are these, in a type of integers.
+    NotWhole(DecimalDigits),
     /// A whole numeric that is outside of 64 bits.
     NotInt64,
     /// A text of more characters than its cell.
@@ -69,14 +70,14 @@ impl Misfit {
         match self {
             Self::TooFine { instead, .. }
             | Self::OutOfReach { instead, .. }
-            | Self::Negative { instead, .. } => Remedy::Type((*instead).to_owned()),
-            Self::NotWhole => Remedy::Schema(&["decimal128(precision, scale)", "float64"]),
-            Self::NotInt64 => Remedy::Schema(&["decimal128(38, 0)", "float64"]),
-            Self::TooManyCharacters { length, .. } => Remedy::Type(format!("U{length}")),
-            Self::TooManyBytes { length, .. } => Remedy::Type(format!("S{length}")),
-            Self::NotAscii { length, .. } => Remedy::Type(format!("U{length}")),
-            Self::ZeroAtEnd => Remedy::Schema(&["binary"]),
-            Self::NulInText | Self::DictionaryOverflow => Remedy::Schema(&["utf8"]),
+            | Self::Negative { instead, .. } => schema(&[instead]),
+            Self::NotWhole(needed) => Remedy::Schema(needed.choices()),
+            Self::NotInt64 => schema(&["decimal128(38, 0)", "float64"]),
+            Self::TooManyCharacters { length, .. } => schema(&[&format!("U{length}")]),
+            Self::TooManyBytes { length, .. } => schema(&[&format!("S{length}")]),
+            Self::NotAscii { length, .. } => schema(&[&format!("U{length}")]),
+            Self::ZeroAtEnd => schema(&["binary"]),
+            Self::NulInText | Self::DictionaryOverflow => schema(&["utf8"]),
         }
     }
 }
@@ -93,7 +94,9 @@ impl fmt::Display for Misfit {
             Self::Negative { value, asked, .. } => {
                 write!(f, "{value} is negative, and {asked} has no sign")
             }
-            Self::NotWhole => f.write_str("the value has digits after the point, int64 has none"),
+            Self::NotWhole(_) => {
+                f.write_str("the value has digits after the point, int64 has none")
+            }
             Self::NotInt64 => f.write_str("the value is out of range for an int64"),
             Self::TooManyCharacters { length, capacity } => {
                 write!(f, "the text has {length} characters, a cell of U{capacity} has {capacity}")

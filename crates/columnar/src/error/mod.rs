@@ -2,6 +2,7 @@
 //!
 //! A message says what was found, where, and, when an option would have helped, which one.
 
+mod decimal_digits;
 mod encode;
 mod layout;
 mod misfit;
@@ -11,6 +12,7 @@ use std::fmt;
 
 use colonnade_protocol::Error as ProtocolError;
 
+pub use decimal_digits::DecimalDigits;
 pub use encode::EncodeError;
 pub use layout::within;
 pub use layout::{LayoutFault, Place};
@@ -59,9 +61,6 @@ impl fmt::Display for Explanation<'_> {
                     write!(f, "{lead} schema={{{column:?}: {arrow_type:?}}}")?;
                 }
                 f.write_str(" to get it")
-            }
-            Remedy::Type(arrow_type) => {
-                write!(f, "; pass schema={{{column:?}: {arrow_type:?}}} to get it")
             }
             Remedy::Infinity => f.write_str(
                 "; pass infinity=\"null\" to make it NULL or infinity=\"saturate\" to get the \

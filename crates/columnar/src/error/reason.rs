@@ -4,6 +4,7 @@ use std::fmt;
 
 use colonnade_protocol::Oid;
 
+use super::decimal_digits::DecimalDigits;
 use super::layout::LayoutFault;
 use super::misfit::Misfit;
 use crate::value::Sign;
@@ -106,6 +107,8 @@ pub enum Reason {
     NumericInfinite(Sign),
     /// A `numeric` with more digits after the point than its column has.
     NumericScale {
+        /// What the value needs, beside the column's digits after the point.
+        needed: DecimalDigits,
         /// Digits after the point in the column.
         column_scale: i32,
         /// What fixed that number.
@@ -113,6 +116,8 @@ pub enum Reason {
     },
     /// A `numeric` with more digits than its column has.
     NumericPrecision {
+        /// What the value needs, beside the column's digits after the point.
+        needed: DecimalDigits,
         /// Digits of the column in all.
         precision: u8,
         /// Digits after the point.
@@ -165,11 +170,15 @@ impl fmt::Display for FixedBy {
 /// The option that a message ends with.
 pub(super) enum Remedy {
     None,
-    Schema(&'static [&'static str]),
-    /// An entry of the schema that depends on the value.
-    Type(String),
+    /// Types that an entry of the schema can ask for.
+    Schema(Vec<String>),
     Infinity,
     NumericSpecial,
+}
+
+/// The remedy of some types.
+pub(super) fn schema(types: &[&str]) -> Remedy {
+    Remedy::Schema(types.iter().map(|&arrow_type| arrow_type.to_owned()).collect())
 }
 
 impl Reason {
@@ -189,25 +198,25 @@ impl Reason {
     pub(super) fn remedy(&self) -> Remedy {
         match self {
             Self::Layout(LayoutFault::Within(_, reason)) => match reason.remedy() {
-                Remedy::Schema(_) | Remedy::NumericSpecial => Remedy::Schema(&["utf8"]),
+                Remedy::Schema(_) | Remedy::NumericSpecial => schema(&["utf8"]),
                 other => other,
             },
-            Self::Layout(fault) if fault.is_readable_as_text() => Remedy::Schema(&["utf8"]),
+            Self::Layout(fault) if fault.is_readable_as_text() => schema(&["utf8"]),
             Self::Infinite(_) => Remedy::Infinity,
             Self::NumericNan | Self::NumericInfinite(_) => Remedy::NumericSpecial,
-            Self::EndOfDay => Remedy::Schema(&["int64"]),
+            Self::EndOfDay => schema(&["int64"]),
             Self::EndOfDayWithZone
             | Self::IntervalNanoseconds(_)
             | Self::DurationMonths(_)
-            | Self::DurationOverflow => Remedy::Schema(&["utf8"]),
-            Self::NotExactInFloat(_) => Remedy::Schema(&["int64"]),
-            Self::NumericTooWide { .. } => Remedy::Schema(&["utf8", "float64"]),
-            Self::NumericScale { .. } | Self::NumericPrecision { .. } => {
-                Remedy::Schema(&["decimal256(precision, scale)", "utf8"])
+            | Self::DurationOverflow => schema(&["utf8"]),
+            Self::NotExactInFloat(_) => schema(&["int64"]),
+            Self::NumericTooWide { .. } => schema(&["utf8", "float64"]),
+            Self::NumericScale { needed, .. } | Self::NumericPrecision { needed, .. } => {
+                Remedy::Schema(needed.choices())
             }
-            Self::NumericFloatOverflow => Remedy::Schema(&["utf8"]),
-            Self::OffsetOverflow => Remedy::Schema(&["large_utf8"]),
-            Self::Layout(LayoutFault::GeometryKind(_)) => Remedy::Schema(&["binary"]),
+            Self::NumericFloatOverflow => schema(&["utf8"]),
+            Self::OffsetOverflow => schema(&["large_utf8"]),
+            Self::Layout(LayoutFault::GeometryKind(_)) => schema(&["binary"]),
             Self::Misfit(misfit) => misfit.remedy(),
             _ => Remedy::None,
         }
@@ -310,12 +319,12 @@ impl Reason {
             Self::NumericInfinite(Sign::Negative) => {
                 f.write_str("Arrow's decimals have no -Infinity")
             }
-            Self::NumericScale { column_scale, fixed_by } => write!(
+            Self::NumericScale { column_scale, fixed_by, .. } => write!(
                 f,
                 "the value has more digits after the point than the {column_scale} that were \
                  fixed {fixed_by}"
             ),
-            Self::NumericPrecision { precision, column_scale, fixed_by } => write!(
+            Self::NumericPrecision { precision, column_scale, fixed_by, .. } => write!(
                 f,
                 "the value has more digits than the {precision}, {column_scale} of them after \
                  the point, that were fixed {fixed_by}"

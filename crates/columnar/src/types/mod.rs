@@ -332,6 +332,8 @@ pub(crate) struct Request {
     type_modifier: i32,
     infinity: Infinity,
     cast: Option<Override>,
+    /// See [`DecodeOptions::is_stream`](crate::DecodeOptions::is_stream).
+    is_stream: bool,
     /// Columns around this one.
     depth: usize,
 }
@@ -339,13 +341,18 @@ pub(crate) struct Request {
 impl Request {
     /// What a whole column asks.
     pub(crate) fn new(type_modifier: i32, infinity: Infinity, cast: Option<Override>) -> Self {
-        Self { type_modifier, infinity, cast, depth: 0 }
+        Self { type_modifier, infinity, cast, is_stream: false, depth: 0 }
     }
 
     /// What a column within the column asks.
     fn of_part(&self, type_modifier: i32) -> Self {
         let depth = self.depth + 1;
-        Self { type_modifier, infinity: self.infinity, cast: None, depth }
+        Self { type_modifier, cast: None, depth, ..self.clone() }
+    }
+
+    /// The same, of a stream or of a whole result.
+    pub(crate) fn with_room(self, is_stream: bool) -> Self {
+        Self { is_stream, ..self }
     }
 
     fn with_cast(&self, cast: Option<Override>) -> Self {

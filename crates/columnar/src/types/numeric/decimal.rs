@@ -7,10 +7,12 @@ use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_buffer::{ScalarBuffer, i256};
 use arrow_schema::DataType;
 
+use super::room::scale_with_room;
 use super::scaled::{Integer, Misfit};
+use super::text;
 use super::wire::{self, Numeric};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
-use crate::error::{FixedBy, Reason};
+use crate::error::{DecimalDigits, FixedBy, Reason};
 use crate::schema::Infinity;
 use crate::validity::Validity;
 
@@ -26,6 +28,8 @@ pub(super) struct DecimalBuilder {
     /// Who fixed precision and scale; `None` while they grow with the values.
     fixed_by: Option<FixedBy>,
     infinity: Infinity,
+    /// Whether the first batch leaves room for digits of later ones.
+    is_stream: bool,
 }
 
 enum Values {
@@ -58,7 +62,13 @@ impl DecimalBuilder {
             scale,
             fixed_by: fixed.map(|_| FixedBy::Declaration),
             infinity,
+            is_stream: false,
         }
+    }
+
+    /// The same, of a stream or of a whole result.
+    pub(super) fn with_room(self, is_stream: bool) -> Self {
+        Self { is_stream, ..self }
     }
 
     /// A column as a schema asks for it.
@@ -70,6 +80,7 @@ impl DecimalBuilder {
             scale,
             fixed_by: Some(FixedBy::Schema),
             infinity,
+            is_stream: false,
         }
     }
 
@@ -96,7 +107,10 @@ impl DecimalBuilder {
                 self.widen();
                 self.append_block(fields)
             }
-            (Err((row, fault)), _, _) => Err((row, self.reason(fault))),
+            (Err((row, fault)), _, _) => {
+                let raw = fields.row(row).iter().next().flatten();
+                Err((row, self.reason(fault, raw.unwrap_or_default())))
+            }
         }
     }
 
@@ -127,6 +141,24 @@ impl DecimalBuilder {
         Ok(())
     }
 
+    /// Makes the scale as large as a stream wants it.
+    fn make_room(&mut self) {
+        let digits = match &self.values {
+            Values::Narrow(values) => i128::most_digits(values),
+            Values::Wide(values) => i256::most_digits(values),
+        };
+        let whole = digits.saturating_sub(self.scale.into());
+        let scale = scale_with_room(self.precision, whole, self.scale);
+        let power = u32::from(scale - self.scale);
+        let is_rescaled = match &mut self.values {
+            Values::Narrow(values) => i128::rescale(values, power),
+            Values::Wide(values) => i256::rescale(values, power),
+        };
+        if is_rescaled {
+            self.scale = scale;
+        }
+    }
+
     /// Takes back what [`DecimalBuilder::grow_to`] did.
     fn shrink_to(&mut self, scale: u8) {
         let power = u32::from(self.scale - scale);
@@ -144,7 +176,7 @@ impl DecimalBuilder {
         }
     }
 
-    fn reason(&self, fault: Fault) -> Reason {
+    fn reason(&self, fault: Fault, raw: &[u8]) -> Reason {
         let column_scale = self.scale.into();
         match (fault, self.fixed_by) {
             (Fault::Reason(reason), _) => reason,
@@ -153,11 +185,24 @@ impl DecimalBuilder {
             // The column's scale is at least the value's own.
             (Fault::Misfit(Misfit::Scale), None) => Reason::NumericHiddenDigits,
             (Fault::Misfit(Misfit::Scale), Some(fixed_by)) => {
-                Reason::NumericScale { column_scale, fixed_by }
+                Reason::NumericScale { needed: self.needed(raw), column_scale, fixed_by }
             }
             (Fault::Misfit(Misfit::Width), Some(fixed_by)) => {
-                Reason::NumericPrecision { precision: self.precision, column_scale, fixed_by }
+                let (needed, precision) = (self.needed(raw), self.precision);
+                Reason::NumericPrecision { needed, precision, column_scale, fixed_by }
             }
+        }
+    }
+
+    /// The digits of a column that has this value beside those it has.
+    fn needed(&self, raw: &[u8]) -> DecimalDigits {
+        let scale = self.scale.into();
+        match wire::parse(raw) {
+            Ok(Numeric::Finite(number)) => {
+                let digits = text::digits(&number);
+                DecimalDigits { fraction: digits.fraction.max(scale), ..digits }
+            }
+            _ => DecimalDigits { whole: 0, fraction: scale },
         }
     }
 }
@@ -187,6 +232,9 @@ impl ColumnBuilder for DecimalBuilder {
     }
 
     fn finish(&mut self) -> ArrayRef {
+        if self.fixed_by.is_none() && self.is_stream {
+            self.make_room();
+        }
         self.fixed_by = self.fixed_by.or(Some(FixedBy::FirstBatch));
         let data_type = self.data_type();
         let nulls = self.validity.finish();

@@ -28,9 +28,8 @@ impl Shape for NumericAsInteger {
             Numeric::Finite(number) => match i128::scaled(&number, 0, MOST) {
                 Ok(value) => value.try_into().map(Some).map_err(|_| Misfit::NotInt64.into()),
                 Err(Scaling::Width) => Err(Misfit::NotInt64.into()),
-                Err(Scaling::Scale) => {
-                    super::scaled::check(&number).and(Err(Misfit::NotWhole.into()))
-                }
+                Err(Scaling::Scale) => super::scaled::check(&number)
+                    .and(Err(Misfit::NotWhole(super::text::digits(&number)).into())),
                 Err(Scaling::Group(group)) => Err(Reason::NumericGroup(group)),
             },
             _ if infinity == Infinity::Null => Ok(None),

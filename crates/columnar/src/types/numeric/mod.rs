@@ -7,6 +7,7 @@
 //! | `numeric(p, s)` with s > p | decimal(s, s): Arrow's scale is never more than its precision |
 //! | `numeric(p, s)` with s < 0 | decimal(p - s, 0): few consumers know a negative scale |
 //! | `numeric` | decimal128(38, s), s the largest scale seen; decimal256(76, s) when needed |
+//! | the same in a stream | the first batch decides, and leaves room: see `room.rs` |
 //! | `numeric(p, s)` with p beyond 76 | as `numeric`, but s is at least the declared scale |
 //! | cast to decimal128(p, s), decimal256(p, s) | that; an error where it does not fit |
 //! | cast to float64 | the nearest float64; NaN and infinities are themselves |
@@ -16,6 +17,7 @@
 mod decimal;
 mod float;
 mod integer;
+mod room;
 mod scaled;
 mod text;
 mod unscaled;
@@ -63,7 +65,10 @@ pub(super) const NUMERIC: Codec = Codec {
         other => Err(EncodeError::WrongKind { expected: "a decimal", given: other.describe() }),
     },
     builder: |request| match request.cast {
-        None => Built::plain(DecimalBuilder::declared(request.type_modifier, request.infinity)),
+        None => Built::plain(
+            DecimalBuilder::declared(request.type_modifier, request.infinity)
+                .with_room(request.is_stream),
+        ),
         Some(Override::Decimal128 { precision, scale }) => {
             Built::plain(DecimalBuilder::asked(precision, scale, false, request.infinity))
         }

@@ -37,6 +37,9 @@ pub(super) trait Integer: Copy + Default + Send + Sync + 'static {
     /// [`Integer::PRECISION`].
     fn rescale(values: &mut [Self], power: u32) -> bool;
 
+    /// Digits of the largest of `values` in magnitude.
+    fn most_digits(values: &[Self]) -> u32;
+
     /// Undoes [`Integer::rescale`].
     fn unscale(values: &mut [Self], power: u32);
 }
@@ -75,6 +78,11 @@ impl Integer for i128 {
         }
         values.iter_mut().for_each(|value| *value *= factor);
         true
+    }
+
+    fn most_digits(values: &[Self]) -> u32 {
+        let most = values.iter().map(|value| value.unsigned_abs()).max();
+        most.and_then(u128::checked_ilog10).map_or(0, |log| log + 1)
     }
 
     fn unscale(values: &mut [Self], power: u32) {
@@ -118,6 +126,12 @@ impl Integer for i256 {
         }
         values.iter_mut().for_each(|value| *value = value.wrapping_mul(factor));
         true
+    }
+
+    fn most_digits(values: &[Self]) -> u32 {
+        let most = values.iter().map(|value| value.wrapping_abs()).max();
+        // Of 76 digits at most.
+        most.filter(|most| *most != Self::ZERO).map_or(0, |most| most.to_string().len() as u32)
     }
 
     fn unscale(values: &mut [Self], power: u32) {

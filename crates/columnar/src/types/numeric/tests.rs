@@ -5,8 +5,8 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 use proptest::prelude::*;
 
-use crate::builder::BatchBuilder;
-use crate::error::{EncodeError, Reason};
+use crate::builder::{BatchBuilder, DecodeOptions};
+use crate::error::{AppendError, EncodeError, Reason};
 use crate::schema::Infinity;
 use crate::testing::{Case, Cell, assert_both_ways, data_rows, encode, hex, messages};
 use crate::types::type_of;
@@ -32,7 +32,10 @@ fn printed(cell: &Cell) -> Result<Value<'_>, Reason> {
 
 /// The column's type, and its values printed by Arrow.
 fn decimals(case: &Case, cells: &[Cell]) -> (DataType, Vec<Option<String>>) {
-    let array = case.decode(cells).unwrap();
+    shown(case.decode(cells).unwrap().as_ref())
+}
+
+fn shown(array: &dyn Array) -> (DataType, Vec<Option<String>>) {
     let narrow = array.as_any().downcast_ref::<Decimal128Array>();
     let wide = array.as_any().downcast_ref::<Decimal256Array>();
     let text = |row| {
@@ -244,20 +247,48 @@ fn widening() {
 }
 
 #[test]
-fn a_stream_keeps_its_first_scale() {
-    let case = Case::new(OID);
-    let mut builder = BatchBuilder::new(std::slice::from_ref(&case.field), &case.options).unwrap();
-    let mut append = |cell: Cell| {
-        let bytes = messages([&[cell][..]]);
-        let result = builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX);
-        result.map(|_| builder.finish().unwrap().column(0).clone())
+fn a_stream_has_room_beside_its_first_batch() {
+    let fields = [Case::new(OID).field];
+    let options = DecodeOptions { is_stream: true, ..DecodeOptions::default() };
+    let types = |cells: &[Cell]| {
+        let mut builder = BatchBuilder::new(&fields, &options).unwrap();
+        let mut types = Vec::new();
+        for cell in cells {
+            let bytes = messages([std::slice::from_ref(cell)]);
+            builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX)?;
+            let batch = builder.finish().unwrap();
+            let (data_type, mut texts) = shown(batch.column(0).as_ref());
+            types.push((data_type, texts.remove(0).unwrap_or_default()));
+        }
+        Ok::<_, AppendError>(types)
     };
-    let first = append(number("1.25")).unwrap();
-    let second = append(number("3.5000")).unwrap();
-    assert_eq!(first.data_type(), second.data_type());
-    let error = append(number("0.125")).unwrap_err().to_string();
-    assert!(error.starts_with("column \"c\" of type numeric, row 2: "), "{error}");
-    assert!(error.contains("fixed by the first batch; pass schema={\"c\": "), "{error}");
+    let eighteen = DataType::Decimal128(38, 18);
+    let found = types(&[number("1.25"), None, number("3.5000"), number("-0.333333333333333333")]);
+    let shown = ["1.250000000000000000", "", "3.500000000000000000", "-0.333333333333333333"];
+    let expected: Vec<_> = shown.map(|text| (eighteen.clone(), text.to_owned())).into();
+    assert_eq!(found, Ok(expected));
+    assert_eq!(types(&[None]).unwrap()[0].0, eighteen);
+    // What there is goes first.
+    let whole = "9".repeat(36);
+    assert_eq!(types(&[number(&whole)]).unwrap()[0], (DataType::Decimal128(38, 0), whole));
+    let wide = format!("{}.5", "9".repeat(40));
+    let room = format!("{wide}{}", "0".repeat(17));
+    assert_eq!(types(&[number(&wide)]).unwrap()[0], (DataType::Decimal256(76, 18), room));
+
+    let late = |text: &str| types(&[number("1.25"), number(text)]).unwrap_err().to_string();
+    let error = late("0.3333333333333333333300");
+    assert!(error.starts_with("column \"c\" of type numeric, row 1: "), "{error}");
+    assert!(
+        error.ends_with(
+            "fixed by the first batch; pass schema={\"c\": \"decimal128(38, 20)\"} or \
+             schema={\"c\": \"float64\"} to get it"
+        ),
+        "{error}"
+    );
+    let error = late(&format!("-{}", "9".repeat(21)));
+    assert!(error.contains("schema={\"c\": \"decimal256(76, 18)\"} or schema"), "{error}");
+    let error = late(&"9".repeat(60));
+    assert!(error.ends_with("batch; pass schema={\"c\": \"float64\"} to get it"), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::wire::{
     Finite, MINUS_INFINITY, NAN, NEGATIVE, Numeric, PLUS_INFINITY, POSITIVE, SCALE_MOST, parse,
 };
 use crate::column::Fields;
-use crate::error::{EncodeError, Reason};
+use crate::error::{DecimalDigits, EncodeError, Reason};
 use crate::types::varlen::{Shape, append_written};
 use crate::value::Sign;
 
@@ -79,6 +79,23 @@ pub(super) fn write_finite(number: &Finite<'_>, out: &mut Vec<u8>) {
         index += 1;
     }
     out.truncate(fraction_end);
+}
+
+/// The digits of a number that has been checked, zeros at either end left out.
+#[cold]
+pub(super) fn digits(number: &Finite<'_>) -> DecimalDigits {
+    let mut text = Vec::new();
+    write_finite(number, &mut text);
+    let point = text.iter().position(|byte| *byte == b'.').unwrap_or(text.len());
+    let (whole, fraction) = text.split_at(point);
+    let is_zero = |byte: &&u8| matches!(byte, b'-' | b'0' | b'.');
+    let zeros = whole.iter().take_while(is_zero).count();
+    let ends = fraction.iter().rev().take_while(is_zero).count();
+    // At most 131,072 and 16,383.
+    DecimalDigits {
+        whole: (whole.len() - zeros) as u32,
+        fraction: fraction.len().saturating_sub(ends).saturating_sub(1) as u32,
+    }
 }
 
 /// The four digits of a group; zeros where the value has none.

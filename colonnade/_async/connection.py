@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
 from colonnade._async.codecs import CodecsMixin, ColumnCodec
@@ -45,10 +45,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from colonnade._async.row_factories import MadeOf, RecordClass
     from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
-    from colonnade.rows import RowFactory
+    from colonnade.rows import Row, RowFactory
 
 
 class Connection(
@@ -115,12 +116,43 @@ class Connection(
 
     # Rows
 
+    @overload
+    async def fetch(
+        self, query: ShapedQuery, *args: object, timeout: float | None = None
+    ) -> Any: ...
+    @overload
     async def fetch(
         self,
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> list[_core.Record]: ...
+    @overload
+    async def fetch(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> list[MadeOf]: ...
+    @overload
+    async def fetch(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> list[Row]: ...
+    async def fetch(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query, and return its rows as a list of `Record`.
@@ -138,12 +170,43 @@ class Connection(
         rows: list[Any] = await self._execute(query, args, 0, timeout, record_class)
         return rows if row_factory is None else await self._shaped(rows, row_factory)
 
+    @overload
+    async def fetchrow(
+        self, query: ShapedQuery, *args: object, timeout: float | None = None
+    ) -> Any: ...
+    @overload
     async def fetchrow(
         self,
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> _core.Record | None: ...
+    @overload
+    async def fetchrow(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> MadeOf | None: ...
+    @overload
+    async def fetchrow(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> Row | None: ...
+    async def fetchrow(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none.

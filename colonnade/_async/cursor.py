@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from colonnade._async.guard import ConnectionResource, guarded
 from colonnade._async.row_factories import asked_once
@@ -17,6 +17,7 @@ from colonnade.errors import (
     InvalidCachedStatementError,
     NoActiveSQLTransactionError,
 )
+from colonnade.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -33,7 +34,7 @@ _SHOWN_CHARACTERS = 30
 ROWS_MAX = 2**31 - 1
 
 
-class CursorFactory(ConnectionResource):
+class CursorFactory(ConnectionResource, Generic[Row]):
     """A cursor that is still to be opened; made by `Connection.cursor`.
 
     `async for` goes over its rows. `await`, or `open`, makes a `Cursor` of it.
@@ -61,7 +62,7 @@ class CursorFactory(ConnectionResource):
         self._row_factory = asked_once(row_factory)
 
     @guarded
-    def __aiter__(self) -> CursorIterator:
+    def __aiter__(self) -> CursorIterator[Row]:
         """The rows, from the first on."""
         prefetch = _PREFETCH_ROWS if self._prefetch is None else self._prefetch
         if prefetch <= 0:
@@ -71,17 +72,17 @@ class CursorFactory(ConnectionResource):
 
     # async-only: begin
     @guarded
-    def __await__(self) -> Generator[Any, None, Cursor]:
+    def __await__(self) -> Generator[Any, None, Cursor[Row]]:
         """As `open`."""
         return self._opened().__await__()
 
     # async-only: end
     @guarded
-    async def open(self) -> Cursor:
+    async def open(self) -> Cursor[Row]:
         """Open the cursor; rows are fetched from it by hand."""
         return await self._opened()
 
-    async def _opened(self) -> Cursor:
+    async def _opened(self) -> Cursor[Row]:
         if self._prefetch is not None:
             msg = "prefetch argument can only be specified for iterable cursor"
             raise InterfaceError(msg)
@@ -89,7 +90,7 @@ class CursorFactory(ConnectionResource):
         await cursor._bind(self._timeout)
         return cursor
 
-    def _iterator(self, prefetch: int) -> CursorIterator:
+    def _iterator(self, prefetch: int) -> CursorIterator[Row]:
         return CursorIterator(
             self._connection,
             self._query,
@@ -101,7 +102,7 @@ class CursorFactory(ConnectionResource):
             timeout=self._timeout,
         )
 
-    def _cursor(self) -> Cursor:
+    def _cursor(self) -> Cursor[Row]:
         return Cursor(
             self._connection,
             self._query,
@@ -112,7 +113,7 @@ class CursorFactory(ConnectionResource):
         )
 
 
-class BaseCursor(ConnectionResource):
+class BaseCursor(ConnectionResource, Generic[Row]):
     """What cursors have in common: a portal, and how far it has come."""
 
     def __init__(
@@ -228,7 +229,7 @@ class BaseCursor(ConnectionResource):
         return f"<{' '.join(words)} {id(self):#x}>"
 
 
-class CursorIterator(BaseCursor):
+class CursorIterator(BaseCursor[Row]):
     """The rows of a cursor one after the other; made by `async for` over a `CursorFactory`."""
 
     def __init__(
@@ -244,7 +245,7 @@ class CursorIterator(BaseCursor):
         timeout: float | None,
     ) -> None:
         super().__init__(connection, query, statement, args, record_class, row_factory=row_factory)
-        self._buffer: deque[Any] = deque()
+        self._buffer: deque[Row] = deque()
         self._prefetch = min(prefetch, ROWS_MAX)
         self._timeout = timeout
 
@@ -260,7 +261,7 @@ class CursorIterator(BaseCursor):
         return self
 
     @guarded
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> Row:
         """The next row."""
         if not self._buffer:
             if self._exhausted:
@@ -272,7 +273,7 @@ class CursorIterator(BaseCursor):
         return self._buffer.popleft()
 
 
-class Cursor(BaseCursor):
+class Cursor(BaseCursor[Row]):
     """An open cursor; made by awaiting a `CursorFactory`.
 
     It lives as long as the transaction. Other queries may run in between, and other cursors.
@@ -280,7 +281,7 @@ class Cursor(BaseCursor):
     """
 
     @guarded
-    async def fetch(self, n: int, *, timeout: float | None = None) -> list[Any]:
+    async def fetch(self, n: int, *, timeout: float | None = None) -> list[Row]:
         """The next `n` rows as a list of `Record`; fewer where there are no more.
 
         Raises InterfaceError where `n` is less than 1.
@@ -292,7 +293,7 @@ class Cursor(BaseCursor):
         return await self._exec(n, timeout)
 
     @guarded
-    async def fetchrow(self, *, timeout: float | None = None) -> Any:
+    async def fetchrow(self, *, timeout: float | None = None) -> Row | None:
         """The next row as a `Record`, or None where there is none."""
         if self._exhausted:
             self._check_transaction()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterable, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from colonnade import _core
 from colonnade._async.operation import STALE_PLAN, may_run_again
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from colonnade._async.connection import Connection
-    from colonnade._async.row_factories import Factory, RecordClass
+    from colonnade._async.row_factories import Factory, MadeOf, RecordClass
     from colonnade._transport.asyncio import AsyncioTransport
-    from colonnade.rows import RowFactory
+    from colonnade.rows import Row, RowFactory
 
     Arguments = Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]]
     Begin = Callable[[_core.Statement], _core.ManyArguments]
@@ -96,6 +96,11 @@ class ManyMixin:
             return
         await self._executemany(command, args, timeout)
 
+    @overload
+    async def fetchmany(
+        self, query: ShapedQuery, args: Arguments, *, timeout: float | None = None
+    ) -> Any: ...
+    @overload
     async def fetchmany(
         self,
         query: str,
@@ -103,7 +108,39 @@ class ManyMixin:
         *,
         parameter_types: Sequence[int | None] | None = None,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> list[_core.Record]: ...
+    @overload
+    async def fetchmany(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> list[MadeOf]: ...
+    @overload
+    async def fetchmany(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> list[Row]: ...
+    async def fetchmany(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query once for each set of arguments, and return all rows, in order.

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from colonnade import _core
 from colonnade._async.column_stream import ColumnStream
@@ -18,6 +18,7 @@ from colonnade._transport.event import batch_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import EncodeError
+from colonnade.rows import Row
 from colonnade.types import Attribute, Type
 
 if TYPE_CHECKING:
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 
     from colonnade._async.connection import Connection
     from colonnade._async.many import Arguments
+    from colonnade._async.row_factories import MadeOf, RecordClass
     from colonnade._schema import Schema
     from colonnade.rows import RowFactory
+
+Other = TypeVar("Other")
 
 _PARTED_KINDS = frozenset({"array", "composite", "range", "multirange"})
 
 
-class PreparedStatement(ConnectionResource):
+class PreparedStatement(ConnectionResource, Generic[Row]):
     """A statement that the server has parsed; made by `Connection.prepare`.
 
     It is independent of the connection's statement cache. The server closes it when nobody has this
@@ -87,6 +91,20 @@ class PreparedStatement(ConnectionResource):
 
     # Rows
 
+    @overload
+    async def fetch(
+        self,
+        *args: object,
+        timeout: float | None = None,
+        row_factory: None = None,
+    ) -> list[Row]: ...
+    @overload
+    async def fetch(
+        self,
+        *args: object,
+        timeout: float | None = None,
+        row_factory: RowFactory[Other],
+    ) -> list[Other]: ...
     @guarded
     async def fetch(
         self,
@@ -106,6 +124,20 @@ class PreparedStatement(ConnectionResource):
             )
         return await self._made(await self._rows(args, 0, timeout), row_factory)
 
+    @overload
+    async def fetchrow(
+        self,
+        *args: object,
+        timeout: float | None = None,
+        row_factory: None = None,
+    ) -> Row | None: ...
+    @overload
+    async def fetchrow(
+        self,
+        *args: object,
+        timeout: float | None = None,
+        row_factory: RowFactory[Other],
+    ) -> Other | None: ...
     @guarded
     async def fetchrow(
         self,
@@ -136,6 +168,22 @@ class PreparedStatement(ConnectionResource):
         rows = await self._rows(args, 1, timeout)
         return rows[0][column] if rows else None
 
+    @overload
+    async def fetchmany(
+        self,
+        args: Arguments,
+        *,
+        timeout: float | None = None,
+        row_factory: None = None,
+    ) -> list[Row]: ...
+    @overload
+    async def fetchmany(
+        self,
+        args: Arguments,
+        *,
+        timeout: float | None = None,
+        row_factory: RowFactory[Other],
+    ) -> list[Other]: ...
     @guarded
     async def fetchmany(
         self,
@@ -171,7 +219,7 @@ class PreparedStatement(ConnectionResource):
     @guarded
     def cursor(
         self, *args: object, prefetch: int | None = None, timeout: float | None = None
-    ) -> CursorFactory:
+    ) -> CursorFactory[Any]:
         """A cursor over its rows, as `Connection.cursor` gives."""
         return _factory(self._shaped)(
             self._connection,
@@ -306,15 +354,49 @@ class PreparedStatement(ConnectionResource):
 class PreparingMixin:
     """The methods of a connection about statements that are prepared by hand, and cursors."""
 
+    @overload
+    async def prepare(
+        self, query: ShapedQuery, *, name: str | None = None, timeout: float | None = None
+    ) -> PreparedStatement[Any]: ...
+    @overload
     async def prepare(
         self,
         query: str,
         *,
         name: str | None = None,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> PreparedStatement[_core.Record]: ...
+    @overload
+    async def prepare(
+        self,
+        query: str,
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> PreparedStatement[MadeOf]: ...
+    @overload
+    async def prepare(
+        self,
+        query: str,
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> PreparedStatement[Row]: ...
+    async def prepare(
+        self,
+        query: str,
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
-    ) -> PreparedStatement:
+    ) -> PreparedStatement[Any]:
         """Have the server parse a text, to be run later, any number of times.
 
         `name` is that of the statement on the server; None makes one up. With the name "" it is the
@@ -330,15 +412,53 @@ class PreparingMixin:
         shaped = query if isinstance(query, ShapedQuery) else None
         return PreparedStatement(connection, statement, made, shaped, factory)
 
+    @overload
+    def cursor(
+        self,
+        query: ShapedQuery,
+        *args: object,
+        prefetch: int | None = None,
+        timeout: float | None = None,
+    ) -> CursorFactory[Any]: ...
+    @overload
     def cursor(
         self,
         query: str,
         *args: object,
         prefetch: int | None = None,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> CursorFactory[_core.Record]: ...
+    @overload
+    def cursor(
+        self,
+        query: str,
+        *args: object,
+        prefetch: int | None = None,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> CursorFactory[MadeOf]: ...
+    @overload
+    def cursor(
+        self,
+        query: str,
+        *args: object,
+        prefetch: int | None = None,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> CursorFactory[Row]: ...
+    def cursor(
+        self,
+        query: str,
+        *args: object,
+        prefetch: int | None = None,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
-    ) -> CursorFactory:
+    ) -> CursorFactory[Any]:
         """A cursor over the rows of a query, within a transaction.
 
         With `async for` it gives row after row, of which `prefetch` (50 where it is None) are
@@ -376,7 +496,7 @@ class PreparingMixin:
         return statement_of(await connection._completion())
 
 
-def _factory(query: str | None) -> type[CursorFactory]:
+def _factory(query: str | None) -> type[CursorFactory[Any]]:
     """What makes cursors over the rows of a query, which may have a shape of its own."""
     return ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory
 

@@ -66,7 +66,7 @@ class ShapedMixin:
         query: ShapedQuery,
         args: tuple[object, ...],
         timeout: float | None,
-        prepared: PreparedStatement | None = None,
+        prepared: PreparedStatement[Any] | None = None,
     ) -> Any:
         """All rows, in the query's shape."""
         shape = await self._filled_shape(
@@ -79,7 +79,7 @@ class ShapedMixin:
         query: ShapedQuery,
         args: tuple[object, ...],
         timeout: float | None,
-        prepared: PreparedStatement | None = None,
+        prepared: PreparedStatement[Any] | None = None,
     ) -> Any:
         """The first row, in the query's shape, or None where there is none."""
         shape = await self._filled_shape(
@@ -94,7 +94,7 @@ class ShapedMixin:
         args: tuple[object, ...],
         column: int | str,
         timeout: float | None,
-        prepared: PreparedStatement | None = None,
+        prepared: PreparedStatement[Any] | None = None,
     ) -> Any:
         """A value of the first row, or None where there is none."""
         shape = await self._filled_shape(
@@ -144,7 +144,7 @@ class ShapedMixin:
         timeout: float | None,
         *,
         row_limit: int,
-        prepared: PreparedStatement | None,
+        prepared: PreparedStatement[Any] | None,
     ) -> S:
         """Run a query, and give its shape the rows; `row_limit` 0 asks for all.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
 from colonnade._schema import asked_of, asked_types
@@ -49,8 +49,9 @@ if TYPE_CHECKING:
 
     from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
+    from colonnade._sync.row_factories import MadeOf, RecordClass
     from colonnade._transport.blocking import BlockingTransport
-    from colonnade.rows import RowFactory
+    from colonnade.rows import Row, RowFactory
 
 
 class Connection(
@@ -117,12 +118,41 @@ class Connection(
 
     # Rows
 
+    @overload
+    def fetch(self, query: ShapedQuery, *args: object, timeout: float | None = None) -> Any: ...
+    @overload
     def fetch(
         self,
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> list[_core.Record]: ...
+    @overload
+    def fetch(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> list[MadeOf]: ...
+    @overload
+    def fetch(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> list[Row]: ...
+    def fetch(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query, and return its rows as a list of `Record`.
@@ -140,12 +170,41 @@ class Connection(
         rows: list[Any] = self._execute(query, args, 0, timeout, record_class)
         return rows if row_factory is None else self._shaped(rows, row_factory)
 
+    @overload
+    def fetchrow(self, query: ShapedQuery, *args: object, timeout: float | None = None) -> Any: ...
+    @overload
     def fetchrow(
         self,
         query: str,
         *args: object,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> _core.Record | None: ...
+    @overload
+    def fetchrow(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> MadeOf | None: ...
+    @overload
+    def fetchrow(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> Row | None: ...
+    def fetchrow(
+        self,
+        query: str,
+        *args: object,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> Any:
         """Run a query, and return its first row as a `Record`, or None where there is none.

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_types
@@ -19,6 +19,7 @@ from colonnade.errors import (
     InvalidCachedStatementError,
     NoActiveSQLTransactionError,
 )
+from colonnade.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ _SHOWN_CHARACTERS = 30
 ROWS_MAX = 2**31 - 1
 
 
-class CursorFactory(ConnectionResource):
+class CursorFactory(ConnectionResource, Generic[Row]):
     """A cursor that is still to be opened; made by `Connection.cursor`.
 
     `for` goes over its rows. `await`, or `open`, makes a `Cursor` of it.
@@ -63,7 +64,7 @@ class CursorFactory(ConnectionResource):
         self._row_factory = asked_once(row_factory)
 
     @guarded
-    def __iter__(self) -> CursorIterator:
+    def __iter__(self) -> CursorIterator[Row]:
         """The rows, from the first on."""
         prefetch = _PREFETCH_ROWS if self._prefetch is None else self._prefetch
         if prefetch <= 0:
@@ -72,11 +73,11 @@ class CursorFactory(ConnectionResource):
         return self._iterator(prefetch)
 
     @guarded
-    def open(self) -> Cursor:
+    def open(self) -> Cursor[Row]:
         """Open the cursor; rows are fetched from it by hand."""
         return self._opened()
 
-    def _opened(self) -> Cursor:
+    def _opened(self) -> Cursor[Row]:
         if self._prefetch is not None:
             msg = "prefetch argument can only be specified for iterable cursor"
             raise InterfaceError(msg)
@@ -84,7 +85,7 @@ class CursorFactory(ConnectionResource):
         cursor._bind(self._timeout)
         return cursor
 
-    def _iterator(self, prefetch: int) -> CursorIterator:
+    def _iterator(self, prefetch: int) -> CursorIterator[Row]:
         return CursorIterator(
             self._connection,
             self._query,
@@ -96,7 +97,7 @@ class CursorFactory(ConnectionResource):
             timeout=self._timeout,
         )
 
-    def _cursor(self) -> Cursor:
+    def _cursor(self) -> Cursor[Row]:
         return Cursor(
             self._connection,
             self._query,
@@ -107,7 +108,7 @@ class CursorFactory(ConnectionResource):
         )
 
 
-class BaseCursor(ConnectionResource):
+class BaseCursor(ConnectionResource, Generic[Row]):
     """What cursors have in common: a portal, and how far it has come."""
 
     def __init__(
@@ -223,7 +224,7 @@ class BaseCursor(ConnectionResource):
         return f"<{' '.join(words)} {id(self):#x}>"
 
 
-class CursorIterator(BaseCursor):
+class CursorIterator(BaseCursor[Row]):
     """The rows of a cursor one after the other; made by `for` over a `CursorFactory`."""
 
     def __init__(
@@ -239,7 +240,7 @@ class CursorIterator(BaseCursor):
         timeout: float | None,
     ) -> None:
         super().__init__(connection, query, statement, args, record_class, row_factory=row_factory)
-        self._buffer: deque[Any] = deque()
+        self._buffer: deque[Row] = deque()
         self._prefetch = min(prefetch, ROWS_MAX)
         self._timeout = timeout
 
@@ -255,7 +256,7 @@ class CursorIterator(BaseCursor):
         return self
 
     @guarded
-    def __next__(self) -> Any:
+    def __next__(self) -> Row:
         """The next row."""
         if not self._buffer:
             if self._exhausted:
@@ -267,7 +268,7 @@ class CursorIterator(BaseCursor):
         return self._buffer.popleft()
 
 
-class Cursor(BaseCursor):
+class Cursor(BaseCursor[Row]):
     """An open cursor; made by awaiting a `CursorFactory`.
 
     It lives as long as the transaction. Other queries may run in between, and other cursors.
@@ -275,7 +276,7 @@ class Cursor(BaseCursor):
     """
 
     @guarded
-    def fetch(self, n: int, *, timeout: float | None = None) -> list[Any]:
+    def fetch(self, n: int, *, timeout: float | None = None) -> list[Row]:
         """The next `n` rows as a list of `Record`; fewer where there are no more.
 
         Raises InterfaceError where `n` is less than 1.
@@ -287,7 +288,7 @@ class Cursor(BaseCursor):
         return self._exec(n, timeout)
 
     @guarded
-    def fetchrow(self, *, timeout: float | None = None) -> Any:
+    def fetchrow(self, *, timeout: float | None = None) -> Row | None:
         """The next row as a `Record`, or None where there is none."""
         if self._exhausted:
             self._check_transaction()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from colonnade import _core
 from colonnade._shaped_query import ShapedQuery
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from colonnade._sync.connection import Connection
-    from colonnade._sync.row_factories import Factory, RecordClass
+    from colonnade._sync.row_factories import Factory, MadeOf, RecordClass
     from colonnade._transport.blocking import BlockingTransport
-    from colonnade.rows import RowFactory
+    from colonnade.rows import Row, RowFactory
 
     Arguments = Iterable[Sequence[Any]] | Iterable[Sequence[Any]]
     Begin = Callable[[_core.Statement], _core.ManyArguments]
@@ -98,6 +98,11 @@ class ManyMixin:
             return
         self._executemany(command, args, timeout)
 
+    @overload
+    def fetchmany(
+        self, query: ShapedQuery, args: Arguments, *, timeout: float | None = None
+    ) -> Any: ...
+    @overload
     def fetchmany(
         self,
         query: str,
@@ -105,7 +110,39 @@ class ManyMixin:
         *,
         parameter_types: Sequence[int | None] | None = None,
         timeout: float | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: None = None,
+        row_factory: None = None,
+    ) -> list[_core.Record]: ...
+    @overload
+    def fetchmany(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
+        record_class: type[MadeOf],
+        row_factory: None = None,
+    ) -> list[MadeOf]: ...
+    @overload
+    def fetchmany(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
+        record_class: RecordClass = None,
+        row_factory: RowFactory[Row],
+    ) -> list[Row]: ...
+    def fetchmany(
+        self,
+        query: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
+        record_class: type[Any] | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> list[Any]:
         """Run a query once for each set of arguments, and return all rows, in order.

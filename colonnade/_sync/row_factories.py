@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from colonnade import _core
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     RecordClass = type[_core.Record | tuple[Any, ...]] | None
     Factory = RowFactory[Any] | None
+
+# What a `record_class` is, for calls whose result has its type.
+MadeOf = TypeVar("MadeOf", bound="_core.Record | tuple[Any, ...]")
 
 # Rows that are made in one turn of the loop: a millisecond's worth, with a usual factory.
 _ROWS_PER_TURN = 1000

@@ -68,7 +68,7 @@ class ShapedMixin:
         query: ShapedQuery,
         args: tuple[object, ...],
         timeout: float | None,
-        prepared: PreparedStatement | None = None,
+        prepared: PreparedStatement[Any] | None = None,
     ) -> Any:
         """All rows, in the query's shape."""
         shape = self._filled_shape(
@@ -81,7 +81,7 @@ class ShapedMixin:
         query: ShapedQuery,
         args: tuple[object, ...],
         timeout: float | None,
-        prepared: PreparedStatement | None = None,
+        prepared: PreparedStatement[Any] | None = None,
     ) -> Any:
         """The first row, in the query's shape, or None where there is none."""
         shape = self._filled_shape(
@@ -96,7 +96,7 @@ class ShapedMixin:
         args: tuple[object, ...],
         column: int | str,
         timeout: float | None,
-        prepared: PreparedStatement | None = None,
+        prepared: PreparedStatement[Any] | None = None,
     ) -> Any:
         """A value of the first row, or None where there is none."""
         shape = self._filled_shape(
@@ -146,7 +146,7 @@ class ShapedMixin:
         timeout: float | None,
         *,
         row_limit: int,
-        prepared: PreparedStatement | None,
+        prepared: PreparedStatement[Any] | None,
     ) -> S:
         """Run a query, and give its shape the rows; `row_limit` 0 asks for all.
 

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=Shape)
 
 
-class ShapedCursorFactory(CursorFactory):
+class ShapedCursorFactory(CursorFactory[Any]):
     """A cursor over a `ShapedQuery` that is still to be opened."""
 
     _query: ShapedQuery
 
-    def _iterator(self, prefetch: int) -> CursorIterator:
+    def _iterator(self, prefetch: int) -> CursorIterator[Any]:
         return ShapedCursorIterator(
             self._connection,
             self._query,
@@ -46,11 +46,11 @@ class ShapedCursorFactory(CursorFactory):
             timeout=self._timeout,
         )
 
-    def _cursor(self) -> Cursor:
+    def _cursor(self) -> Cursor[Any]:
         return ShapedCursor(self._connection, self._query, self._statement, self._args, None)
 
 
-class _ShapedRows(BaseCursor):
+class _ShapedRows(BaseCursor[Any]):
     """A portal whose rows go to shapes."""
 
     _query: ShapedQuery
@@ -110,11 +110,11 @@ class _ShapedRows(BaseCursor):
         return shape
 
 
-class ShapedCursorIterator(_ShapedRows, CursorIterator):
+class ShapedCursorIterator(_ShapedRows, CursorIterator[Any]):
     """The rows of a `ShapedQuery` one after the other."""
 
 
-class ShapedCursor(_ShapedRows, Cursor):
+class ShapedCursor(_ShapedRows, Cursor[Any]):
     """An open cursor over a `ShapedQuery`."""
 
     @guarded

@@ -11,11 +11,9 @@ from colonnade.dbapi._objects import objects_reader
 from colonnade.dbapi.errors import ProgrammingError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
-    from colonnade import sync
+    from colonnade import Record, sync
     from colonnade.dbapi._guard import Guard
 
 __all__ = ["CatalogMixin"]
@@ -193,7 +191,7 @@ class CatalogMixin:
         raise NotImplementedError
 
 
-def _column(row: Sequence[Any]) -> dict[str, Any]:
+def _column(row: Record) -> dict[str, Any]:
     _oid, name, number, remarks, type_name, is_not_null, default, is_identity, is_generated = row
     return {
         "column_name": name,
@@ -211,7 +209,7 @@ def _column(row: Sequence[Any]) -> dict[str, Any]:
 _CONSTRAINT_TYPES = {"c": "CHECK", "f": "FOREIGN KEY", "p": "PRIMARY KEY", "u": "UNIQUE"}
 
 
-def _constraint(database: str, row: Sequence[Any]) -> dict[str, Any]:
+def _constraint(database: str, row: Record) -> dict[str, Any]:
     _oid, name, kind, columns, schema, table, referred = row
     usage = [
         {

@@ -46,7 +46,7 @@ class NamedCursor(Cursor):
         """How many rows iterating fetches at a time."""
         self._quoted = quote_identifier(name)
         self._is_declared = False
-        self._statements: dict[str, PreparedStatement] = {}
+        self._statements: dict[str, PreparedStatement[Any]] = {}
 
     def execute(self, query: str, params: Parameters | None = None) -> Self:
         """Declare the cursor for a query, and return it; one that is open is closed first."""
@@ -153,7 +153,7 @@ class NamedCursor(Cursor):
             self._position += len(rows)
             return self._shaped(rows)
 
-    def _statement(self, what: str) -> PreparedStatement:
+    def _statement(self, what: str) -> PreparedStatement[Any]:
         """What fetches. The text travels along, since another cursor may have this name later."""
         self._check_declared()
         found = self._statements.get(what)

@@ -42,7 +42,7 @@ _MOMENTS = {
 
 def table_facts(connection: sync.Connection, table: str) -> tuple[int, str]:
     """How many blocks a table has, its largest partition at least, and its kind."""
-    row = connection.fetchrow(_BLOCKS, table)
+    (row,) = connection.fetch(_BLOCKS, table)
     return int(row["blocks"] or 0), row["kind"]
 
 

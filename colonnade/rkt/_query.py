@@ -40,7 +40,7 @@ class TypedQuery(ShapedQuery):
         return matched_fields(self.dtype, columns) if columns else ()
 
 
-def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> str:
+def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> ShapedQuery:
     """The query, to be given to `fetch` and its relatives for NumPy arrays in place of records.
 
     `dtype` is a structured dtype, or what `numpy.dtype` makes one of. Its fields take the columns

@@ -25,7 +25,7 @@ async def test_json_as_objects(connection: colonnade.Connection) -> None:
             name, schema="pg_catalog", encoder=json.dumps, decoder=json.loads
         )
     document = {"a": [1, None, "é"]}
-    row = await connection.fetchrow(
+    (row,) = await connection.fetch(
         "SELECT $1::jsonb AS one, $2::json AS two, NULL::jsonb AS none, $3::jsonb[] AS many",
         document,
         document,

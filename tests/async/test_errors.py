@@ -223,7 +223,7 @@ async def test_what_cannot_be_sent(connection: colonnade.Connection) -> None:
         await connection.fetch(f"SELECT {', '.join(f'${n}::int' for n in range(1, 65_537))}")
     await check_usable(connection)
     with pytest.raises(TypeError):
-        await connection.fetch(5)  # type: ignore[arg-type]
+        await connection.fetch(5)  # type: ignore[call-overload]
     await check_usable(connection)
 
 

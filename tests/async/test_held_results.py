@@ -171,7 +171,7 @@ async def test_an_argument_that_fails_behind_a_begin(connection: colonnade.Conne
 
 
 async def test_what_the_connection_is(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow("SELECT current_user, current_database()")
+    (row,) = await connection.fetch("SELECT current_user, current_database()")
     assert (connection.user, connection.database) == tuple(row)
     assert isinstance(connection.address, str | tuple)
 

@@ -51,7 +51,7 @@ async def test_no_rows_at_all(table: colonnade.Connection, rows: Any) -> None:
 
 
 async def test_sets_of_arguments_of_many_kinds(table: colonnade.Connection) -> None:
-    record = await table.fetchrow("SELECT 5, 'e'")
+    record: Any = await table.fetchrow("SELECT 5, 'e'")
     await table.executemany(INSERT, [(1, "a"), [2, "b"], UserList([3, "c"]), record])
     await table.executemany(INSERT, ((number, "c") for number in range(3)))
     await table.executemany(INSERT, args=[record])

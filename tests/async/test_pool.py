@@ -215,7 +215,7 @@ async def test_a_user_may_close_a_connection(dsn: str) -> None:
         async with pool.acquire() as connection:
             await connection.close()
             with pytest.raises(InterfaceError, match="released back to the pool"):
-                connection.fetch("SELECT 1")
+                _ = connection.fetch("SELECT 1")
             assert pool.get_size() == 0
         async with pool.acquire() as connection:
             connection.terminate()

@@ -181,7 +181,7 @@ async def test_a_release_goes_on_where_its_caller_is_cancelled(dsn: str) -> None
             await connection.execute("BEGIN; SELECT pg_advisory_lock(815)")
             await _cancelled_after(steps, pool.release(connection))
             with pytest.raises(colonnade.InterfaceError, match="released back"):
-                connection.fetch("SELECT 1")
+                _ = connection.fetch("SELECT 1")
             await _all_idle(pool)
             query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 815"
             assert await pool.fetchval(query) == 0
@@ -200,7 +200,7 @@ async def test_a_release_during_an_operation_costs_the_connection(dsn: str) -> N
         with pytest.raises(errors.ConnectionDoesNotExistError):
             await query
         with pytest.raises(colonnade.InterfaceError, match="released back to the pool"):
-            connection.fetch("SELECT 1")
+            _ = connection.fetch("SELECT 1")
         assert await pool.fetchval("SELECT 1") == 1
 
 
@@ -227,7 +227,7 @@ async def test_a_closing_that_is_cancelled_ends_everything(dsn: str) -> None:
         await waiting
     for connection in connections:
         with pytest.raises(colonnade.InterfaceError, match="released back to the pool"):
-            connection.fetch("SELECT 1")
+            _ = connection.fetch("SELECT 1")
         await pool.release(connection)
 
 

@@ -20,7 +20,7 @@ QUERY = "SELECT 1 AS a, 'two' AS b, NULL::int AS c"
 
 
 async def test_values_by_index_slice_and_name(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     assert isinstance(row, colonnade.Record)
     assert (row[0], row[1], row[2], row[-1], row[-3]) == (1, "two", None, None, 1)
     assert (row["a"], row["b"], row["c"]) == (1, "two", None)
@@ -31,14 +31,14 @@ async def test_values_by_index_slice_and_name(connection: colonnade.Connection) 
 
 @pytest.mark.parametrize("index", [3, -4, 1 << 70])
 async def test_an_index_out_of_range(connection: colonnade.Connection, index: int) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     with pytest.raises(IndexError):
         row[index]
 
 
 @pytest.mark.parametrize("key", ["d", 1.0, b"a", None, (1,), (1, 2)], ids=repr)
 async def test_what_is_no_key(connection: colonnade.Connection, key: object) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     with pytest.raises(KeyError) as caught:
         row[key]
     assert caught.value.args == (key,)
@@ -47,7 +47,7 @@ async def test_what_is_no_key(connection: colonnade.Connection, key: object) -> 
 
 
 async def test_what_cannot_be_hashed_is_no_key(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     assert ["a"] not in row
     assert row.get(["a"]) is None
     with pytest.raises(KeyError):
@@ -59,13 +59,13 @@ async def test_indices_of_other_types(connection: colonnade.Connection) -> None:
         def __index__(self) -> int:
             return 2
 
-    row = await connection.fetchrow("SELECT 1 AS a, 2 AS b, 3 AS c")
+    row: Any = await connection.fetchrow("SELECT 1 AS a, 2 AS b, 3 AS c")
     assert row[Two()] == 3
     assert row[True] == 2
 
 
 async def test_a_record_does_not_change(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     with pytest.raises(TypeError, match="does not support item assignment"):
         row[0] = 1
     with pytest.raises(TypeError, match="item deletion"):
@@ -79,7 +79,7 @@ async def test_a_record_does_not_change(connection: colonnade.Connection) -> Non
 
 
 async def test_as_a_mapping(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     assert list(row.keys()) == ["a", "b", "c"]
     assert list(row.values()) == [1, "two", None]
     assert list(row.items()) == [("a", 1), ("b", "two"), ("c", None)]
@@ -99,7 +99,7 @@ async def test_as_a_mapping(connection: colonnade.Connection) -> None:
 
 
 async def test_iterators(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     iterators = [iter(row), row.keys(), row.values(), row.items()]
     assert [operator.length_hint(iterator) for iterator in iterators] == [3, 3, 3, 3]
     for iterator in iterators:
@@ -114,7 +114,7 @@ async def test_iterators(connection: colonnade.Connection) -> None:
 
 
 async def test_as_a_sequence(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     assert list(row) == [1, "two", None]
     first, *others = row
     assert (first, others) == (1, ["two", None])
@@ -139,7 +139,8 @@ async def test_comparisons(connection: colonnade.Connection) -> None:
     with pytest.raises(TypeError):
         _ = one < 1
     assert hash(one) == hash((1, "a"))
-    assert {one: "x"}[(1, "a")] == "x"
+    by_row: dict[Any, str] = {one: "x"}
+    assert by_row[1, "a"] == "x"
     assert one != (1,)
     assert one > (1,)
     assert one < (1, "a", None)
@@ -151,13 +152,13 @@ async def test_comparisons(connection: colonnade.Connection) -> None:
 
 
 async def test_repr(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY)
+    row: Any = await connection.fetchrow(QUERY)
     assert repr(row) == "<Record a=1 b='two' c=None>"
     assert repr(await connection.fetchrow("SELECT")) == "<Record>"
 
 
 async def test_of_equal_names_the_last_is_found(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow("SELECT 1 AS a, 2 AS a, 3")
+    row: Any = await connection.fetchrow("SELECT 1 AS a, 2 AS a, 3")
     assert row["a"] == 2
     assert row["?column?"] == 3
     assert row[:2] == (1, 2)
@@ -165,7 +166,7 @@ async def test_of_equal_names_the_last_is_found(connection: colonnade.Connection
 
 
 async def test_names_of_any_text(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow('SELECT 1 AS "größe 大", 2 AS "%"')
+    row: Any = await connection.fetchrow('SELECT 1 AS "größe 大", 2 AS "%"')
     assert row["größe 大"] == 1
     assert row["%"] == 2
 
@@ -218,8 +219,8 @@ async def test_a_pass_over_records_of_every_kind(connection: colonnade.Connectio
 
 async def test_a_record_keeps_its_class(connection: colonnade.Connection) -> None:
     """Records of other classes lie in memory otherwise."""
-    plain = await connection.fetchrow(QUERY)
-    slim = await connection.fetchrow(QUERY, record_class=Slim)
+    plain: Any = await connection.fetchrow(QUERY)
+    slim: Any = await connection.fetchrow(QUERY, record_class=Slim)
     for row, other in ((plain, Slim), (slim, colonnade.Record)):
         with pytest.raises(TypeError, match="__class__ assignment only supported for"):
             row.__class__ = other
@@ -228,7 +229,7 @@ async def test_a_record_keeps_its_class(connection: colonnade.Connection) -> Non
 async def test_records_that_can_be_part_of_a_cycle_are_seen(
     connection: colonnade.Connection,
 ) -> None:
-    row = await connection.fetchrow("SELECT ARRAY[1] AS list, 'x' AS text")
+    row: Any = await connection.fetchrow("SELECT ARRAY[1] AS list, 'x' AS text")
     assert gc.is_tracked(row)
     assert row["list"] in gc.get_referents(row)
     row["list"].append(row)
@@ -268,7 +269,7 @@ class Slim(colonnade.Record):
 
 
 async def test_a_class_of_ones_own(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY, record_class=Named)
+    row: Any = await connection.fetchrow(QUERY, record_class=Named)
     assert type(row) is Named
     assert (row.a, row.b, row.c) == (1, "two", None)
     assert not hasattr(row, "d")
@@ -339,7 +340,7 @@ async def test_records_come_from_a_server() -> None:
 async def test_copies(
     connection: colonnade.Connection, record_class: type[colonnade.Record]
 ) -> None:
-    row = await connection.fetchrow("SELECT 1 AS a, ARRAY[2] AS b", record_class=record_class)
+    row: Any = await connection.fetchrow("SELECT 1 AS a, ARRAY[2] AS b", record_class=record_class)
     by_pickle = [
         pickle.loads(pickle.dumps(row, protocol))  # noqa: S301 - its own
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
@@ -353,7 +354,7 @@ async def test_copies(
 
 
 async def test_a_copy_has_what_was_added(connection: colonnade.Connection) -> None:
-    row = await connection.fetchrow(QUERY, record_class=Named)
+    row: Any = await connection.fetchrow(QUERY, record_class=Named)
     row.extra = 5
     assert copy.copy(row).extra == 5
     copied = copy.deepcopy(await connection.fetchrow(QUERY))
@@ -447,7 +448,7 @@ async def test_without_rows(connection: colonnade.Connection) -> None:
 
 async def test_a_row_of_no_columns(connection: colonnade.Connection) -> None:
     assert await connection.fetch("SELECT FROM generate_series(1, 3)") == [(), (), ()]
-    row = await connection.fetchrow("SELECT")
+    row: Any = await connection.fetchrow("SELECT")
     assert len(row) == 0
     assert list(row.items()) == []
 
@@ -455,7 +456,7 @@ async def test_a_row_of_no_columns(connection: colonnade.Connection) -> None:
 async def test_many_columns(connection: colonnade.Connection) -> None:
     count = 1600
     columns = ", ".join(f"{i} AS c{i}" for i in range(count))
-    row = await connection.fetchrow(f"SELECT {columns}")
+    row: Any = await connection.fetchrow(f"SELECT {columns}")
     assert row == tuple(range(count))
     assert row[f"c{count - 1}"] == count - 1
 

@@ -27,7 +27,8 @@ async def test_rows_are_plain_tuples(connection: colonnade.Connection) -> None:
 
 async def test_a_pool_of_plain_tuples(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1, max_size=1, record_class=tuple) as pool:
-        assert type(await pool.fetchrow("SELECT 1 AS a")) is tuple
+        row: Any = await pool.fetchrow("SELECT 1 AS a")
+        assert type(row) is tuple
 
 
 async def test_tuples_of_atomic_values_are_not_tracked(connection: colonnade.Connection) -> None:

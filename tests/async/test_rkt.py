@@ -21,7 +21,7 @@ def blocks(fields: list[Any], *, wanted: object = True) -> np.dtype[Any]:
     return np.dtype(fields, metadata={"blocks": wanted})
 
 
-def typed(value: str, dtype: Any, **options: Any) -> str:
+def typed(value: str, dtype: Any, **options: Any) -> Any:
     return set_query_dtype(f"SELECT {value}", np.dtype([("v", dtype)]), **options)
 
 

@@ -43,7 +43,8 @@ async def test_a_prepared_statement_gives_blocks(connection: colonnade.Connectio
 
 async def test_a_prepared_statement_gives_one_row(connection: colonnade.Connection) -> None:
     statement = await connection.prepare(QUERY)
-    row, nulls = await statement.fetchrow(2)
+    found: Any = await statement.fetchrow(2)
+    row, nulls = found
     assert isinstance(row, np.void)
     assert (row.item(), nulls) == ((1, 1), [])
     assert await statement.fetchrow(0) is None
@@ -61,7 +62,8 @@ async def test_a_prepared_statement_gives_one_value(connection: colonnade.Connec
 async def test_the_statement_keeps_the_query(connection: colonnade.Connection) -> None:
     statement = await connection.prepare(QUERY)
     assert statement.get_query() == PAIRS
-    array, _ = await connection.fetch(statement.get_query(), 2)
+    arrays: Any = await connection.fetch(statement.get_query(), 2)
+    array, _ = arrays
     assert array.dtype == PAIR
     # What asks for columns gets columns.
     assert (await statement.fetch_columns(2))["g"].tolist() == [1, 2]
@@ -127,7 +129,8 @@ async def test_a_cursor_gives_rows_and_moves(connection: colonnade.Connection) -
     async with connection.transaction():
         cursor = await connection.cursor(QUERY, 5).open()
         assert await cursor.forward(1) == 1
-        row, nulls = await cursor.fetchrow()
+        found: Any = await cursor.fetchrow()
+        row, nulls = found
         assert (row.item(), nulls) == ((2, NULL), [1])
         # Another query in between.
         assert await connection.fetchval("SELECT 1") == 1

@@ -82,7 +82,7 @@ async def test_results_without_rows(connection: colonnade.Connection) -> None:
 
 async def test_names_that_python_does_not_allow(connection: colonnade.Connection) -> None:
     query = 'SELECT 1 AS "class", 2 AS a, 3 AS a, 4 AS "two words"'
-    row = await connection.fetchrow(query, row_factory=namedtuple_row)
+    (row,) = await connection.fetch(query, row_factory=namedtuple_row)
     assert row._fields == ("_0", "a", "_2", "_3")
     assert await connection.fetchrow(query, row_factory=dict_row) == {
         "class": 1,
@@ -173,7 +173,8 @@ async def test_with_tuples_for_records(dsn: str) -> None:
     plain: Any = tuple
     async with await colonnade.connect(dsn, record_class=plain) as connection:
         assert await connection.fetchrow(QUERY, row_factory=dict_row) == {"id": 1, "name": "1"}
-        assert type(await connection.fetchrow(QUERY)) is tuple
+        row: Any = await connection.fetchrow(QUERY)
+        assert type(row) is tuple
 
 
 async def test_what_is_no_factory(dsn: str) -> None:

@@ -39,7 +39,7 @@ async def test_types_made_while_connected(connection: colonnade.Connection) -> N
     query = """
         SELECT ROW('tea', 2.5, 'ok')::item AS item, '{"[1,2)"}'::price_range[] AS ranges
     """
-    row = await connection.fetchrow(query)
+    (row,) = await connection.fetch(query)
     assert tuple(row["item"].values()) == ("tea", row["item"]["price"], "ok")
     assert str(row["item"]["price"]) == "2.50"
     columns = await connection.fetch_columns(query)

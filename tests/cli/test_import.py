@@ -43,7 +43,7 @@ def is_the_same(connection: colonnade.sync.Connection, one: str, other: str) -> 
         f"SELECT count(*) FROM (SELECT x::text, count(*) FROM {one} x GROUP BY 1 "
         f"EXCEPT SELECT x::text, count(*) FROM {other} x GROUP BY 1) AS d"
     )
-    sizes = connection.fetchrow(
+    (sizes,) = connection.fetch(
         f"SELECT (SELECT count(*) FROM {one}), (SELECT count(*) FROM {other})"
     )
     return bool(differing == 0 and sizes[0] == sizes[1])

@@ -280,10 +280,10 @@ def test_record_classes(
             raise NotImplementedError
 
     def turn() -> None:
-        row = connection.fetchrow("SELECT 1, 'x', ARRAY[1, 2]", record_class=Own)
+        row: Any = connection.fetchrow("SELECT 1, 'x', ARRAY[1, 2]", record_class=Own)
         # A cycle, which only the collector finds.
         row.itself = row
-        atomic = connection.fetchrow("SELECT 1", record_class=Own)
+        atomic: Any = connection.fetchrow("SELECT 1", record_class=Own)
         atomic.itself = atomic
         failing(
             colonnade.InterfaceError, lambda: connection.fetch("SELECT 1", record_class=Refusing)

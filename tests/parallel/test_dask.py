@@ -17,7 +17,7 @@ ROWS = 30_000
 @pytest.mark.slow
 def test_rows_and_sums_are_those_of_sql(dsn: str, table: str) -> None:
     with sync.connect(dsn) as connection:
-        sums = connection.fetchrow(f"SELECT sum(id), sum(key), count(key) FROM {table}")
+        (sums,) = connection.fetch(f"SELECT sum(id), sum(key), count(key) FROM {table}")
         names = connection.fetch(f"SELECT name, count(*) FROM {table} GROUP BY name")
     with (
         distributed.LocalCluster(

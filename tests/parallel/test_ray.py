@@ -34,7 +34,7 @@ def cluster() -> Iterator[None]:
 @pytest.mark.parametrize("key", [None, "key"])
 def test_rows_and_sums_are_those_of_sql(dsn: str, table: str, key: str | None) -> None:
     with sync.connect(dsn) as connection:
-        sums = connection.fetchrow(f"SELECT sum(id), sum(key) FROM {table}")
+        (sums,) = connection.fetch(f"SELECT sum(id), sum(key) FROM {table}")
     schema = {"amount": "decimal128(38, 16)"}
     with parallel.plan(table, dsn, parts=4, partition_by=key, schema=schema) as plan:
         dataset = colonnade.parallel.ray.from_plan(plan)

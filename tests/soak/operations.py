@@ -77,7 +77,7 @@ async def fetchrow_of_a_new_text(job: Job) -> None:
     row = await job.pool.fetchrow(
         f"SELECT {job.token} AS token, $1::text AS note", f"n{job.token}", timeout=job.limit
     )
-    expect(tuple(row), (job.token, f"n{job.token}"), "fetchrow")
+    expect(row, (job.token, f"n{job.token}"), "fetchrow")
 
 
 async def fetchval_slowly(job: Job) -> None:

@@ -81,14 +81,14 @@ async def fetch_what_is_not_prepared(ground: Ground) -> None:
     connection, token = ground.connection, ground.token
     check(ground, await connection.fetch(new_text(ground, SERIES), token, 3), 3)
     row = await connection.fetchrow(new_text(ground, "SELECT $1::int + 1"), token)
-    assert tuple(row) == (token + 1,)
+    assert row == (token + 1,)
     assert await connection.fetchval(new_text(ground, "SELECT $1::int + 2"), token) == token + 2
 
 
 @scenario("Connection.fetchrow", "Connection.fetchval", "Connection.execute")
 async def fetch_what_is_prepared(ground: Ground) -> None:
     connection, token = ground.connection, ground.token
-    assert tuple(await connection.fetchrow("SELECT $1::int", token)) == (token,)
+    assert await connection.fetchrow("SELECT $1::int", token) == (token,)
     assert await connection.fetchval("SELECT $1::int", token) == token
     assert await connection.execute("SELECT $1::int", token) == "SELECT 1"
     assert await connection.execute("SELECT 1; SELECT generate_series(1, 2)") == "SELECT 2"
@@ -158,7 +158,7 @@ async def prepared(ground: Ground) -> None:
     token = ground.token
     statement = await ground.connection.prepare(new_text(ground, SERIES))
     check(ground, await statement.fetch(token, 3), 3)
-    assert tuple(await statement.fetchrow(token, 3)) == (token, 1)
+    assert await statement.fetchrow(token, 3) == (token, 1)
     assert await statement.fetchval(token, 3) == token
     check(ground, await statement.fetchmany([(token, 1)]), 1)
     check_columns(ground, await statement.fetch_columns(token, 4), 1, 4)
@@ -209,7 +209,7 @@ async def cursors(ground: Ground) -> None:
     async with connection.transaction():
         cursor = await connection.cursor(SERIES, token, 100).open()
         check(ground, await cursor.fetch(4), 4)
-        assert tuple(await cursor.fetchrow()) == (token, 5)
+        assert await cursor.fetchrow() == (token, 5)
         assert await cursor.forward(5) == 5
         check_columns(ground, await cursor.fetch_columns(10), 11, 20)
         rows = [row async for row in connection.cursor(SERIES, token, 30, prefetch=12)]

@@ -25,7 +25,7 @@ def test_json_as_objects(connection: colonnade.sync.Connection) -> None:
     for name in ("json", "jsonb"):
         connection.set_type_codec(name, schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
     document = {"a": [1, None, "é"]}
-    row = connection.fetchrow(
+    (row,) = connection.fetch(
         "SELECT $1::jsonb AS one, $2::json AS two, NULL::jsonb AS none, $3::jsonb[] AS many",
         document,
         document,

@@ -225,7 +225,7 @@ def test_what_cannot_be_sent(connection: colonnade.sync.Connection) -> None:
         connection.fetch(f"SELECT {', '.join(f'${n}::int' for n in range(1, 65_537))}")
     check_usable(connection)
     with pytest.raises(TypeError):
-        connection.fetch(5)  # type: ignore[arg-type]
+        connection.fetch(5)  # type: ignore[call-overload]
     check_usable(connection)
 
 

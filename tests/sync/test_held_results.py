@@ -172,7 +172,7 @@ def test_an_argument_that_fails_behind_a_begin(connection: colonnade.sync.Connec
 
 
 def test_what_the_connection_is(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow("SELECT current_user, current_database()")
+    (row,) = connection.fetch("SELECT current_user, current_database()")
     assert (connection.user, connection.database) == tuple(row)
     assert isinstance(connection.address, str | tuple)
 

@@ -52,7 +52,7 @@ def test_no_rows_at_all(table: colonnade.sync.Connection, rows: Any) -> None:
 
 
 def test_sets_of_arguments_of_many_kinds(table: colonnade.sync.Connection) -> None:
-    record = table.fetchrow("SELECT 5, 'e'")
+    record: Any = table.fetchrow("SELECT 5, 'e'")
     table.executemany(INSERT, [(1, "a"), [2, "b"], UserList([3, "c"]), record])
     table.executemany(INSERT, ((number, "c") for number in range(3)))
     table.executemany(INSERT, args=[record])

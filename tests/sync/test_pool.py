@@ -140,7 +140,7 @@ def test_a_user_may_close_a_connection(dsn: str) -> None:
         with pool.acquire() as connection:
             connection.close()
             with pytest.raises(InterfaceError, match="released back to the pool"):
-                connection.fetch("SELECT 1")
+                _ = connection.fetch("SELECT 1")
             assert pool.get_size() == 0
         with pool.acquire() as connection:
             connection.terminate()

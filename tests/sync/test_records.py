@@ -22,7 +22,7 @@ QUERY = "SELECT 1 AS a, 'two' AS b, NULL::int AS c"
 
 
 def test_values_by_index_slice_and_name(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     assert isinstance(row, colonnade.Record)
     assert (row[0], row[1], row[2], row[-1], row[-3]) == (1, "two", None, None, 1)
     assert (row["a"], row["b"], row["c"]) == (1, "two", None)
@@ -33,14 +33,14 @@ def test_values_by_index_slice_and_name(connection: colonnade.sync.Connection) -
 
 @pytest.mark.parametrize("index", [3, -4, 1 << 70])
 def test_an_index_out_of_range(connection: colonnade.sync.Connection, index: int) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     with pytest.raises(IndexError):
         row[index]
 
 
 @pytest.mark.parametrize("key", ["d", 1.0, b"a", None, (1,), (1, 2)], ids=repr)
 def test_what_is_no_key(connection: colonnade.sync.Connection, key: object) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     with pytest.raises(KeyError) as caught:
         row[key]
     assert caught.value.args == (key,)
@@ -49,7 +49,7 @@ def test_what_is_no_key(connection: colonnade.sync.Connection, key: object) -> N
 
 
 def test_what_cannot_be_hashed_is_no_key(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     assert ["a"] not in row
     assert row.get(["a"]) is None
     with pytest.raises(KeyError):
@@ -61,13 +61,13 @@ def test_indices_of_other_types(connection: colonnade.sync.Connection) -> None:
         def __index__(self) -> int:
             return 2
 
-    row = connection.fetchrow("SELECT 1 AS a, 2 AS b, 3 AS c")
+    row: Any = connection.fetchrow("SELECT 1 AS a, 2 AS b, 3 AS c")
     assert row[Two()] == 3
     assert row[True] == 2
 
 
 def test_a_record_does_not_change(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     with pytest.raises(TypeError, match="does not support item assignment"):
         row[0] = 1
     with pytest.raises(TypeError, match="item deletion"):
@@ -81,7 +81,7 @@ def test_a_record_does_not_change(connection: colonnade.sync.Connection) -> None
 
 
 def test_as_a_mapping(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     assert list(row.keys()) == ["a", "b", "c"]
     assert list(row.values()) == [1, "two", None]
     assert list(row.items()) == [("a", 1), ("b", "two"), ("c", None)]
@@ -101,7 +101,7 @@ def test_as_a_mapping(connection: colonnade.sync.Connection) -> None:
 
 
 def test_iterators(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     iterators = [iter(row), row.keys(), row.values(), row.items()]
     assert [operator.length_hint(iterator) for iterator in iterators] == [3, 3, 3, 3]
     for iterator in iterators:
@@ -116,7 +116,7 @@ def test_iterators(connection: colonnade.sync.Connection) -> None:
 
 
 def test_as_a_sequence(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     assert list(row) == [1, "two", None]
     first, *others = row
     assert (first, others) == (1, ["two", None])
@@ -141,7 +141,8 @@ def test_comparisons(connection: colonnade.sync.Connection) -> None:
     with pytest.raises(TypeError):
         _ = one < 1
     assert hash(one) == hash((1, "a"))
-    assert {one: "x"}[(1, "a")] == "x"
+    by_row: dict[Any, str] = {one: "x"}
+    assert by_row[1, "a"] == "x"
     assert one != (1,)
     assert one > (1,)
     assert one < (1, "a", None)
@@ -153,13 +154,13 @@ def test_comparisons(connection: colonnade.sync.Connection) -> None:
 
 
 def test_repr(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY)
+    row: Any = connection.fetchrow(QUERY)
     assert repr(row) == "<Record a=1 b='two' c=None>"
     assert repr(connection.fetchrow("SELECT")) == "<Record>"
 
 
 def test_of_equal_names_the_last_is_found(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow("SELECT 1 AS a, 2 AS a, 3")
+    row: Any = connection.fetchrow("SELECT 1 AS a, 2 AS a, 3")
     assert row["a"] == 2
     assert row["?column?"] == 3
     assert row[:2] == (1, 2)
@@ -167,7 +168,7 @@ def test_of_equal_names_the_last_is_found(connection: colonnade.sync.Connection)
 
 
 def test_names_of_any_text(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow('SELECT 1 AS "größe 大", 2 AS "%"')
+    row: Any = connection.fetchrow('SELECT 1 AS "größe 大", 2 AS "%"')
     assert row["größe 大"] == 1
     assert row["%"] == 2
 
@@ -220,8 +221,8 @@ def test_a_pass_over_records_of_every_kind(connection: colonnade.sync.Connection
 
 def test_a_record_keeps_its_class(connection: colonnade.sync.Connection) -> None:
     """Records of other classes lie in memory otherwise."""
-    plain = connection.fetchrow(QUERY)
-    slim = connection.fetchrow(QUERY, record_class=Slim)
+    plain: Any = connection.fetchrow(QUERY)
+    slim: Any = connection.fetchrow(QUERY, record_class=Slim)
     for row, other in ((plain, Slim), (slim, colonnade.Record)):
         with pytest.raises(TypeError, match="__class__ assignment only supported for"):
             row.__class__ = other
@@ -230,7 +231,7 @@ def test_a_record_keeps_its_class(connection: colonnade.sync.Connection) -> None
 def test_records_that_can_be_part_of_a_cycle_are_seen(
     connection: colonnade.sync.Connection,
 ) -> None:
-    row = connection.fetchrow("SELECT ARRAY[1] AS list, 'x' AS text")
+    row: Any = connection.fetchrow("SELECT ARRAY[1] AS list, 'x' AS text")
     assert gc.is_tracked(row)
     assert row["list"] in gc.get_referents(row)
     row["list"].append(row)
@@ -270,7 +271,7 @@ class Slim(colonnade.Record):
 
 
 def test_a_class_of_ones_own(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY, record_class=Named)
+    row: Any = connection.fetchrow(QUERY, record_class=Named)
     assert type(row) is Named
     assert (row.a, row.b, row.c) == (1, "two", None)
     assert not hasattr(row, "d")
@@ -341,7 +342,7 @@ def test_records_come_from_a_server() -> None:
 def test_copies(
     connection: colonnade.sync.Connection, record_class: type[colonnade.Record]
 ) -> None:
-    row = connection.fetchrow("SELECT 1 AS a, ARRAY[2] AS b", record_class=record_class)
+    row: Any = connection.fetchrow("SELECT 1 AS a, ARRAY[2] AS b", record_class=record_class)
     by_pickle = [
         pickle.loads(pickle.dumps(row, protocol))  # noqa: S301 - its own
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
@@ -355,7 +356,7 @@ def test_copies(
 
 
 def test_a_copy_has_what_was_added(connection: colonnade.sync.Connection) -> None:
-    row = connection.fetchrow(QUERY, record_class=Named)
+    row: Any = connection.fetchrow(QUERY, record_class=Named)
     row.extra = 5
     assert copy.copy(row).extra == 5
     copied = copy.deepcopy(connection.fetchrow(QUERY))
@@ -449,7 +450,7 @@ def test_without_rows(connection: colonnade.sync.Connection) -> None:
 
 def test_a_row_of_no_columns(connection: colonnade.sync.Connection) -> None:
     assert connection.fetch("SELECT FROM generate_series(1, 3)") == [(), (), ()]
-    row = connection.fetchrow("SELECT")
+    row: Any = connection.fetchrow("SELECT")
     assert len(row) == 0
     assert list(row.items()) == []
 
@@ -457,7 +458,7 @@ def test_a_row_of_no_columns(connection: colonnade.sync.Connection) -> None:
 def test_many_columns(connection: colonnade.sync.Connection) -> None:
     count = 1600
     columns = ", ".join(f"{i} AS c{i}" for i in range(count))
-    row = connection.fetchrow(f"SELECT {columns}")
+    row: Any = connection.fetchrow(f"SELECT {columns}")
     assert row == tuple(range(count))
     assert row[f"c{count - 1}"] == count - 1
 

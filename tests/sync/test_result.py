@@ -29,7 +29,8 @@ def test_rows_are_plain_tuples(connection: colonnade.sync.Connection) -> None:
 
 def test_a_pool_of_plain_tuples(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, record_class=tuple) as pool:
-        assert type(pool.fetchrow("SELECT 1 AS a")) is tuple
+        row: Any = pool.fetchrow("SELECT 1 AS a")
+        assert type(row) is tuple
 
 
 def test_tuples_of_atomic_values_are_not_tracked(connection: colonnade.sync.Connection) -> None:

@@ -45,7 +45,8 @@ def test_a_prepared_statement_gives_blocks(connection: colonnade.sync.Connection
 
 def test_a_prepared_statement_gives_one_row(connection: colonnade.sync.Connection) -> None:
     statement = connection.prepare(QUERY)
-    row, nulls = statement.fetchrow(2)
+    found: Any = statement.fetchrow(2)
+    row, nulls = found
     assert isinstance(row, np.void)
     assert (row.item(), nulls) == ((1, 1), [])
     assert statement.fetchrow(0) is None
@@ -63,7 +64,8 @@ def test_a_prepared_statement_gives_one_value(connection: colonnade.sync.Connect
 def test_the_statement_keeps_the_query(connection: colonnade.sync.Connection) -> None:
     statement = connection.prepare(QUERY)
     assert statement.get_query() == PAIRS
-    array, _ = connection.fetch(statement.get_query(), 2)
+    arrays: Any = connection.fetch(statement.get_query(), 2)
+    array, _ = arrays
     assert array.dtype == PAIR
     # What asks for columns gets columns.
     assert (statement.fetch_columns(2))["g"].tolist() == [1, 2]
@@ -129,7 +131,8 @@ def test_a_cursor_gives_rows_and_moves(connection: colonnade.sync.Connection) ->
     with connection.transaction():
         cursor = connection.cursor(QUERY, 5).open()
         assert cursor.forward(1) == 1
-        row, nulls = cursor.fetchrow()
+        found: Any = cursor.fetchrow()
+        row, nulls = found
         assert (row.item(), nulls) == ((2, NULL), [1])
         # Another query in between.
         assert connection.fetchval("SELECT 1") == 1

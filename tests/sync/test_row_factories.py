@@ -84,7 +84,7 @@ def test_results_without_rows(connection: colonnade.sync.Connection) -> None:
 
 def test_names_that_python_does_not_allow(connection: colonnade.sync.Connection) -> None:
     query = 'SELECT 1 AS "class", 2 AS a, 3 AS a, 4 AS "two words"'
-    row = connection.fetchrow(query, row_factory=namedtuple_row)
+    (row,) = connection.fetch(query, row_factory=namedtuple_row)
     assert row._fields == ("_0", "a", "_2", "_3")
     assert connection.fetchrow(query, row_factory=dict_row) == {
         "class": 1,
@@ -173,7 +173,8 @@ def test_with_tuples_for_records(dsn: str) -> None:
     plain: Any = tuple
     with colonnade.sync.connect(dsn, record_class=plain) as connection:
         assert connection.fetchrow(QUERY, row_factory=dict_row) == {"id": 1, "name": "1"}
-        assert type(connection.fetchrow(QUERY)) is tuple
+        row: Any = connection.fetchrow(QUERY)
+        assert type(row) is tuple
 
 
 def test_what_is_no_factory(dsn: str) -> None:

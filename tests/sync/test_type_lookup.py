@@ -41,7 +41,7 @@ def test_types_made_while_connected(connection: colonnade.sync.Connection) -> No
     query = """
         SELECT ROW('tea', 2.5, 'ok')::item AS item, '{"[1,2)"}'::price_range[] AS ranges
     """
-    row = connection.fetchrow(query)
+    (row,) = connection.fetch(query)
     assert tuple(row["item"].values()) == ("tea", row["item"]["price"], "ok")
     assert str(row["item"]["price"]) == "2.50"
     columns = connection.fetch_columns(query)

@@ -259,7 +259,7 @@ def test_numpy_layouts(link: Connection) -> None:
         "ok": np.array([True, False, True])[::2],
     }
     assert link.copy_columns_to_table("laid", source) == "COPY 2"
-    first = link.fetchrow("TABLE laid")
+    first = link.fetch("TABLE laid")[0]
     assert first["grid"] == [[4.0, 5.0], [2.0, 3.0], [0.0, 1.0]]
     assert (first["short"], first["b"], first["at"]) == ("café", b"1", dt.time(1))
     assert first["raw"] == uuid.UUID(bytes=bytes(range(16)))
@@ -362,7 +362,7 @@ def test_many_columns(link: Connection) -> None:
     names = [f"c{number}" for number in range(1600)]
     source = {name: np.arange(50, dtype="i2") for name in names}
     link.copy_columns_to_table("wide", source, create=True)
-    assert tuple(link.fetchrow("SELECT c0, c1599 FROM wide OFFSET 49")) == (49, 49)
+    assert link.fetchrow("SELECT c0, c1599 FROM wide OFFSET 49") == (49, 49)
     link.execute("DROP TABLE wide")
 
 

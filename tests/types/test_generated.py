@@ -81,7 +81,7 @@ def test_a_parameter_comes_back_as_itself(link: Connection, sql_type: str) -> No
 def test_jsonb_is_the_servers_own_text(link: Connection, values: list[Any]) -> None:
     for value in values:
         text = strategies.json_text(value)
-        row = link.fetchrow("SELECT $1::jsonb AS v, $1::jsonb::text AS t", text)
+        (row,) = link.fetch("SELECT $1::jsonb AS v, $1::jsonb::text AS t", text)
         assert row["v"] == row["t"]
 
 
@@ -101,7 +101,7 @@ def test_numerics_keep_value_and_scale(link: Connection, number: Decimal) -> Non
     assert isinstance(exponent, int)
     if not -16_383 <= exponent <= 100_000:
         return
-    row = link.fetchrow("SELECT $1::numeric AS v, $1::numeric::text AS t", number)
+    (row,) = link.fetch("SELECT $1::numeric AS v, $1::numeric::text AS t", number)
     assert row["v"] == number
     assert str(row["v"].as_tuple()) == str(Decimal(row["t"]).as_tuple())
 

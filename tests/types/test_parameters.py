@@ -215,7 +215,7 @@ def test_the_most_parameters_that_there_are(link: Connection) -> None:
 
 
 def test_parameters_without_a_type_are_text(link: Connection) -> None:
-    row = link.fetchrow("SELECT $1 AS a, $2 || 'x' AS b", "one", "two")
+    (row,) = link.fetch("SELECT $1 AS a, $2 || 'x' AS b", "one", "two")
     assert tuple(row.values()) == ("one", "twox")
 
 

@@ -178,7 +178,7 @@ def test_rows_are_the_peers(link: Connection, peers: dict[str, Peer], peer: str)
         sql, argument = query(sql_type), oracle.json_texts([text])
 
         def our_value(sql: str = sql, argument: str = argument) -> Any:
-            return link.fetchrow(sql, argument)["v"]
+            return link.fetch(sql, argument)[0]["v"]
 
         def their_value(sql: str = sql, argument: str = argument) -> Any:
             return peers[peer](sql, argument)

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
     from colonnade._sync.pool.holder import PoolConnectionHolder
 
+    # Its methods are forwarded, each with the types that it has there.
+    _Methods = Connection
+else:
+    _Methods = object
 
-class PoolConnectionProxy:
+
+class PoolConnectionProxy(_Methods):
     """A connection of a pool. It has every method of Connection, until it is given back.
 
     `isinstance(proxy, Connection)` is true, and so it is for the pool's own `connection_class`.
@@ -45,20 +50,23 @@ class PoolConnectionProxy:
             )
         return getattr(self._con, name)
 
-    def close(self, *, timeout: float | None = None) -> None:
+    # Refused before it is awaited, once the connection has been given back.
+    def close(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, *, timeout: float | None = None
+    ) -> None:
         """Close the connection; the pool opens another one when it needs it."""
-        return self._close(self._checked("close"), timeout)
+        return self._close(self._held_connection("close"), timeout)
 
     def terminate(self) -> None:
         """Close the socket at once; the pool opens another connection when it needs it."""
-        connection, holder = self._checked("terminate"), self._holder
+        connection, holder = self._held_connection("terminate"), self._holder
         connection.terminate()
         if holder is not None:
             holder.closed_by_user()
 
     def __enter__(self) -> Self:
         """The connection itself, until the end of the block."""
-        self._checked("__enter__")
+        self._held_connection("__enter__")
         return self
 
     def __exit__(
@@ -89,7 +97,7 @@ class PoolConnectionProxy:
             if holder is not None:
                 holder.closed_by_user()
 
-    def _checked(self, method: str) -> Connection:
+    def _held_connection(self, method: str) -> Connection:
         if self._con is None:
             raise InterfaceError(
                 f"cannot call Connection.{method}(): connection has been released back to the pool"
@@ -105,7 +113,7 @@ def _forwarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def call(proxy: PoolConnectionProxy, *args: Any, **kwargs: Any) -> Any:
         connection = proxy._con
         if connection is None:
-            connection = proxy._checked(name)
+            connection = proxy._held_connection(name)
         return getattr(connection, name)(*args, **kwargs)
 
     return call

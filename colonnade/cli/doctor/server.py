@@ -60,7 +60,7 @@ def _encodings(connection: colonnade.sync.Connection) -> Check:
 
 
 def _role(connection: colonnade.sync.Connection) -> Check:
-    row = connection.fetchrow(
+    (row,) = connection.fetch(
         "SELECT pg_is_in_recovery() AS standby, current_user::text AS name, "
         "current_setting('transaction_read_only') = 'on' AS read_only, "
         "current_setting('is_superuser') = 'on' AS superuser, "

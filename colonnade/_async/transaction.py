@@ -194,9 +194,11 @@ class Transaction(ConnectionResource):
             )
             raise InterfaceError(msg)
 
+    # Query loggers and tracers are told of these texts, which are asyncpg's to the semicolon.
+
     def _start_command(self) -> str:
         if self._savepoint is not None:
-            return f"SAVEPOINT {self._savepoint}"
+            return f"SAVEPOINT {self._savepoint};"
         words = ["BEGIN"]
         if self._isolation:
             words.append(f"ISOLATION LEVEL {self._isolation.replace('_', ' ').upper()}")
@@ -204,21 +206,21 @@ class Transaction(ConnectionResource):
             words.append("READ ONLY")
         if self._deferrable:
             words.append("DEFERRABLE")
-        return " ".join(words)
+        return " ".join(words) + ";"
 
     def _rollback_command(self) -> str:
         if self._savepoint is None:
-            return "ROLLBACK"
+            return "ROLLBACK;"
         # Going back to a savepoint keeps it: a loop of failures would pile them up.
-        return f"ROLLBACK TO {self._savepoint}; RELEASE SAVEPOINT {self._savepoint}"
+        return f"ROLLBACK TO {self._savepoint}; RELEASE SAVEPOINT {self._savepoint};"
 
     async def _commit(self) -> None:
         self._check_started("commit")
         if self._savepoint is not None:
-            await self._connection.execute(f"RELEASE SAVEPOINT {self._savepoint}")
+            await self._connection.execute(f"RELEASE SAVEPOINT {self._savepoint};")
             self._end(_State.COMMITTED)
             return
-        status = await self._connection.execute("COMMIT")
+        status = await self._connection.execute("COMMIT;")
         # After an error that the block has caught, the server answers COMMIT by rolling back.
         self._end(_State.ROLLED_BACK if status == "ROLLBACK" else _State.COMMITTED)
 

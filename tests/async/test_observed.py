@@ -113,7 +113,7 @@ async def test_cursors(connection: colonnade.Connection, told: Told) -> None:
         await cursor.fetch_columns(4)
     await settle()
     assert told.take() == [
-        ("BEGIN", 0),
+        ("BEGIN;", 0),
         (SERIES, 3),
         (SERIES, 2),
         (SERIES, 0),
@@ -121,7 +121,7 @@ async def test_cursors(connection: colonnade.Connection, told: Told) -> None:
         (SERIES, 1),
         ("MOVE FORWARD 1", 1),
         (SERIES, 1),
-        ("COMMIT", 0),
+        ("COMMIT;", 0),
     ]
 
 

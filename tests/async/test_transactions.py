@@ -500,3 +500,31 @@ async def test_misuse_is_told_as_by_asyncpg(connection: colonnade.Connection, ds
 
 
 # async-only: end
+
+
+# async-only: begin
+async def test_loggers_are_told_asyncpgs_texts(dsn: str) -> None:
+    told: list[list[str]] = []
+    for driver in (asyncpg, colonnade):
+        connect: Any = driver.connect
+        connection = await connect(dsn)
+        texts: list[str] = []
+        connection.add_query_logger(lambda query, texts=texts: texts.append(query.query))
+        for options in ({}, {"isolation": "serializable", "readonly": True, "deferrable": True}):
+            for error in (None, KeyError()):
+                try:
+                    async with connection.transaction(**options), connection.transaction():
+                        if error is not None:
+                            raise error
+                except KeyError:
+                    pass
+        await connection.close()
+        told.append([re.sub(r"__\w+_savepoint_\w+__", "point", text) for text in texts])
+    # What rolls back to a savepoint releases it, too, so that they do not pile up.
+    released = [re.sub("; RELEASE SAVEPOINT .*;", ";", text) for text in told[1]]
+    assert released == told[0]
+    assert len(told[0]) == 16
+    assert told[0][:2] == ["BEGIN;", "SAVEPOINT point;"]
+
+
+# async-only: end

@@ -114,7 +114,7 @@ def test_cursors(connection: colonnade.sync.Connection, told: Told) -> None:
         cursor.fetch_columns(4)
     settle()
     assert told.take() == [
-        ("BEGIN", 0),
+        ("BEGIN;", 0),
         (SERIES, 3),
         (SERIES, 2),
         (SERIES, 0),
@@ -122,7 +122,7 @@ def test_cursors(connection: colonnade.sync.Connection, told: Told) -> None:
         (SERIES, 1),
         ("MOVE FORWARD 1", 1),
         (SERIES, 1),
-        ("COMMIT", 0),
+        ("COMMIT;", 0),
     ]
 
 

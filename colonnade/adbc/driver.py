@@ -14,6 +14,7 @@ from colonnade import ArrowStream, Columns, dbapi, write_table
 from colonnade._quoting import quote_identifier
 from colonnade.adbc.info import info_table, table_types_table
 from colonnade.adbc.status import status_of
+from colonnade.types import TextValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -336,8 +337,8 @@ class Statement:
         rows = pa.RecordBatchReader.from_stream(bound).read_all()
         if _switch(_BY_NAME, self._options.get(_BY_NAME, "false")):
             query = colonnade.Named(text)
-            return query.sql, list(query.rows(rows.to_pylist()))
-        columns = [column.to_pylist() for column in rows.columns]
+            return query.sql, [tuple(map(_sent, row)) for row in query.rows(rows.to_pylist())]
+        columns = [map(_sent, column.to_pylist()) for column in rows.columns]
         return text, list(zip(*columns, strict=True))
 
     def _ingest(self) -> int:
@@ -377,6 +378,11 @@ def _results(
     for args in runs:
         with driver.iter_columns(text, *args) as batches:
             yield from batches
+
+
+def _sent(value: Any) -> Any:
+    """A value as a parameter; a text is one that the server reads, whatever it is cast to."""
+    return TextValue(value) if type(value) is str else value
 
 
 def _terminate(driver: sync.Connection) -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import adbc_driver_manager as manager
+import adbc_driver_postgresql.dbapi as peer
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -57,6 +58,51 @@ def test_queries_and_parameters(connection: Connection) -> None:
         cursor.execute("SELECT :a::int8 * 2 AS twice", {"a": 4})
         assert cursor.fetchall() == [(8,)]
         assert cursor.adbc_execute_schema("SELECT 1::int2 AS a") == pa.schema({"a": pa.int16()})
+
+
+TEXTS = {
+    "timestamp": "2000-01-03 00:00:00",
+    "timestamptz": "2000-01-03 00:00:00+00",
+    "date": "2000-01-03",
+    "time": "01:02:03",
+    "timetz": "01:02:03+01",
+    "interval": "1 day",
+    "int2": "5",
+    "int4": "5",
+    "int8": "5",
+    "float4": "1.5",
+    "float8": "1.5",
+    "numeric": "1.50",
+    "bool": "true",
+    "uuid": "00112233-4455-6677-8899-aabbccddeeff",
+    "inet": "10.0.0.1/32",
+    "jsonb": '{"a": 1}',
+    "bytea": "\\x00ff",
+    "int4range": "[1,3)",
+    "point": "(1,2)",
+    "text": "plain",
+}
+
+
+def test_a_text_is_read_as_what_it_is_cast_to(connection: Connection, dsn: str) -> None:
+    with connection.cursor() as cursor, peer.connect(dsn) as other, other.cursor() as others:
+        for name, text in TEXTS.items():
+            query = f"SELECT ($1::{name})::text AS t"
+            for of in (cursor, others):
+                of.execute(query, (text,))
+                assert of.fetchone() == (text,)
+            cursor.execute(query, pa.table({"v": [text, None]}))
+            assert cursor.fetchall() == [(text,), (None,)]
+            cursor.execute(f"SELECT (:v::{name})::text AS t", {"v": text})
+            assert cursor.fetchall() == [(text,)]
+        with pytest.raises(manager.ProgrammingError, match="invalid input syntax for type"):
+            cursor.execute("SELECT $1::timestamp", ("nonsense",))
+        connection.rollback()
+        cursor.execute(f"CREATE TABLE {TABLE} (d date, n int, s text)")
+        rows = [("2000-01-03", "5", "a"), ("2000-01-04", None, "b")]
+        cursor.executemany(f"INSERT INTO {TABLE} VALUES ($1, $2, $3)", rows)
+        cursor.execute(f"SELECT d::text, n::text, s FROM {TABLE} ORDER BY d")
+        assert cursor.fetchall() == rows
 
 
 def test_commands_and_transactions(connection: Connection, dsn: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from colonnade import _core
 from colonnade._async.operation import STALE_PLAN, may_run_again
+from colonnade._async.prepared_statement import described
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
 from colonnade._transport.event import completion_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from colonnade._async.row_factories import Factory, MadeOf, RecordClass
     from colonnade._transport.asyncio import AsyncioTransport
     from colonnade.rows import Row, RowFactory
+    from colonnade.types import Type
 
     Arguments = Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]]
     Begin = Callable[[_core.Statement], _core.ManyArguments]
@@ -160,6 +162,15 @@ class ManyMixin:
             completion = await self._run_many(query, args, begin, types)
         rows = completion.rows or []
         return rows if row_factory is None else await self._shaped(rows, row_factory)
+
+    async def parameter_types(self, query: str, *, timeout: float | None = None) -> list[Type]:
+        """The types that the server takes the parameters of a query for, from `$1` on.
+
+        The query is prepared for it, and kept for the call that runs it, where queries are kept.
+        """
+        async with self._operation(timeout):
+            statement = await self._prepared(query)
+        return [described(pg_type) for pg_type in statement.parameter_types]
 
     # Inside
 

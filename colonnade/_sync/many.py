@@ -12,6 +12,7 @@ from colonnade import _core
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
 from colonnade._sync.operation import STALE_PLAN, may_run_again
+from colonnade._sync.prepared_statement import described
 from colonnade._transport.event import completion_of
 from colonnade.errors import (
     EncodeError,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from colonnade._sync.row_factories import Factory, MadeOf, RecordClass
     from colonnade._transport.blocking import BlockingTransport
     from colonnade.rows import Row, RowFactory
+    from colonnade.types import Type
 
     Arguments = Iterable[Sequence[Any]] | Iterable[Sequence[Any]]
     Begin = Callable[[_core.Statement], _core.ManyArguments]
@@ -162,6 +164,15 @@ class ManyMixin:
             completion = self._run_many(query, args, begin, types)
         rows = completion.rows or []
         return rows if row_factory is None else self._shaped(rows, row_factory)
+
+    def parameter_types(self, query: str, *, timeout: float | None = None) -> list[Type]:
+        """The types that the server takes the parameters of a query for, from `$1` on.
+
+        The query is prepared for it, and kept for the call that runs it, where queries are kept.
+        """
+        with self._operation(timeout):
+            statement = self._prepared(query)
+        return [described(pg_type) for pg_type in statement.parameter_types]
 
     # Inside
 

@@ -94,6 +94,16 @@ class Error(Exception):
     diag: Diagnostic = Diagnostic()
     """What the server said, field by field."""
 
+    @property
+    def pgcode(self) -> str | None:
+        """The `sqlstate`, under psycopg2's name and that of SQLAlchemy's asyncpg dialect."""
+        return self.sqlstate
+
+    @property
+    def pgerror(self) -> str | None:
+        """The server's message under psycopg2's name, after its severity."""
+        return None if self.diag.severity is None else f"{self.diag.severity}:  {self}\n"
+
 
 class InterfaceError(Error):
     """The module was used in a way in which it cannot be."""

@@ -9,6 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects import postgresql as pg
 
+from colonnade.sqlalchemy.dialect import ColonnadeDialect
+
+# What a generic type is made of there, an interval for example.
+_DIALECT = ColonnadeDialect()  # type: ignore[no-untyped-call] # SQLAlchemy's
 _DIGITS_128 = 38
 _DIGITS_256 = 76
 
@@ -53,6 +57,7 @@ def _named(columns: Any) -> Iterator[tuple[str, str]]:
 
 def _plain(kind: sqltypes.TypeEngine[Any]) -> Any:
     """The type that the database has, without what is done to its values in Python."""
+    kind = kind.dialect_impl(_DIALECT)
     while isinstance(kind, sqltypes.TypeDecorator):
         kind = kind.impl_instance
     return kind
@@ -72,7 +77,8 @@ def _declared(kind: Any, *, is_of_table: bool) -> str | None:
     if isinstance(kind, sqltypes.Time) and kind.timezone:
         return None
     if isinstance(kind, sqltypes.Uuid):
-        return "fixed_size_binary[16]"
+        # A table without native ones has 32 characters.
+        return "fixed_size_binary[16]" if kind.native_uuid else "utf8"
     return next((name for known, name in _OF_TABLES if isinstance(kind, known)), None)
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Self, overload
 
+import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -20,7 +21,6 @@ from colonnade.sqlalchemy._columns_request import OPTION, ColumnsRequest
 if TYPE_CHECKING:
     from types import TracebackType
 
-    import sqlalchemy as sa
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
     from colonnade.sqlalchemy._columns_request import Schema
@@ -289,6 +289,7 @@ def _executed(
         raise TypeError("the statement is a str: wrap it in sqlalchemy.text()")
     if params is not None and not isinstance(params, Mapping):
         raise TypeError(f"params are one mapping of names to values, not {type(params).__name__}")
+    _check_connection(connection)
     engine = connection.get_bind() if isinstance(connection, Session) else connection
     if engine.dialect.driver != "colonnade":
         name = f"{engine.dialect.name}+{engine.dialect.driver}"
@@ -296,3 +297,17 @@ def _executed(
     result = connection.execute(statement, params, execution_options={OPTION: request})
     # The ORM's results stand before the one that has the cursor.
     return getattr(result, "raw", result)
+
+
+def _check_connection(connection: object) -> None:
+    """Refuse an engine, and whatever else has no transaction to run a statement in."""
+    if isinstance(connection, sa.Connection | Session):
+        return
+    if isinstance(connection, sa.Engine):
+        hint = "with engine.connect() as connection"
+    elif hasattr(connection, "sync_engine"):
+        hint = "async with engine.connect() as connection"
+    else:
+        hint = "engine.connect() gives one"
+    kind = type(connection).__name__
+    raise TypeError(f"columns are fetched by a connection or a session, not by {kind}: {hint}")

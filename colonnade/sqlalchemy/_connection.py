@@ -14,8 +14,10 @@ from sqlalchemy.engine import AdaptedConnection as SQLAlchemysAdaptedConnection
 from sqlalchemy.util import await_only
 
 from colonnade._quoting import quote_literal
+from colonnade.dbapi._script import with_rows
 from colonnade.dbapi.errors import OperationalError, ProgrammingError, translated
 from colonnade.dbapi.parameters import adapted
+from colonnade.dbapi.placeholders import is_script
 from colonnade.dbapi.transactions import TransactionOptions
 from colonnade.dbapi.two_phase import check_prepared
 from colonnade.errors import (
@@ -27,6 +29,7 @@ from colonnade.errors import (
 )
 from colonnade.sqlalchemy import _schema_changes
 from colonnade.sqlalchemy._cursor import Cursor, ServerSideCursor
+from colonnade.sqlalchemy._many import Series, are_plain, series_of
 from colonnade.types import TextValue
 
 # How long a connection may take to say goodbye before its socket is closed.
@@ -167,7 +170,12 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
     # Statements
 
     def fetch_result(self, operation: str, parameters: Sequence[Any]) -> Any:
-        """Run a statement, in a transaction unless in autocommit; the driver's `Result`."""
+        """Run a statement, in a transaction unless in autocommit; the driver's `Result`.
+
+        Without parameters the text may hold several statements; the result is the first one's.
+        """
+        if not parameters and is_script(operation):
+            return self._run(lambda: self._run_script(operation))
         arguments = as_parameters(parameters)
 
         def run() -> Any:
@@ -185,11 +193,44 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         self._note_change(result.status)
         return result
 
-    def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> Any:
-        """Run a statement for each set of parameters; the status of the `Result` counts for all."""
+    def _run_script(self, script: str) -> Any:
+        """Run several statements; the `Result` of the first, or None where there is none to tell.
+
+        There is none where they cannot be told apart, and none in autocommit, where all of them are
+        one transaction.
+        """
+        statements = None if self._autocommit else with_rows(script)
+        first = None
+        if statements is not None:
+            query, *others = statements
+            first = self._wait(self._connection.fetch_result(query, record_class=tuple))
+            script = "; ".join(others)
+        self._wait(self._connection.execute(script))
+        self._note_script()
+        return first
+
+    def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> list[str]:
+        """Run a statement for each set of parameters; the statuses of the series that it took."""
         rows = [as_parameters(row) for row in parameters]
+        columns = list(zip(*rows, strict=True)) if len(set(map(len, rows))) == 1 else []
+
+        def run() -> list[str]:
+            many = [Series(rows, ())]
+            if not are_plain(columns):
+                types = self._wait(self._connection.parameter_types(operation))
+                if len(types) == len(columns):
+                    names = [pg_type.name for pg_type in types]
+                    many = list(series_of(rows, columns, names))
+            return [self._run_series(operation, one) for one in many]
+
+        statuses: list[str] = self._run(run)
+        return statuses
+
+    def _run_series(self, operation: str, series: Series) -> str:
         fetch = self._connection.fetchmany_result
-        return self._run(lambda: self._wait(fetch(operation, rows, record_class=tuple)))
+        result = fetch(operation, series.rows, record_class=tuple, parameter_types=series.types)
+        status: str = self._wait(result).status
+        return status
 
     def open_cursor(self, operation: str, parameters: Sequence[Any]) -> tuple[Any, Any]:
         """A statement that is prepared, and a cursor over its rows."""
@@ -338,6 +379,13 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         # A rollback to a savepoint says no more than that.
         if is_altering or (status == "ROLLBACK" and (self._has_made or self._has_altered)):
             self._is_outdated = True
+
+    def _note_script(self) -> None:
+        """Several statements have run, of which only the last one's status is known."""
+        if self.in_transaction:
+            self._has_altered = self._has_made = self._is_outdated = True
+        else:
+            _schema_changes.announce()
 
     # The end, and what only the driver has
 

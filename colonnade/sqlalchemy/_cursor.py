@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade.sqlalchemy._columns_request import ColumnsRequest
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from colonnade.columns import Columns
     from colonnade.sqlalchemy._connection import AdaptedConnection
     from colonnade.types import Attribute
@@ -20,9 +22,9 @@ _ROWCOUNT = re.compile(r"[A-Z]+ (?:\d+ )?(\d+)")
 _ROWS_PER_FETCH = 1000
 
 
-def _rowcount(result: Any) -> int:
+def _rowcount(status: str) -> int:
     """How many rows a command was about; -1 where its status does not say."""
-    counted = _ROWCOUNT.fullmatch(result.status)
+    counted = _ROWCOUNT.fullmatch(status)
     return int(counted[1]) if counted else -1
 
 
@@ -69,16 +71,20 @@ class Cursor:
             self.connection.fetch_columns_into(self, operation, parameters)
             return self
         result = self.connection.fetch_result(operation, parameters)
+        if result is None:
+            # Of several statements.
+            self.description, self._rows, self._next, self.rowcount = None, [], 0, -1
+            return self
         self.description = described(result.attributes) if result.has_rows else None
         self._rows, self._next = result.rows, 0
-        self.rowcount = _rowcount(result)
+        self.rowcount = _rowcount(result.status)
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> Self:
         """Run a statement for each set of parameters, sent without waiting in between."""
-        result = self.connection.execute_many(operation, parameters)
+        counts = [_rowcount(it) for it in self.connection.execute_many(operation, parameters)]
         self.description, self._rows, self._next = None, [], 0
-        self.rowcount = _rowcount(result)
+        self.rowcount = -1 if -1 in counts else sum(counts)
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -125,6 +131,19 @@ class Cursor:
         if self.stream is not None:
             stream, self.stream = self.stream, None
             self.connection.close_stream(stream)
+
+    def __enter__(self) -> Self:
+        """The cursor, which is closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the cursor; the transaction goes on."""
+        self.close()
 
 
 class ServerSideCursor(Cursor):

@@ -150,7 +150,9 @@ class _HStore(pg.HSTORE):
         """A dict is a parameter as it is."""
 
     def result_processor(self, dialect: Any, coltype: Any) -> Processor:
-        """A value comes as a dict."""
+        """A dict of the text that a value comes as; with `extension_types` it is one already."""
+        parse: Any = super().result_processor(dialect, coltype)
+        return lambda value: parse(value) if isinstance(value, str) else value
 
 
 class _Interval(pg.INTERVAL):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from sqlalchemy import exc as sa_exc
 from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
 from sqlalchemy.pool import AsyncAdaptedQueuePool, Pool
 
@@ -29,6 +30,7 @@ _NUMBERS: dict[str, Callable[[str], int | float]] = {
     "statement_cache_size": int,
     "timeout": float,
 }
+_SWITCHES = {"true": True, "false": False}
 
 
 class ColonnadeExecutionContext(PGExecutionContext):
@@ -105,6 +107,13 @@ class ColonnadeDialect(PGDialect):
         for name, number in _NUMBERS.items():
             if name in query:
                 arguments[name] = number(str(query.pop(name)))
+        if "extension_types" in query:
+            word = str(query.pop("extension_types")).lower()
+            if word not in _SWITCHES:
+                raise sa_exc.ArgumentError(
+                    f"extension_types is true or false in the URL, not {word!r}"
+                )
+            arguments["extension_types"] = _SWITCHES[word]
         options = {name: str(value) for name, value in query.items()}
         if options:
             arguments["dsn"] = "postgresql://?" + urlencode(options, quote_via=quote)

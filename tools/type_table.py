@@ -123,6 +123,7 @@ class Facts(NamedTuple):
 
 
 INFINITIES = "infinities: `infinity=`; years BC and from 10000 on have no Python object"
+OWN_PARSER = "in a composite and by COPY the driver parses the text"
 #: Names between blanks.
 FACTS = (
     Facts("bool", "`bool`", "`bool`, NumPy's boolean"),
@@ -234,20 +235,24 @@ FACTS = (
         "nothing: the server takes none",
     ),
     Facts("void", "`None`", "nothing: the server takes none"),
-    Facts("citext ltree lquery ltxtquery", "`str`", "`str`"),
-    Facts("hstore", "`dict` of `str`", "a mapping of `str` to `str` or `None`"),
+    Facts("citext ltree lquery ltxtquery sparsevec", "`str`", "`str`: the server parses it"),
+    Facts(
+        "hstore",
+        "`str`, or with `extension_types` a `dict` of `str`",
+        "`str`: the server parses it; a mapping of `str` to `str` or `None`",
+        OWN_PARSER,
+    ),
     Facts(
         "vector halfvec",
-        "`list` of `float`",
-        "a sequence of numbers",
-        "of one length where it is declared",
+        "`str`, or with `extension_types` a `list` of `float`",
+        "`str`: the server parses it; a sequence of numbers",
+        f"of one length where it is declared; {OWN_PARSER}",
     ),
-    Facts("sparsevec", "`str`: as pgvector prints it", "`str`"),
     Facts(
         "geometry geography",
-        "`bytes`: WKB",
-        "`bytes`: WKB or EWKB",
-        "the number of the reference system is left out; `binary` keeps it",
+        "`str`: the digits of its EWKB, or with `extension_types` `bytes`: WKB",
+        "`str`: the server parses it; `bytes`: WKB or EWKB",
+        "WKB leaves the number of the reference system out; `binary` keeps it in columns",
     ),
 )
 #: What is made of other types, and what nobody knows.

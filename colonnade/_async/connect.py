@@ -73,6 +73,7 @@ async def connect(
     target_session_attrs: str | None = None,
     krbsrvname: str | None = None,
     gsslib: str | None = None,
+    extension_types: bool = False,
 ) -> Connection:
     """Connect to a PostgreSQL server.
 
@@ -90,7 +91,8 @@ async def connect(
     statement is kept for `max_cached_statement_lifetime` seconds at most, and only if its text has
     no more than `max_cacheable_statement_size` bytes (0: no limit).
     The connection is a `connection_class`, a subclass of `Connection`, its rows `record_class`es,
-    or what `row_factory` makes of them: see `colonnade.rows`.
+    or what `row_factory` makes of them: see `colonnade.rows`. With `extension_types` an `hstore` is
+    a dict there, a `vector` a list, a `geometry` bytes; without, they are text.
 
     Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
     options that cannot be used, and the server's own error where it refuses.
@@ -101,14 +103,14 @@ async def connect(
     words: dict[str, object] = {"host": host, "port": port, "user": user, "dbname": database}
     words |= {"passfile": passfile, "service": service, "servicefile": servicefile}
     words |= {"krbsrvname": krbsrvname, "gsslib": gsslib}
-    words["target_session_attrs"] = target_session_attrs
-    if isinstance(password, str):
-        words["password"] = password
+    words |= {"target_session_attrs": target_session_attrs}
+    words |= {"password": password} if isinstance(password, str) else {}
     limits = _Limits(
         _checked_amount("statement_cache_size", statement_cache_size),
         _checked_seconds("max_cached_statement_lifetime", max_cached_statement_lifetime),
         _checked_amount("max_cacheable_statement_size", max_cacheable_statement_size),
         _checked_command_timeout(command_timeout),
+        _checked_switch("extension_types", extension_types),
     )
     options = resolve(dsn, words, server_settings, TlsArguments(ssl, direct_tls))
     classes = _checked_classes(connection_class, record_class, row_factory)
@@ -122,6 +124,7 @@ class _Limits(NamedTuple):
     max_cached_statement_lifetime: float
     max_cacheable_statement_size: int
     command_timeout: float | None
+    extension_types: bool
 
 
 class _Classes(NamedTuple):
@@ -152,6 +155,13 @@ def _checked_amount(name: str, amount: object) -> int:
     if isinstance(amount, bool) or not isinstance(amount, int) or amount < 0:
         raise _too_small(name, amount)
     return amount
+
+
+def _checked_switch(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        msg = f"{name} is True or False, not {type(value).__name__}"
+        raise InterfaceError(msg)
+    return value
 
 
 def _checked_seconds(name: str, seconds: object) -> float:
@@ -288,6 +298,7 @@ class _Attempt:
             self._limits.statement_cache_size,
             statement_seconds=self._limits.max_cached_statement_lifetime,
             statement_bytes=self._limits.max_cacheable_statement_size,
+            extension_values=self._limits.extension_types,
         )
         self._is_tls, self._is_authenticated = policy.context is not None, False
         transport = await open_transport(session, endpoint.address, policy)

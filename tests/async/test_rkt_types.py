@@ -224,8 +224,9 @@ async def test_objects_are_those_of_records(connection: colonnade.Connection) ->
             sample = (value, found)
             assert (null, last) == (None, None), sample
             of_record = await connection.fetchval(f"SELECT {value}")
-            assert type(found) is type(of_record), sample
-            assert repr(found) == repr(of_record), sample
+            if not value.endswith("::hstore"):  # whose rows are text, unless asked for otherwise
+                assert type(found) is type(of_record), sample
+                assert repr(found) == repr(of_record), sample
             is_same = found == want or found != found  # noqa: PLR0124
             assert want is None or is_same, sample
 

@@ -232,7 +232,9 @@ def test_hstore(link: Connection) -> None:
     sql = "select v::hstore from (values ('a=>1,b=>NULL'), (null), ('')) t (v)"
     cols = link.fetch_columns(sql)
     want = [{"a": "1", "b": None}, None, {}]
-    assert cols.to_pydict()["v"] == [row["v"] for row in link.fetch(sql)] == want
+    assert cols.to_pydict()["v"] == want
+    # Rows have the text, unless the connection asks for more.
+    assert [row["v"] for row in link.fetch(sql)] == ['"a"=>"1", "b"=>NULL', None, ""]
     assert cols["v"].tolist() == cols.to_polars()["v"].to_list() == want
     for strings in STRINGS:
         cols[1:].to_arrow(strings).validate(full=True)

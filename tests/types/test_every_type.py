@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import colonnade.sync
 from colonnade import Path, Polygon, Range, Record, _core
 from colonnade.errors import DecodeError, EncodeError
 from tests.types import literals, oracle
+from tests.types.conftest import SETTINGS
 from tests.types.corpus import SAMPLES, Sample
 from tests.types.rare_samples import EXTENSION_SAMPLES, FOREIGN_SAMPLES, RARE_SAMPLES
 
@@ -241,8 +243,18 @@ def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
     assert link.fetch(f"{texts} {made} ORDER BY n") == before
 
 
+@pytest.fixture
+def own_values(dsn: str) -> Iterator[Connection]:
+    """A connection whose rows have the own values of extensions' types, as columns have them."""
+    with colonnade.sync.connect(dsn, server_settings=SETTINGS, extension_types=True) as connection:
+        connection.execute("BEGIN")
+        yield connection
+        connection.execute("ROLLBACK")
+
+
 @pytest.mark.parametrize("name", EXTENSION_SAMPLES)
-def test_types_of_extensions(link: Connection, name: str, made: str) -> None:
+def test_types_of_extensions(own_values: Connection, name: str) -> None:
+    link, made = own_values, f"every_{next(NUMBERS)}"
     extension, sample = EXTENSION_SAMPLES[name]
     create_extension(link, extension)
     check(link, sample, "v", reader(sample), sample.sql_type)

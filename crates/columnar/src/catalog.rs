@@ -8,7 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use colonnade_protocol::Oid;
 
 use crate::types::{
-    Attribute, CodecFormat, EXTENSION_TYPES, Shape, TEXT_ONLY, TYPES, Type, built_in,
+    Attribute, CodecFormat, EXTENSION_TYPES, PgType, Shape, TEXT_ONLY, TYPES, Type, built_in,
+    printed_line, unprinted_line,
 };
 
 /// Types within types that are followed; PostgreSQL's own are never so deep.
@@ -190,7 +191,7 @@ fn scalar_shape(row: &TypeRow) -> Shape {
     } else {
         EXTENSION_TYPES.iter().find(|line| line.name == row.name && line.send == row.send)
     };
-    line.map_or(Shape::Opaque, Shape::Scalar)
+    line.map_or(Shape::Opaque, |line| Shape::Scalar(printed_line(line).unwrap_or(line)))
 }
 
 /// The types as one connection sees them: the database's, and over them the user's codecs.
@@ -201,6 +202,8 @@ pub struct Types {
     generation: u64,
     /// By the type's OID: what the owner has put in its place.
     changes: Arc<BTreeMap<Oid, Change>>,
+    /// Whether rows have the own values of extensions' types, and not their texts.
+    extension_values: bool,
 }
 
 /// What the owner of a connection has put in the place of a type's own reading and writing.
@@ -216,7 +219,12 @@ impl Types {
     /// What a catalog knows, without codecs.
     pub fn new(catalog: Catalog) -> Self {
         let generation = catalog.generation();
-        Self { catalog, generation, changes: Arc::default() }
+        Self { catalog, generation, changes: Arc::default(), extension_values: false }
+    }
+
+    /// Lets rows have the own values of extensions' types from now on, and not their texts.
+    pub fn show_extension_values(&mut self) {
+        self.extension_values = true;
     }
 
     /// Takes a catalog that others have too, and keeps the codecs.
@@ -295,6 +303,7 @@ impl Types {
                     .collect(),
             ),
             Shape::Record(_) => Shape::Record(self.clone()),
+            Shape::Scalar(line) => Shape::Scalar(self.own_line(line).unwrap_or(line)),
             other => other.clone(),
         };
         let seen = Arc::new(Type { shape, ..found.as_ref().clone() });
@@ -321,8 +330,14 @@ impl Types {
                 attributes.iter().any(|attribute| self.sees_otherwise(&attribute.pg_type))
             }
             Shape::Record(_) => true,
+            Shape::Scalar(line) => self.own_line(line).is_some(),
             _ => false,
         }
+    }
+
+    /// The line that takes the place of one whose rows are printed.
+    fn own_line(&self, line: &'static PgType) -> Option<&'static PgType> {
+        if self.extension_values { unprinted_line(line) } else { None }
     }
 }
 

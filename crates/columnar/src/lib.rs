@@ -55,7 +55,7 @@ pub use error::{
 };
 pub use export::{StringLayout, with_string_layout};
 pub use interval_text::interval_text;
-pub use params::push_parameter;
+pub use params::{push_in_binary, push_parameter};
 pub use polars::{AsText, for_polars, interval_texts};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
 pub use types::{Attribute, CodecFormat, Kind, PgType, Shape, Type, type_of};

@@ -8,8 +8,8 @@ use crate::value::Value;
 
 /// Appends a parameter, in the format in which the type has its values sent.
 ///
-/// A type that is not known, and one that is made of values, takes its text too, as a string that
-/// the server parses; one that is not known takes its binary form as bytes.
+/// A type that is not known, one of an extension and one that is made of values take their text
+/// too, as a string that the server parses; one that is not known takes its binary form as bytes.
 pub fn push_parameter(
     params: &mut EncodedParams,
     pg_type: &Type,
@@ -24,17 +24,16 @@ pub fn push_parameter(
             });
             Ok(())
         }
-        (Value::Text(text), shape) if !matches!(shape, Shape::Scalar(_) | Shape::Enum(_)) => params
-            .push(
-                Format::Text,
-                bounded(|out| {
-                    if let Some(position) = text.bytes().position(|byte| byte == 0) {
-                        return Err(EncodeError::NulInText { position });
-                    }
-                    out.extend_from_slice(text.as_bytes());
-                    Ok(())
-                }),
-            ),
+        (Value::Text(text), shape) if is_parsed_by_server(shape) => params.push(
+            Format::Text,
+            bounded(|out| {
+                if let Some(position) = text.bytes().position(|byte| byte == 0) {
+                    return Err(EncodeError::NulInText { position });
+                }
+                out.extend_from_slice(text.as_bytes());
+                Ok(())
+            }),
+        ),
         (Value::Bytes(bytes), Shape::Opaque) => params.push(
             Format::Binary,
             bounded(|out| {
@@ -45,8 +44,31 @@ pub fn push_parameter(
         (Value::Custom { .. }, _) => {
             params.push(pg_type.parameter_format(), bounded(|out| pg_type.encode(value, out)))
         }
+        (Value::List(list), Shape::Array(element)) if element.has_texts_in(list) => {
+            params.push(Format::Text, bounded(|out| element.encode_texts(list, out)))
+        }
         (other, Shape::Opaque) => Err(EncodeError::UnknownType { given: other.describe() }),
         _ => params.push(pg_type.parameter_format(), bounded(|out| pg_type.encode(value, out))),
+    }
+}
+
+/// Appends a parameter in its type's binary form, which a type that [reads its text](
+/// Type::reads_text) has of that, too.
+pub fn push_in_binary(
+    params: &mut EncodedParams,
+    pg_type: &Type,
+    value: &Value<'_>,
+) -> Result<(), EncodeError> {
+    params.push(Format::Binary, bounded(|out| pg_type.encode(value, out)))
+}
+
+/// Whether the text of such a type is sent as it is. Of the types of the table, those of extensions
+/// have no OID of their own.
+fn is_parsed_by_server(shape: &Shape) -> bool {
+    match shape {
+        Shape::Scalar(line) => line.oid == 0,
+        Shape::Enum(_) => false,
+        _ => true,
     }
 }
 

@@ -43,11 +43,11 @@ pub(super) fn value<'a>(element: &Type, raw: &'a [u8]) -> Result<Value<'a>, Reas
     Ok(Value::List(List { dimensions: parsed.lengths, elements }))
 }
 
-/// Appends the text form of an array.
+/// Appends the text form of an array; `encode_element` appends that of an element.
 pub(super) fn encode(
-    element: &Type,
     list: &List<'_>,
     out: &mut Vec<u8>,
+    mut encode_element: impl FnMut(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
     if list.dimensions.is_empty() {
         out.extend_from_slice(b"{}");
@@ -62,8 +62,7 @@ pub(super) fn encode(
             out.extend_from_slice(b"NULL");
         } else {
             text.clear();
-            element
-                .encode(value, &mut text)
+            encode_element(value, &mut text)
                 .map_err(|error| error.within(Place::Element(index)))?;
             push_quoted(&text, out);
         }
@@ -426,7 +425,7 @@ mod tests {
             list(&[2, 1, 2], &["", "b", "c", "d"]),
         ] {
             let mut out = Vec::new();
-            encode(element, &made, &mut out).unwrap();
+            encode(&made, &mut out, |value, out| element.encode(value, out)).unwrap();
             assert_eq!(value(element, &out), Ok(Value::List(made)));
         }
     }

@@ -12,11 +12,13 @@
 //! a count and so many points; or a count and so many geometries.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
+use super::notation::shown;
 use super::varlen::{AsIs, Layout, Shape, VarlenBuilder, append_written};
 use super::{Built, Codec, Extension, Kind, bytea};
 use crate::column::Fields;
-use crate::error::{LayoutFault, Reason};
+use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::schema::Override;
 use crate::value::Value;
 
@@ -38,7 +40,10 @@ pub(super) const GEOMETRY: Codec = Codec {
         write_wkb(raw, &mut wkb)?;
         Ok(Value::Bytes(Cow::Owned(wkb)))
     },
-    encode: bytea::BYTEA.encode,
+    encode: |value, out| match value {
+        Value::Text(text) => parse(text, out),
+        other => (bytea::BYTEA.encode)(other, out),
+    },
     builder: |request| match request.cast {
         None => Some(Built {
             builder: Box::new(VarlenBuilder::<Wkb>::new(Layout::Binary)),
@@ -48,6 +53,38 @@ pub(super) const GEOMETRY: Codec = Codec {
         Some(_) => None,
     },
 };
+
+/// A row's value as the text that the server prints: the digits of all its bytes.
+pub(super) fn print(raw: &[u8]) -> Result<Value<'static>, Reason> {
+    // What is no geometry is refused here, too.
+    write_wkb(raw, &mut Vec::with_capacity(raw.len()))?;
+    let mut text = String::with_capacity(2 * raw.len());
+    for byte in raw {
+        // Nothing can go wrong in a string.
+        let _ = write!(text, "{byte:02X}");
+    }
+    Ok(Value::Text(Cow::Owned(text)))
+}
+
+/// The bytes of such a text. Whatever else the server reads, it alone understands.
+fn parse(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let digits = text.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let bytes = match digits {
+        (pairs, []) if !pairs.is_empty() => pairs
+            .iter()
+            .map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8))
+            .collect::<Option<Vec<_>>>(),
+        _ => None,
+    };
+    let bytes = bytes.ok_or_else(|| EncodeError::Notation {
+        type_name: "geometry",
+        form: "the digits of its bytes, as rows have them",
+        given: shown(text),
+    })?;
+    out.extend_from_slice(&bytes);
+    Ok(())
+}
 
 struct Wkb;
 

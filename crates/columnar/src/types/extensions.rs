@@ -1,21 +1,57 @@
 //! Types that extensions bring: their OIDs differ from database to database, so that they are known
 //! by their names and the functions that write them.
+//!
+//! Rows have each of them as its text, as every other driver gives it, and parameters take that
+//! text, which the server parses. A connection may ask for the types' own values in rows instead.
+//! Columns have those anyway. Where no text can be sent, in a composite or by COPY, the types read
+//! the text themselves.
 
 use super::{PgType, ewkb, hstore, line, ltree, sparsevec, text, vector};
+
+const GEOGRAPHY: PgType = line("geography", 0, 0, "geography_send", ewkb::GEOMETRY);
+const GEOMETRY: PgType = line("geometry", 0, 0, "geometry_send", ewkb::GEOMETRY);
+const HALFVEC: PgType = line("halfvec", 0, 0, "halfvec_send", vector::HALFVEC);
+const HSTORE: PgType = line("hstore", 0, 0, "hstore_send", hstore::HSTORE);
+const VECTOR: PgType = line("vector", 0, 0, "vector_send", vector::VECTOR);
 
 /// Every type of an extension that is known, ordered by name. They have no OID here.
 pub static EXTENSION_TYPES: &[PgType] = &[
     line("citext", 0, 0, "citextsend", text::TEXT),
-    line("geography", 0, 0, "geography_send", ewkb::GEOMETRY),
-    line("geometry", 0, 0, "geometry_send", ewkb::GEOMETRY),
-    line("halfvec", 0, 0, "halfvec_send", vector::HALFVEC),
-    line("hstore", 0, 0, "hstore_send", hstore::HSTORE),
+    GEOGRAPHY,
+    GEOMETRY,
+    HALFVEC,
+    HSTORE,
     line("lquery", 0, 0, "lquery_send", ltree::LTREE),
     line("ltree", 0, 0, "ltree_send", ltree::LTREE),
     line("ltxtquery", 0, 0, "ltxtq_send", ltree::LTREE),
     line("sparsevec", 0, 0, "sparsevec_send", sparsevec::SPARSEVEC),
-    line("vector", 0, 0, "vector_send", vector::VECTOR),
+    VECTOR,
 ];
+
+/// Those whose own values are no text, as rows have them by default.
+static PRINTED: &[PgType] = &[
+    GEOGRAPHY.printed(ewkb::print),
+    GEOMETRY.printed(ewkb::print),
+    HALFVEC.printed(vector::print_halfvec),
+    HSTORE.printed(hstore::print),
+    VECTOR.printed(vector::print_vector),
+];
+
+/// Of a type of an extension whose own values are no text, the line whose rows are.
+pub(crate) fn printed_line(line: &PgType) -> Option<&'static PgType> {
+    if line.oid != 0 {
+        return None;
+    }
+    PRINTED.iter().find(|printed| printed.name == line.name)
+}
+
+/// The line of a type whose rows are its own values, of one whose rows are printed.
+pub(crate) fn unprinted_line(line: &'static PgType) -> Option<&'static PgType> {
+    if line.oid != 0 || !PRINTED.iter().any(|printed| std::ptr::eq(printed, line)) {
+        return None;
+    }
+    EXTENSION_TYPES.iter().find(|other| other.name == line.name)
+}
 
 /// What the tests of these types share: no OID leads to them.
 #[cfg(test)]

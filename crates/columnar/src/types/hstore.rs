@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields as ArrowFields};
 use colonnade_protocol::Span;
 
 use super::varlen::{AsIs, Layout, VarlenBuilder};
-use super::{Built, Codec, Kind, text};
+use super::{Built, Codec, Kind, hstore_text, text};
 use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::validity::Validity;
@@ -26,6 +26,7 @@ pub(super) const HSTORE: Codec = Codec {
     value: |raw| pairs(raw).map(Value::Map),
     encode: |value, out| match value {
         Value::Map(pairs) => encode(pairs, out),
+        Value::Text(text) => encode(&hstore_text::parse(text)?, out),
         other => Err(EncodeError::WrongKind { expected: "a mapping", given: other.describe() }),
     },
     builder: |request| match request.cast {
@@ -34,8 +35,13 @@ pub(super) const HSTORE: Codec = Codec {
     },
 };
 
+/// A row's value as the text that the server prints.
+pub(super) fn print(raw: &[u8]) -> Result<Value<'static>, Reason> {
+    Ok(Value::Text(Cow::Owned(hstore_text::print(&pairs(raw)?))))
+}
+
 /// A key, and its value where it is not NULL.
-type Pair<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
+pub(super) type Pair<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
 
 fn pairs(raw: &[u8]) -> Result<Vec<Pair<'_>>, Reason> {
     let mut pairs = Vec::new();

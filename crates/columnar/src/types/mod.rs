@@ -24,6 +24,7 @@ mod floats;
 mod geometric;
 mod half;
 mod hstore;
+mod hstore_text;
 mod int;
 mod interval;
 mod json;
@@ -69,6 +70,7 @@ use crate::value::Value;
 pub use self::array::encode_head as encode_array_head;
 pub(crate) use self::arrow_extension::{Extension, metadata as extension_metadata};
 pub use self::extensions::EXTENSION_TYPES;
+pub(crate) use self::extensions::{printed_line, unprinted_line};
 pub(crate) use self::range::flags as range_flags;
 pub(crate) use self::tree::built_in;
 pub use self::tree::{Attribute, CodecFormat, Shape, Type};
@@ -212,7 +214,7 @@ pub struct PgType {
     pub send: &'static str,
     /// Its Arrow type, for people.
     pub arrow: &'static str,
-    /// Which [`Value`] its rows give and its parameters take.
+    /// Which [`Value`] its parameters take, and its rows give where they are not printed.
     pub kind: Kind,
     /// The Arrow types that a schema may ask for instead, as a schema spells them.
     pub casts: &'static [&'static str],
@@ -258,6 +260,12 @@ impl PgType {
     /// The same line of a type that has a binary form, but not one that a client could make.
     const fn sent_as_text(mut self) -> Self {
         self.parameter = Format::Text;
+        self
+    }
+
+    /// The same line of a type whose rows are the text that its values are printed as.
+    const fn printed(mut self, print: fn(&[u8]) -> Result<Value<'_>, Reason>) -> Self {
+        self.value = print;
         self
     }
 }

@@ -7,12 +7,12 @@ use colonnade_protocol::{Format, Oid};
 
 use super::{
     Built, Kind, PgType, RANGES, Request, TYPES, array, array_text, composite, enumeration, opaque,
-    range, record, text, type_of, varlen,
+    printed_line, range, record, text, type_of, varlen,
 };
 use crate::catalog::Types;
 use crate::error::{EncodeError, Reason};
 use crate::schema::Override;
-use crate::value::Value;
+use crate::value::{List, Value};
 
 /// A type, resolved down to the lines of the table.
 #[derive(Clone, Debug)]
@@ -406,7 +406,9 @@ impl Type {
                 array_text::encode_vector(list, out)
             }
             (Shape::Array(element), Value::List(list)) => match element.parameter_format() {
-                Format::Text => array_text::encode(element, list, out),
+                Format::Text => {
+                    array_text::encode(list, out, |value, out| element.encode(value, out))
+                }
                 Format::Binary => array::encode(element, list, out),
             },
             _ if self.parameter_format() == Format::Text => match value {
@@ -423,6 +425,59 @@ impl Type {
             (_, other) => {
                 Err(EncodeError::WrongKind { expected: self.expected(), given: other.describe() })
             }
+        }
+    }
+
+    /// Whether some elements of a list are texts that the server is to read, of a type whose own
+    /// values are none. Such a list is sent as [`Type::encode_texts`] writes it.
+    pub(crate) fn has_texts_in(&self, list: &List<'_>) -> bool {
+        let is_text = |value: &Value<'_>| matches!(value, Value::Text(_));
+        let has_other_values = self.printed_line().is_some() || self.is_unknown();
+        has_other_values && list.elements.iter().any(is_text)
+    }
+
+    fn is_unknown(&self) -> bool {
+        match &self.shape {
+            Shape::Opaque => true,
+            Shape::Domain { base, .. } => base.is_unknown(),
+            _ => false,
+        }
+    }
+
+    /// Appends the text form of an array of the type, whose texts the server parses.
+    pub(crate) fn encode_texts(
+        &self,
+        list: &List<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        array_text::encode(list, out, |value, out| match (value, self.printed_line()) {
+            (Value::Text(_), _) | (_, None) => (text::TEXT.encode)(value, out),
+            (value, Some(line)) => {
+                let mut bytes = Vec::new();
+                (line.encode)(value, &mut bytes)?;
+                // What was just written can be read.
+                let printed = (line.value)(&bytes).unwrap_or(Value::Null);
+                (text::TEXT.encode)(&printed, out)
+            }
+        })
+    }
+
+    /// Whether it makes its binary form of its text without the server: an extension's type, and
+    /// an array of it.
+    pub fn reads_text(&self) -> bool {
+        match &self.shape {
+            Shape::Scalar(line) => line.oid == 0 && line.parameter == Format::Binary,
+            Shape::Domain { base: part, .. } | Shape::Array(part) => part.reads_text(),
+            _ => false,
+        }
+    }
+
+    /// Of an extension's type whose values are no texts, the line that prints them.
+    fn printed_line(&self) -> Option<&'static PgType> {
+        match &self.shape {
+            Shape::Scalar(line) => printed_line(line),
+            Shape::Domain { base, .. } => base.printed_line(),
+            _ => None,
         }
     }
 

@@ -4,10 +4,14 @@
 //! A column that was declared with its dimensions has lists of that length, and a NULL there is as
 //! many NaN; any other column has lists of any length. Floats of 16 bits become floats of 32.
 
+use std::borrow::Cow;
+
 use arrow_array::types::Float32Type;
 
+use super::float_text::print_float4;
 use super::floats::{FixedBuilder, ListBuilder, Lists, Shape};
 use super::half::{narrow, widen};
+use super::notation::shown;
 use super::{Built, Codec, Kind, Request};
 use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::value::Value;
@@ -21,7 +25,7 @@ pub(super) const VECTOR: Codec = Codec {
     casts: &[],
     value: value::<Vector>,
     encode: |value, out| {
-        for float in encodable("vector", value, out)? {
+        for float in encodable("vector", value, out)?.iter() {
             out.extend_from_slice(&float.to_be_bytes());
         }
         Ok(())
@@ -35,7 +39,7 @@ pub(super) const HALFVEC: Codec = Codec {
     casts: &[],
     value: value::<Halfvec>,
     encode: |value, out| {
-        for float in encodable("halfvec", value, out)? {
+        for float in encodable("halfvec", value, out)?.iter() {
             let half = narrow(*float)
                 .ok_or_else(|| EncodeError::HalfvecOverflow { given: format!("{float:e}") })?;
             out.extend_from_slice(&half.to_be_bytes());
@@ -81,14 +85,52 @@ fn floats<const N: usize>(raw: &[u8]) -> Result<&[[u8; N]], Reason> {
     }
 }
 
+/// A row's vector as the text that the server prints.
+pub(super) fn print_vector(raw: &[u8]) -> Result<Value<'static>, Reason> {
+    Ok(printed(floats(raw)?.iter().copied().map(f32::from_be_bytes)))
+}
+
+/// A row's halfvec as the text that the server prints.
+pub(super) fn print_halfvec(raw: &[u8]) -> Result<Value<'static>, Reason> {
+    Ok(printed(floats(raw)?.iter().copied().map(u16::from_be_bytes).map(widen)))
+}
+
+fn printed(floats: impl Iterator<Item = f32>) -> Value<'static> {
+    let mut text = String::from("[");
+    for (index, float) in floats.enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        print_float4(float, &mut text);
+    }
+    text.push(']');
+    Value::Text(Cow::Owned(text))
+}
+
+/// The floats of a text, which are such numbers as the server prints.
+fn parse(type_name: &'static str, text: &str) -> Result<Vec<f32>, EncodeError> {
+    let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let floats = inner.map(|inner| inner.split(',').map(|number| number.trim().parse().ok()));
+    let form = "\"[1,2.5]\"";
+    floats.and_then(Iterator::collect::<Option<_>>).ok_or_else(|| EncodeError::Notation {
+        type_name,
+        form,
+        given: shown(text),
+    })
+}
+
 /// The floats of a parameter, whose number is written.
 fn encodable<'a>(
     type_name: &'static str,
     value: &'a Value<'_>,
     out: &mut Vec<u8>,
-) -> Result<&'a [f32], EncodeError> {
-    let Value::Floats(floats) = value else {
-        return Err(EncodeError::WrongKind { expected: "a vector", given: value.describe() });
+) -> Result<Cow<'a, [f32]>, EncodeError> {
+    let floats = match value {
+        Value::Floats(floats) => Cow::Borrowed(floats.as_slice()),
+        Value::Text(text) => Cow::Owned(parse(type_name, text)?),
+        other => {
+            return Err(EncodeError::WrongKind { expected: "a vector", given: other.describe() });
+        }
     };
     let dimensions = i16::try_from(floats.len()).map_err(|_| EncodeError::TooManyParts {
         type_name,

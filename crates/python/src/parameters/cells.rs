@@ -5,13 +5,12 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::builder::LargeBinaryBuilder;
 use colonnade_columnar::{Shape, Type};
-use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyString};
 
 use super::refusal::Refusal;
-use super::{is_null, numpy, push};
+use super::{is_null, numpy, push_binary};
 use crate::codecs::Codecs;
 
 /// Types whose binary form is their text.
@@ -87,14 +86,10 @@ fn push_cell(
         return Ok(true);
     }
     cell.clear();
-    match push(cell, pg_type, codecs, value) {
+    match push_binary(cell, pg_type, codecs, value) {
         Err(_) if is_nan => {
             Err(Refusal::because("the type has no NaN; nan_as_null=True makes it NULL"))
         }
-        Ok(()) if cell.formats() == [Format::Text] => Err(Refusal::because(
-            "a text form cannot be sent among binary values: give the value's parts, or copy into \
-             a text column first",
-        )),
         pushed => pushed.map(|()| false),
     }
 }

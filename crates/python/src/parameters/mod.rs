@@ -16,7 +16,7 @@ mod sequences;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_parameter};
+use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_in_binary, push_parameter};
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_protocol::{Format, Oid};
 use colonnade_session::Statement;
@@ -34,6 +34,9 @@ use crate::values::classes;
 
 /// `unknown`: declared to be of this type, a parameter is inferred by the server all the same.
 const UNKNOWN: Oid = 705;
+
+/// A cell's length that says that it is NULL.
+const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
 
 /// What a statement takes.
 pub(crate) struct Taken<'a> {
@@ -133,6 +136,29 @@ fn push(
     let argument = &arrays::objects(pg_type, argument)?;
     let value = to_value(pg_type, codecs, argument)?;
     push_parameter(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
+}
+
+/// The same where only binary forms can stand: there an extension's type reads its text itself.
+fn push_binary(
+    encoded: &mut EncodedParams,
+    pg_type: &Type,
+    codecs: &Codecs,
+    argument: &Bound<'_, PyAny>,
+) -> Result<(), Refusal> {
+    push(encoded, pg_type, codecs, argument)?;
+    // A NULL has no form.
+    if encoded.formats() != [Format::Text] || encoded.bytes() == NULL_LENGTH {
+        return Ok(());
+    }
+    if !pg_type.reads_text() {
+        return Err(Refusal::because(
+            "a text form cannot be sent among binary values: give the value's parts, or copy into \
+             a text column first",
+        ));
+    }
+    encoded.clear();
+    let value = to_value(pg_type, codecs, argument)?;
+    push_in_binary(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
 }
 
 /// A text that the server reads, whatever the type is.

@@ -3,16 +3,12 @@
 use std::sync::Arc;
 
 use colonnade_columnar::Type;
-use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
 
 use super::plain::Plain;
-use super::push;
-use super::refusal::Refusal;
+use super::{NULL_LENGTH, push_binary};
 use crate::codecs::Codecs;
-
-const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
 
 /// The columns of the rows, each with what takes its values.
 pub(crate) struct RowCells {
@@ -63,8 +59,7 @@ impl RowCells {
             return Ok(());
         }
         self.cell.clear();
-        let pushed = push(&mut self.cell, &column.pg_type, &self.codecs, value);
-        match pushed.and_then(|()| only_binary(&self.cell)) {
+        match push_binary(&mut self.cell, &column.pg_type, &self.codecs, value) {
             Ok(()) => {
                 out.extend_from_slice(self.cell.bytes());
                 Ok(())
@@ -75,15 +70,4 @@ impl RowCells {
             }
         }
     }
-}
-
-/// A NULL has no form; anything else must not be text.
-fn only_binary(cell: &EncodedParams) -> Result<(), Refusal> {
-    if cell.formats() == [Format::Text] && cell.bytes() != NULL_LENGTH {
-        return Err(Refusal::because(
-            "a text form cannot be sent among binary values: give the value's parts, or copy into \
-             a text column first",
-        ));
-    }
-    Ok(())
 }

@@ -47,7 +47,11 @@ pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyR
             }
         }
         Kind::Text => text(argument),
-        Kind::Bytes => Ok(Value::Bytes(bytes(argument)?)),
+        Kind::Bytes => match sequences::text(argument)? {
+            // A geometry's; they have no OID of their own.
+            Some(text) if line.oid == 0 => Ok(text),
+            _ => Ok(Value::Bytes(bytes(argument)?)),
+        },
         Kind::Uuid => uuid(argument),
         Kind::Numeric => numeric(argument),
         Kind::Date => moments::date(argument),

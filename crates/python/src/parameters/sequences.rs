@@ -59,11 +59,8 @@ pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     {
         return Ok(Value::Floats(buffer.to_vec(argument.py())?));
     }
-    if let Ok(text) = argument.cast::<PyString>() {
-        return match vector_text(text.to_str()?) {
-            Some(numbers) => Ok(Value::Floats(numbers)),
-            None => expected("a sequence of floats, or its text such as \"[1,2]\"", argument),
-        };
+    if let Some(text) = text(argument)? {
+        return Ok(text);
     }
     if argument.len().is_err() || argument.is_instance(classes::MAPPING.get(argument.py())?)? {
         return expected(WHAT, argument);
@@ -82,13 +79,19 @@ pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     Ok(Value::Floats(numbers.collect::<PyResult<_>>()?))
 }
 
-fn vector_text(text: &str) -> Option<Vec<f32>> {
-    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    inner.split(',').map(|number| number.trim().parse().ok()).collect()
+/// The text of a type whose values are none, as the server prints it.
+pub(super) fn text<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Option<Value<'a>>> {
+    match argument.cast::<PyString>() {
+        Ok(text) => Ok(Some(Value::Text(Cow::Owned(text.to_str()?.to_owned())))),
+        Err(_) => Ok(None),
+    }
 }
 
-/// hstore: keys and values are text, and a value may be NULL.
+/// hstore: keys and values are text, and a value may be NULL; or the text form.
 pub(super) fn map<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
+    if let Some(text) = text(argument)? {
+        return Ok(text);
+    }
     let pairs = match argument.cast::<PyDict>() {
         Ok(dict) => dict.items(),
         Err(_) if classes::MAPPING.is_instance(argument)? => {

@@ -122,7 +122,8 @@ impl Session {
 #[pymethods]
 impl Session {
     /// Statements are kept for `statement_seconds` at most, and texts of up to `statement_bytes`;
-    /// 0 sets no limit.
+    /// 0 sets no limit. With `extension_values` rows have the own values of extensions' types, and
+    /// not their texts.
     #[new]
     #[pyo3(signature = (
         statement_cache_size = 100,
@@ -130,6 +131,7 @@ impl Session {
         *,
         statement_seconds = 0.0,
         statement_bytes = 0,
+        extension_values = false,
     ))]
     fn new(
         py: Python<'_>,
@@ -137,6 +139,7 @@ impl Session {
         catalog: Option<&Catalog>,
         statement_seconds: f64,
         statement_bytes: usize,
+        extension_values: bool,
     ) -> PyResult<Self> {
         let lifetime = Duration::try_from_secs_f64(statement_seconds)
             .map_err(|error| errors::interface(py, &format!("statement_seconds: {error}")))?;
@@ -146,7 +149,10 @@ impl Session {
             text_bytes: (statement_bytes > 0).then_some(statement_bytes),
         };
         let catalog = catalog.map(|catalog| catalog.0.clone()).unwrap_or_default();
-        let core = Core::new(limits, catalog);
+        let mut core = Core::new(limits, catalog);
+        if extension_values {
+            core.show_extension_values();
+        }
         let (codecs, row_plans) = (Arc::default(), RowPlans::default());
         let (since, stopwatch) = (Instant::now(), Stopwatch::default());
         let inner = Mutex::new(Inner { core, codecs, row_plans, since, stopwatch });

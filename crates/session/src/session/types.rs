@@ -21,6 +21,12 @@ impl<S: Sink> Session<S> {
         self.talk.link.types.share(catalog);
     }
 
+    /// Lets rows have the own values of extensions' types from the next preparation on, and not
+    /// their texts.
+    pub fn show_extension_values(&mut self) {
+        self.talk.link.types.show_extension_values();
+    }
+
     /// Begins to look types up in the catalogs, those alone that are not known; completes when they
     /// are. Without any such type nothing is begun, and the answer is false.
     ///

@@ -10,6 +10,7 @@ from colonnade._copy_options import table_target
 from colonnade._quoting import quote_identifier
 from colonnade._sources.piece import Column
 from colonnade.errors import InterfaceError
+from colonnade.errors._place import ComposedSql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +130,7 @@ def describe_sql(matching: Matching) -> str:
 def copy_sql(table: str, columns: Sequence[str]) -> str:
     """The statement that takes the rows; no columns stand for all."""
     listed = f" ({_identifiers(columns)})" if columns else ""
-    return f"COPY {table}{listed} FROM STDIN (FORMAT binary)"
+    return ComposedSql(f"COPY {table}{listed} FROM STDIN (FORMAT binary)")
 
 
 def types_to_create(create: bool | Mapping[str, str]) -> Mapping[str, str] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier, quote_literal
 from colonnade.errors import UnsupportedServerFeatureError
+from colonnade.errors._place import ComposedSql
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +40,7 @@ def copy_statement(target: str, direction: str, options: Mapping[str, Any]) -> s
     statement = f"COPY {target} {direction}"
     if parts:
         statement += f" ({', '.join(parts)})"
-    return statement if where is None else f"{statement} WHERE {where}"
+    return ComposedSql(statement if where is None else f"{statement} WHERE {where}")
 
 
 def check_where(where: str | None, settings: Mapping[str, str]) -> None:

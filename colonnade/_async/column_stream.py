@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from colonnade import _core
 from colonnade._async.guard import ConnectionResource
 from colonnade._async.observation import Observation
-from colonnade._async.operation import StreamHold, name_query
+from colonnade._async.operation import StreamHold, name_limit, name_query
 from colonnade._transport.asyncio import deadline, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
@@ -81,6 +81,7 @@ class ColumnStream(ConnectionResource):
             async with deadline(self._timeout):
                 event = await self._next_event()
         except BaseException as error:
+            name_limit(error, "no batch of columns came", self._timeout)
             self._finish(error)
             raise
         finally:

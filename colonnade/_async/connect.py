@@ -16,6 +16,7 @@ from colonnade._gssapi import GssExchange
 from colonnade._transport.asyncio import connect as open_transport, deadline
 from colonnade._transport.tls import TlsRefusedError
 from colonnade.errors import (
+    AuthenticationError,
     CannotConnectNowError,
     ClientConfigurationError,
     ConnectionDoesNotExistError,
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     _Failure = tuple[Endpoint, Exception]
 
 _LIFETIME_SECONDS_MAX = 1e9
+
+# How somebody is not let in: the error is told host, user and database.
+_REFUSALS = (PostgresError, AuthenticationError)
 
 
 async def connect(
@@ -326,6 +330,9 @@ class _Attempt:
         except BaseException as error:
             self._is_authenticated = session.is_authenticated
             transport.abort()
+            if isinstance(error, _REFUSALS):
+                who = f"as user {info.user!r}, database {info.database!r}"
+                error.add_note(f"while connecting to {endpoint.address} {who}")
             if isinstance(error, ConnectionDoesNotExistError) and isinstance(
                 error.__cause__, ssl_module.SSLError
             ):
@@ -398,7 +405,7 @@ def _late(endpoint: Endpoint, seconds: float | None) -> TimeoutError:
 def _told(failures: list[_Failure]) -> Exception:
     """The last failure, with notes on where it was and on the ones before it."""
     *before, (endpoint, last) = failures
-    if before or isinstance(last, OSError):
+    if isinstance(last, OSError):
         last.add_note(f"while connecting to {endpoint.address}")
     for where, error in before:
         last.add_note(f"before that, at {where.address}: {type(error).__name__}: {error}")

@@ -23,6 +23,7 @@ from colonnade._async.operation import (
     StreamHold,
     checked_timeout,
     may_run_again,
+    name_limit,
     name_query,
 )
 from colonnade._async.pipeline import PipelineMixin
@@ -358,8 +359,9 @@ class Connection(
                     return
                 self._transport.abandon(limit)
                 await self._transport.close()
-        except BaseException:
+        except BaseException as error:
             self._transport.abort()
+            name_limit(error, "the connection was not closed in good order", limit)
             raise
 
     def terminate(self) -> None:
@@ -492,6 +494,7 @@ class Connection(
                 raise
         except BaseException as error:
             name_query(error, arguments[0])
+            name_limit(error, "the query did not end", limit, self._command_timeout)
             transport.abandon()
             self._owner = None
             raise

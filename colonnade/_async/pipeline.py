@@ -10,7 +10,13 @@ from colonnade import _core
 from colonnade._async.guard import ConnectionResource
 from colonnade._async.many import CHUNK_BYTES, check_many
 from colonnade._async.observation import Observation
-from colonnade._async.operation import STALE_PLAN, StreamHold, may_run_again, name_query
+from colonnade._async.operation import (
+    STALE_PLAN,
+    StreamHold,
+    may_run_again,
+    name_limit,
+    name_query,
+)
 from colonnade._async.pipeline_result import PipelineResult
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import Shape, ShapedQuery
@@ -336,16 +342,21 @@ class Pipeline(ConnectionResource):
 
     async def _finish(self, wanted: PipelineResult | None) -> None:
         """Send all that waits, and take in answers until the wanted one is there; None: all."""
-        async with deadline(self._timeout), self._turn:
-            while (self._waiting or self._sent or self._stale) and not (
-                wanted and wanted.is_done()
-            ):
-                if self._stale and not self._sent:
-                    self._settle_stale()
-                elif self._waiting and not self._stale:
-                    await self._send_part()
-                else:
-                    await self._take_in()
+        try:
+            async with deadline(self._timeout), self._turn:
+                await self._go_on(wanted)
+        except TimeoutError as error:
+            name_limit(error, "the answers to a pipeline did not come", self._timeout)
+            raise
+
+    async def _go_on(self, wanted: PipelineResult | None) -> None:
+        while (self._waiting or self._sent or self._stale) and not (wanted and wanted.is_done()):
+            if self._stale and not self._sent:
+                self._settle_stale()
+            elif self._waiting and not self._stale:
+                await self._send_part()
+            else:
+                await self._take_in()
 
     async def _send_part(self) -> None:
         """Send as many queries as can be sent without learning what a script may change."""

@@ -11,13 +11,14 @@ from colonnade import _core
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.guard import ConnectionResource, guarded
+from colonnade._async.operation import name_query
 from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.event import batch_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import EncodeError
+from colonnade.errors import EncodeError, PostgresError
 from colonnade.rows import Row
 from colonnade.types import Attribute, Type
 
@@ -33,6 +34,15 @@ if TYPE_CHECKING:
 Other = TypeVar("Other")
 
 _PARTED_KINDS = frozenset({"array", "composite", "range", "multirange"})
+
+
+# What `cursor` has for a query where it was given none, as PEP 249's cursors are made.
+_NO_QUERY = "-- no query was given"
+_NO_PEP_249 = (
+    "cursor() needs a query: this connection is not one of PEP 249. For pandas.read_sql, "
+    "polars.read_database and other code that makes cursors first, connect by "
+    "colonnade.dbapi.connect(dsn); colonnade.read_sql(query, connection) takes this connection"
+)
 
 
 class PreparedStatement(ConnectionResource, Generic[Row]):
@@ -452,7 +462,7 @@ class PreparingMixin:
     ) -> CursorFactory[Row]: ...
     def cursor(
         self,
-        query: str,
+        query: str = _NO_QUERY,
         *args: object,
         prefetch: int | None = None,
         timeout: float | None = None,
@@ -466,6 +476,8 @@ class PreparingMixin:
         `timeout` limits each exchange with the server; rows are of `record_class`, or what
         `row_factory` makes of them, as in `fetch`.
         """
+        if query is _NO_QUERY:
+            raise TypeError(_NO_PEP_249)
         connection = cast("Connection", self)
         if connection.is_closed():
             raise closed_error(connection._session)
@@ -493,7 +505,12 @@ class PreparingMixin:
     async def _prepared_owned(self, query: str, name: str | None) -> _core.Statement:
         connection = cast("Connection", self)
         connection._session.prepare_owned(query, name)
-        return statement_of(await connection._completion())
+        try:
+            return statement_of(await connection._completion())
+        except PostgresError as error:
+            # Nobody is told of a preparation, so that its operation does not know the text.
+            name_query(error, query)
+            raise
 
 
 def _factory(query: str | None) -> type[CursorFactory[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from colonnade._async.operation import checked_timeout
+from colonnade._async.operation import checked_timeout, name_limit
 from colonnade._server_facts import ServerSettings, parse_server_version
 from colonnade._transport.asyncio import deadline
 from colonnade.errors import InterfaceError
@@ -62,8 +62,12 @@ class ServerMixin:
         with contextlib.suppress(InterfaceError):
             if self._session.is_closed:
                 return
-        async with deadline(checked_timeout(timeout)):
-            await self._transport.send_cancel(self._cancel_request)
+        try:
+            async with deadline(checked_timeout(timeout)):
+                await self._transport.send_cancel(self._cancel_request)
+        except TimeoutError as error:
+            name_limit(error, "the server did not take the request to cancel", timeout)
+            raise
 
     def get_server_pid(self) -> int | None:
         """The process identifier of the server's backend."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from colonnade import _core
 from colonnade._sync.guard import ConnectionResource
 from colonnade._sync.observation import Observation
-from colonnade._sync.operation import StreamHold, name_query
+from colonnade._sync.operation import StreamHold, name_limit, name_query
 from colonnade._transport.blocking import deadline, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
@@ -83,6 +83,7 @@ class ColumnStream(ConnectionResource):
             with deadline(self._timeout):
                 event = self._next_event()
         except BaseException as error:
+            name_limit(error, "no batch of columns came", self._timeout)
             self._finish(error)
             raise
         finally:

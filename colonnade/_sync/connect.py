@@ -18,6 +18,7 @@ from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import connect as open_transport, deadline
 from colonnade._transport.tls import TlsRefusedError
 from colonnade.errors import (
+    AuthenticationError,
     CannotConnectNowError,
     ClientConfigurationError,
     ConnectionDoesNotExistError,
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     _Failure = tuple[Endpoint, Exception]
 
 _LIFETIME_SECONDS_MAX = 1e9
+
+# How somebody is not let in: the error is told host, user and database.
+_REFUSALS = (PostgresError, AuthenticationError)
 
 
 def connect(
@@ -316,6 +320,9 @@ class _Attempt:
         except BaseException as error:
             self._is_authenticated = session.is_authenticated
             transport.abort()
+            if isinstance(error, _REFUSALS):
+                who = f"as user {info.user!r}, database {info.database!r}"
+                error.add_note(f"while connecting to {endpoint.address} {who}")
             if isinstance(error, ConnectionDoesNotExistError) and isinstance(
                 error.__cause__, ssl_module.SSLError
             ):
@@ -384,7 +391,7 @@ def _late(endpoint: Endpoint, seconds: float | None) -> TimeoutError:
 def _told(failures: list[_Failure]) -> Exception:
     """The last failure, with notes on where it was and on the ones before it."""
     *before, (endpoint, last) = failures
-    if before or isinstance(last, OSError):
+    if isinstance(last, OSError):
         last.add_note(f"while connecting to {endpoint.address}")
     for where, error in before:
         last.add_note(f"before that, at {where.address}: {type(error).__name__}: {error}")

@@ -27,6 +27,7 @@ from colonnade._sync.operation import (
     StreamHold,
     checked_timeout,
     may_run_again,
+    name_limit,
     name_query,
 )
 from colonnade._sync.pipeline import PipelineMixin
@@ -356,8 +357,9 @@ class Connection(
                     return
                 self._transport.abandon(limit)
                 self._transport.close()
-        except BaseException:
+        except BaseException as error:
             self._transport.abort()
+            name_limit(error, "the connection was not closed in good order", limit)
             raise
 
     def terminate(self) -> None:
@@ -490,6 +492,7 @@ class Connection(
                 raise
         except BaseException as error:
             name_query(error, arguments[0])
+            name_limit(error, "the query did not end", limit, self._command_timeout)
             transport.abandon()
             self._owner = None
             raise

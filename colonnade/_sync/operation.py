@@ -15,6 +15,7 @@ from colonnade.errors import (
     InvalidSQLStatementNameError,
     PostgresError,
 )
+from colonnade.errors._place import ComposedSql, note_place
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -51,6 +52,20 @@ def name_query(error: BaseException | None, query: str | None) -> None:
     """Tell an error of the server which statement was running, unless it knows."""
     if isinstance(error, PostgresError) and error.query is None:
         error.query = query
+        if query is not None:
+            note_place(error, query)
+
+
+def name_limit(
+    error: BaseException | None, what: str, seconds: float | None, usual: float | None = None
+) -> None:
+    """Tell an error of a limit in time what was waited for, unless it knows.
+
+    `usual` is the connection's own limit, which the error names where it was in force.
+    """
+    if isinstance(error, TimeoutError) and not error.args and seconds is not None:
+        source = " (command_timeout)" if seconds == usual else ""
+        error.args = (f"{what} within {seconds:g} s{source}",)
 
 
 class CallHold:
@@ -86,6 +101,7 @@ class Operation:
     ) -> None:
         self._connection = connection
         self._query = query
+        self._timeout = timeout
         self._deadline = None if timeout is None else deadline(timeout)
         self._is_entered = False
         self.thread = threading.get_ident()
@@ -128,8 +144,22 @@ class Operation:
         try:
             if self._deadline is not None and self._is_entered:
                 self._deadline.__exit__(kind, error, traceback)
+                if self._deadline.expired():
+                    # The blocking deadline ends the wait itself.
+                    self._name_limit(error)
+        except TimeoutError as late:
+            self._name_limit(late)
+            raise
         finally:
             self._connection._give_back(self)  # noqa: SLF001
+
+    def _name_limit(self, error: BaseException | None) -> None:
+        if self._query is None:
+            what = "the call"
+        else:
+            what = "the COPY" if isinstance(self._query, ComposedSql) else "the query"
+        usual = self._connection._command_timeout  # noqa: SLF001
+        name_limit(error, f"{what} did not end", self._timeout, usual)
 
     def put_away(self) -> None:
         """Finish what an operation could not that Ctrl-C kept from giving the connection back."""

@@ -15,7 +15,13 @@ from colonnade._sql_text import is_read
 from colonnade._sync.guard import ConnectionResource
 from colonnade._sync.many import CHUNK_BYTES, check_many
 from colonnade._sync.observation import Observation
-from colonnade._sync.operation import STALE_PLAN, StreamHold, may_run_again, name_query
+from colonnade._sync.operation import (
+    STALE_PLAN,
+    StreamHold,
+    may_run_again,
+    name_limit,
+    name_query,
+)
 from colonnade._sync.pipeline_result import PipelineResult
 from colonnade._transport.blocking import deadline, mutex, whole_block
 from colonnade._transport.event import batch_of, impossible
@@ -338,16 +344,21 @@ class Pipeline(ConnectionResource):
 
     def _finish(self, wanted: PipelineResult | None) -> None:
         """Send all that waits, and take in answers until the wanted one is there; None: all."""
-        with deadline(self._timeout), self._turn:
-            while (self._waiting or self._sent or self._stale) and not (
-                wanted and wanted.is_done()
-            ):
-                if self._stale and not self._sent:
-                    self._settle_stale()
-                elif self._waiting and not self._stale:
-                    self._send_part()
-                else:
-                    self._take_in()
+        try:
+            with deadline(self._timeout), self._turn:
+                self._go_on(wanted)
+        except TimeoutError as error:
+            name_limit(error, "the answers to a pipeline did not come", self._timeout)
+            raise
+
+    def _go_on(self, wanted: PipelineResult | None) -> None:
+        while (self._waiting or self._sent or self._stale) and not (wanted and wanted.is_done()):
+            if self._stale and not self._sent:
+                self._settle_stale()
+            elif self._waiting and not self._stale:
+                self._send_part()
+            else:
+                self._take_in()
 
     def _send_part(self) -> None:
         """Send as many queries as can be sent without learning what a script may change."""

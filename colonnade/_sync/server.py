@@ -8,7 +8,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from colonnade._server_facts import ServerSettings, parse_server_version
-from colonnade._sync.operation import checked_timeout
+from colonnade._sync.operation import checked_timeout, name_limit
 from colonnade._transport.blocking import deadline
 from colonnade.errors import InterfaceError
 
@@ -64,8 +64,12 @@ class ServerMixin:
         with contextlib.suppress(InterfaceError):
             if self._session.is_closed:
                 return
-        with deadline(checked_timeout(timeout)):
-            self._transport.send_cancel(self._cancel_request)
+        try:
+            with deadline(checked_timeout(timeout)):
+                self._transport.send_cancel(self._cancel_request)
+        except TimeoutError as error:
+            name_limit(error, "the server did not take the request to cancel", timeout)
+            raise
 
     def get_server_pid(self) -> int | None:
         """The process identifier of the server's backend."""

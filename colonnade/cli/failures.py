@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from colonnade import errors
+from colonnade.errors._place import place_in
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -92,7 +93,8 @@ def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
     if error.sqlstate:
         lines[0] += f" (SQLSTATE {error.sqlstate})"
     if sql is not None and error.position is not None and error.query in {None, sql}:
-        lines += _pointed(sql, int(error.position))
+        place = place_in(sql, int(error.position)) or ""
+        lines += [f"  {line}" for line in place.splitlines()]
     if error.detail:
         lines.append(f"  detail: {error.detail}")
     return CommandError("\n".join(lines), error.hint or _known_hint(error))
@@ -148,14 +150,3 @@ def _system_text(error: OSError) -> str:
 
 def _place(error: OSError) -> str:
     return f" ({error.filename})" if error.filename else ""
-
-
-def _pointed(sql: str, position: int) -> list[str]:
-    """The line of the text, with a mark below the place."""
-    before = sql[: position - 1]
-    number = before.count("\n") + 1
-    line = sql.split("\n")[number - 1]
-    column = len(before) - (before.rfind("\n") + 1)
-    start = max(0, column - 60)
-    head = f"  line {number}: "
-    return [f"{head}{line[start : start + 120]}", " " * (len(head) + column - start) + "^"]

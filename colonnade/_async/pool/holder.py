@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from colonnade._async.connection import Connection
-from colonnade._async.operation import StreamHold
+from colonnade._async.operation import StreamHold, name_limit
 from colonnade._async.pool.proxy import PoolConnectionProxy
 from colonnade._transport.asyncio import deadline
 from colonnade.errors import InterfaceError, InterfaceWarning
@@ -135,8 +135,9 @@ class PoolConnectionHolder:
                 await connection._transport.settled()
                 if not connection.is_closed():
                     await self._reset_session()
-        except BaseException:
+        except BaseException as error:
             self.supply.discard(self, "reset")
+            name_limit(error, "the connection was not reset", timeout)
             raise
         if connection.is_closed():
             self.supply.discard(self, "lost")

@@ -293,19 +293,36 @@ class Pool(PoolQueriesMixin):
         if setup is None:
             holder = self._take_idle()
             if holder is None:
-                async with deadline(timeout):
-                    holder = await self._opened_supply().wait()
+                try:
+                    async with deadline(timeout):
+                        holder = await self._opened_supply().wait()
+                except TimeoutError as error:
+                    self._name_wait(error, timeout)
+                    raise
             return holder.lend(timeout)
-        async with deadline(timeout):
-            holder = self._take_idle() or await self._opened_supply().wait()
-            proxy = holder.lend(timeout)
-            try:
-                await setup(proxy)
-            except BaseException:
-                # The proxy stays with its connection, and says that it is closed.
-                holder.supply.discard(holder, "setup")
-                raise
+        try:
+            async with deadline(timeout):
+                holder = self._take_idle() or await self._opened_supply().wait()
+                proxy = holder.lend(timeout)
+                try:
+                    await setup(proxy)
+                except BaseException:
+                    # The proxy stays with its connection, and says that it is closed.
+                    holder.supply.discard(holder, "setup")
+                    raise
+        except TimeoutError as error:
+            self._name_wait(error, timeout)
+            raise
         return proxy
+
+    def _name_wait(self, error: TimeoutError, timeout: float | None) -> None:
+        """Say of a wait that was in vain how the pool is, unless the error says something else."""
+        if error.args or timeout is None:
+            return
+        stats = self.get_stats()
+        opening = f", opening {stats.opening}" if stats.opening else ""
+        sizes = f"size {stats.size}, busy {stats.busy}{opening}, waiting {stats.waiting}"
+        error.args = (f"no connection was free within {timeout:g} s: {sizes}",)
 
     def _take_idle(self) -> PoolConnectionHolder | None:
         if self._state is not _State.OPEN:

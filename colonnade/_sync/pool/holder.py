@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from colonnade._sync.connection import Connection
-from colonnade._sync.operation import StreamHold
+from colonnade._sync.operation import StreamHold, name_limit
 from colonnade._sync.pool.proxy import PoolConnectionProxy
 from colonnade._transport.blocking import deadline
 from colonnade.errors import InterfaceError, InterfaceWarning
@@ -137,8 +137,9 @@ class PoolConnectionHolder:
                 connection._transport.settled()
                 if not connection.is_closed():
                     self._reset_session()
-        except BaseException:
+        except BaseException as error:
             self.supply.discard(self, "reset")
+            name_limit(error, "the connection was not reset", timeout)
             raise
         if connection.is_closed():
             self.supply.discard(self, "lost")

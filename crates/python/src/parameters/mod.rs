@@ -21,7 +21,7 @@ use colonnade_protocol::frontend::EncodedParams;
 use colonnade_protocol::{Format, Oid};
 use colonnade_session::Statement;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PySequence, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PySequence, PyString, PyTuple};
 
 pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
@@ -79,7 +79,7 @@ pub(crate) fn encode_into(
     row: Option<u64>,
 ) -> PyResult<()> {
     if arguments.len() != taken.types.len() {
-        return Err(miscounted(py, taken.types.len(), arguments.len()));
+        return Err(miscounted(taken.types.len(), arguments));
     }
     for (index, (argument, pg_type)) in arguments.iter_borrowed().zip(taken.types).enumerate() {
         let pushed = if taken.takes_text(index) && argument.is_instance_of::<PyString>() {
@@ -92,14 +92,25 @@ pub(crate) fn encode_into(
     Ok(())
 }
 
-fn miscounted(py: Python<'_>, expected: usize, given: usize) -> PyErr {
+fn miscounted(expected: usize, arguments: &Bound<'_, PyTuple>) -> PyErr {
+    let (py, given) = (arguments.py(), arguments.len());
+    // A list in place of its items, as other drivers take it.
+    let whole = arguments.iter_borrowed().find(|argument| {
+        let list = argument.cast::<PyList>().map(|list| list.len());
+        let length = list.or_else(|_| argument.cast::<PyTuple>().map(|tuple| tuple.len()));
+        given == 1 && expected > 0 && length.is_ok_and(|length| length == expected)
+    });
+    let hint = whole.map_or(String::new(), |whole| {
+        let class = if whole.is_instance_of::<PyList>() { "list" } else { "tuple" };
+        format!(" (a {class} of {expected}: pass *arguments, each for itself)")
+    });
     let plural = if expected == 1 { "" } else { "s" };
     let passed = if given == 1 { "was" } else { "were" };
     errors::interface(
         py,
         &format!(
             "the server expects {expected} argument{plural} for this query, {given} {passed} \
-             passed"
+             passed{hint}"
         ),
     )
 }

@@ -80,16 +80,57 @@ unsafe fn out_of_range() -> Object {
     ptr::null_mut()
 }
 
-unsafe fn no_such_key(key: Object) -> Object {
-    // SAFETY: by the caller's word the key is alive; the tuple keeps one that is a tuple whole.
+/// `KeyError(key)`, as a mapping raises it, with the names that there are for a note.
+unsafe fn no_such_key(record: Object, key: Object) -> Object {
+    // SAFETY: by the caller's word the record and the key are alive, and so are the record's names;
+    // what is made here is let go here.
     unsafe {
-        let arguments = tuple_of(std::iter::once(key));
-        if !arguments.is_null() {
-            ffi::PyErr_SetObject(ffi::PyExc_KeyError, arguments);
-            ffi::Py_DECREF(arguments);
+        let error = ffi::PyObject_CallFunctionObjArgs(
+            ffi::PyExc_KeyError,
+            key,
+            ptr::null_mut::<ffi::PyObject>(),
+        );
+        if error.is_null() {
+            return error;
         }
+        if note_names(record, error) {
+            ffi::PyErr_SetObject(ffi::PyExc_KeyError, error);
+        }
+        ffi::Py_DECREF(error);
     }
     ptr::null_mut()
+}
+
+/// Adds a record's names to an exception; false with another exception set.
+unsafe fn note_names(record: Object, error: Object) -> bool {
+    // SAFETY: by the caller's word both are alive, and so are the record's names.
+    unsafe {
+        let comma = ffi::PyUnicode_FromString(c", ".as_ptr());
+        if comma.is_null() {
+            return false;
+        }
+        let listed = ffi::PyUnicode_Join(comma, names(record).names.as_ptr());
+        ffi::Py_DECREF(comma);
+        if listed.is_null() {
+            return false;
+        }
+        let note = ffi::PyUnicode_FromFormat(c"the record has: %U".as_ptr(), listed);
+        ffi::Py_DECREF(listed);
+        if note.is_null() {
+            return false;
+        }
+        let method = ffi::PyUnicode_FromString(c"add_note".as_ptr());
+        let added = if method.is_null() {
+            ptr::null_mut()
+        } else {
+            let none = ptr::null_mut::<ffi::PyObject>();
+            ffi::PyObject_CallMethodObjArgs(error, method, note, none)
+        };
+        ffi::Py_XDECREF(method);
+        ffi::Py_DECREF(note);
+        ffi::Py_XDECREF(added);
+        !added.is_null()
+    }
 }
 
 /// `record[key]`.
@@ -113,7 +154,7 @@ pub(super) unsafe extern "C" fn subscript(record: Object, key: Object) -> Object
         if ffi::PySlice_Check(key) != 0 {
             return slice(record, key);
         }
-        no_such_key(key)
+        no_such_key(record, key)
     }
 }
 

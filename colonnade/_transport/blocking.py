@@ -277,7 +277,9 @@ class BlockingTransport:
         is_in_doubt, self._is_in_doubt = self._is_in_doubt, False
         self._is_polling = False
         if self._session.is_closed:
-            self.abort()
+            # At the end of a program the connection may have gone first, and `socket` with it.
+            if self._socket.fileno() >= 0:
+                self.abort()
             return
         if self._session.is_idle and not is_in_doubt:
             return

@@ -85,6 +85,8 @@ KINDS: dict[str, Kind] = {
         "text[]",
     ),
 }
+# Columns that every table has already.
+SYSTEM_COLUMNS = {"ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"}
 Drawn = dict[str, tuple[str, list[Any]]]
 
 
@@ -92,7 +94,7 @@ Drawn = dict[str, tuple[str, list[Any]]]
 def drawn_columns(draw: st.DrawFn, kinds: list[str]) -> Drawn:
     """Columns of some kinds, with names as odd as PostgreSQL has them, NULLs among the values."""
     rows = draw(st.integers(0, ROWS_MAX))
-    name = TEXT.filter(lambda text: 0 < len(text.encode()) <= 63)
+    name = TEXT.filter(lambda text: 0 < len(text.encode()) <= 63 and text not in SYSTEM_COLUMNS)
     names = draw(st.lists(name, min_size=1, max_size=4, unique=True))
     columns: Drawn = {}
     for name_drawn in names:

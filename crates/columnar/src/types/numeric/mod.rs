@@ -65,10 +65,14 @@ pub(super) const NUMERIC: Codec = Codec {
         other => Err(EncodeError::WrongKind { expected: "a decimal", given: other.describe() }),
     },
     builder: |request| match request.cast {
-        None => Built::plain(
-            DecimalBuilder::declared(request.type_modifier, request.infinity)
-                .with_room(request.is_stream),
-        ),
+        None => {
+            // A declared scale is what every value has, also where the precision is too large.
+            let is_open = declared_scale(request.type_modifier).is_none();
+            Built::plain(
+                DecimalBuilder::declared(request.type_modifier, request.infinity)
+                    .with_room(request.is_stream && is_open),
+            )
+        }
         Some(Override::Decimal128 { precision, scale }) => {
             Built::plain(DecimalBuilder::asked(precision, scale, false, request.infinity))
         }

@@ -275,6 +275,14 @@ fn a_stream_has_room_beside_its_first_batch() {
     let room = format!("{wide}{}", "0".repeat(17));
     assert_eq!(types(&[number(&wide)]).unwrap()[0], (DataType::Decimal256(76, 18), room));
 
+    let mut declared = Case::new(OID).field;
+    declared.type_modifier = (100 << 16 | 2) + 4;
+    let bytes = messages([&[number("1.25")][..]]);
+    let mut builder = BatchBuilder::new(&[declared], &options).unwrap();
+    builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX).unwrap();
+    let batch = builder.finish().unwrap();
+    assert_eq!(*batch.column(0).data_type(), DataType::Decimal128(38, 2));
+
     let late = |text: &str| types(&[number("1.25"), number(text)]).unwrap_err().to_string();
     let error = late("0.3333333333333333333300");
     assert!(error.starts_with("column \"c\" of type numeric, row 1: "), "{error}");

@@ -151,14 +151,14 @@ def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
         elif isinstance(value, str | os.PathLike):
             arguments.append((name, os.fsdecode(value)))
         else:
-            msg = f"{name} must be a str, not {value!r}"
+            msg = f"{name} must be a str, not {type(value).__name__}"
             raise ClientConfigurationError(msg)
     return arguments
 
 
 def _listed(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | list | tuple):
-        msg = f"{name} must be a value or a list of values, not {value!r}"
+        msg = f"{name} must be a value or a list of values, not {type(value).__name__}"
         raise ClientConfigurationError(msg)
     if isinstance(value, str | int):
         return str(value)

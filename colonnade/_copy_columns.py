@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade._copy_options import table_target
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade._sources.piece import Column
 from colonnade.errors import InterfaceError
 from colonnade.errors._place import ComposedSql
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from colonnade._core import PgType
     from colonnade._sources.piece import Piece
@@ -39,12 +40,13 @@ def checked_conflict(
             raise InterfaceError(msg)
         return None
     if on_conflict not in _CONFLICT:
-        msg = f'on_conflict must be "nothing" or "update", not {on_conflict!r}'
+        msg = f'on_conflict must be "nothing" or "update", not {shown(on_conflict)}'
         raise ValueError(msg)
     if create:
         msg = "a table that create=True makes has no rows and no key to be in conflict with"
         raise InterfaceError(msg)
     keys = (keys,) if isinstance(keys, str) else tuple(keys or ())
+    _check_names("conflict_columns", keys)
     if on_conflict == "update" and not keys:
         msg = 'on_conflict="update" needs conflict_columns, the columns of the key'
         raise InterfaceError(msg)
@@ -61,8 +63,12 @@ class Matching:
         columns: Sequence[str] | Mapping[str, str] | None,
     ) -> None:
         if isinstance(columns, str):
-            msg = f"columns must be a list or a mapping of names, not the text {columns!r}"
+            msg = f"columns must be a list or a mapping of names, not the text {shown(columns)}"
             raise TypeError(msg)
+        if columns is not None:
+            _check_names("columns", columns)
+        if isinstance(columns, Mapping):
+            _check_names("columns", columns.values())
         self.table = table_target(table, None, schema)
         self._asked = columns
         self._columns: dict[str, Column] = {}
@@ -79,7 +85,7 @@ class Matching:
         if isinstance(asked, Mapping):
             unknown = [name for name in asked if name not in source]
             if unknown:
-                msg = f"columns names {unknown[0]!r}, and the source has {_listed(source)}"
+                msg = f"columns names {shown(unknown[0])}, and the source has {_listed(source)}"
                 raise InterfaceError(msg)
             return [asked.get(name) for name in source]
         if len(asked) != len(source):
@@ -118,6 +124,13 @@ class Matching:
         raise InterfaceError(msg)
 
 
+def _check_names(argument: str, names: Iterable[object]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            msg = f"{argument} has {shown(name)}, and names of columns are str"
+            raise TypeError(msg)
+
+
 def _listed(names: Any) -> str:
     return ", ".join(f'"{name}"' for name in names) or "none"
 
@@ -144,6 +157,7 @@ def types_to_make(
     names: Sequence[str | None], piece: Piece, given: Mapping[str, str]
 ) -> list[tuple[str, str | tuple[int, int]]]:
     """Name and type of each column of the table: the given one, or that of the source."""
+    _check_names("create", given)
     unknown = [name for name in given if name not in names]
     if unknown:
         listed = _listed(name for name in names if name is not None)

@@ -18,6 +18,7 @@ from colonnade._notifications import (
     checked_channels,
     pause_before,
 )
+from colonnade._shown import shown
 from colonnade._sync.connect import connect
 from colonnade._sync.notifications import LoopLimits, Mailbox
 from colonnade._sync.operation import checked_timeout
@@ -63,7 +64,7 @@ class Listening:
         give_up_after: float | None,
     ) -> None:
         if inspect.iscoroutinefunction(on_gap):
-            msg = f"on_gap must be a function that is not a coroutine function, not {on_gap!r}"
+            msg = f"on_gap must be a function that is not a coroutine function, not {shown(on_gap)}"
             raise InterfaceError(msg)
         self._dsn = dsn
         self._channels = checked_channels(channels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+from colonnade._shown import shown
 from colonnade._sql_text import replace_names
 from colonnade.errors import InterfaceError
 
@@ -59,7 +60,7 @@ class Named:
             raise InterfaceError(msg) from None
         if len(given) > len(found):
             unknown = next(name for name in given if name not in self.names)
-            msg = f"the query does not use the value of {unknown!r}; {self._described(given)}"
+            msg = f"the query does not use the value of {shown(unknown)}; {self._described(given)}"
             raise InterfaceError(msg)
         return found
 
@@ -67,9 +68,10 @@ class Named:
         """`args` of each of many mappings, for `executemany`."""
         return map(self.args, records)
 
-    def _described(self, given: Mapping[str, Any]) -> str:
+    def _described(self, given: Mapping[Any, Any]) -> str:
         names = ", ".join(f":{name}" for name in self.names) or "none"
-        return f"its parameters are {names}, and values were given for {', '.join(given) or 'none'}"
+        known = ", ".join(name if isinstance(name, str) else shown(name) for name in given)
+        return f"its parameters are {names}, and values were given for {known or 'none'}"
 
     def __repr__(self) -> str:
         """The text as it was given."""

@@ -7,9 +7,11 @@ objects say themselves what they are.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
+from colonnade._shown import shown
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ def row_dtype(schema: Any) -> Any:
 
 def _column(name: Any) -> str:
     if not isinstance(name, str):
-        raise SchemaError(f"schema names a column by {name!r}, and names are str")
+        raise SchemaError(f"schema names a column by {shown(name)}, and names are str")
     return name
 
 
@@ -165,11 +167,18 @@ def _asked(name: str, wanted: Any) -> str:
     library = _module(wanted)
     if library == "numpy":
         return _dtype_name(name, _as_dtype(name, wanted))
-    if library == "pyarrow":
+    if library == "pyarrow" and _is_type_of(wanted, "DataType"):
         return _arrow_name(str(wanted))
-    if library != "polars":
+    if library != "polars" or not (isinstance(wanted, type) or _is_type_of(wanted, "DataType")):
         _refuse(name, wanted, "a name, or a type of NumPy, pyarrow or Polars, is asked for")
     return _polars_name(name, wanted)
+
+
+def _is_type_of(wanted: Any, name: str) -> bool:
+    """Whether it is a type of its library, and nothing that holds values."""
+    library = _module(wanted)
+    known = sys.modules.get(library) if library in {"numpy", "pyarrow", "polars"} else None
+    return isinstance(wanted, getattr(known, name, ()))
 
 
 def _module(wanted: Any) -> str:
@@ -254,4 +263,6 @@ def _polars_name(name: str, wanted: Any) -> str:
 
 
 def _refuse(name: str, wanted: Any, reason: str) -> NoReturn:
-    raise SchemaError(f'schema["{name}"]: {wanted!r} is not possible: {reason}')
+    is_dtype = any(_is_type_of(wanted, name) for name in ("dtype", "DataType"))
+    told = str(wanted) if is_dtype else shown(wanted)
+    raise SchemaError(f'schema["{name}"]: {told} is not possible: {reason}')

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Literal, NamedTuple, Self, SupportsFloat, TypeVar, overload
 
+from colonnade._shown import shown
+
 __all__ = [
     "Attribute",
     "BitString",
@@ -84,7 +86,9 @@ class BitString:
             raise TypeError(f"a BitString is made of a str, not of {kind}; see frombytes, from_int")
         for position, bit in enumerate(text):
             if bit not in "01" and not bit.isspace():
-                raise ValueError(f"a bit is 0 or 1, not {bit!r}, which is at position {position}")
+                raise ValueError(
+                    f"a bit is 0 or 1, not {shown(bit)}, which is at position {position}"
+                )
         bits = "".join(text.split())
         self._length = len(bits)
         self._bytes = _left_aligned(int(bits, 2) if bits else 0, self._length)
@@ -111,13 +115,13 @@ class BitString:
         Raises OverflowError when it does not fit, as `int.to_bytes` does.
         """
         if length < 0:
-            raise ValueError(f"a length is 0 or more, not {length}")
+            raise ValueError(f"a length is 0 or more, not {shown(length)}")
         if x < 0 and not signed:
-            raise OverflowError(f"{x} is negative and has no unsigned bits")
+            raise OverflowError(f"{shown(x)} is negative and has no unsigned bits")
         least, limit = (-(1 << length) // 2, (1 << length) // 2) if signed else (0, 1 << length)
         # No bits at all are 0.
         if not least <= x < limit and (x or length):
-            raise OverflowError(f"{x} does not fit in {length} bits")
+            raise OverflowError(f"{shown(x)} does not fit in {length} bits")
         bits = format(x & ((1 << length) - 1), f"0{length}b") if length else ""
         return cls(bits if _checked(bitorder) == "big" else bits[::-1])
 
@@ -180,7 +184,7 @@ def _left_aligned(number: int, length: int) -> bytes:
 
 def _checked(bitorder: str) -> str:
     if bitorder not in {"big", "little"}:
-        raise ValueError(f"bitorder is 'big' or 'little', not {bitorder!r}")
+        raise ValueError(f"bitorder is 'big' or 'little', not {shown(bitorder)}")
     return bitorder
 
 

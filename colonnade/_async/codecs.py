@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from colonnade._shown import shown
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
 
@@ -185,7 +186,8 @@ class CodecsMixin:
 def _check_format(given: str, known: tuple[str, ...]) -> None:
     if given not in known:
         *first, last = (f"'{name}'" for name in known)
-        msg = f"invalid `format` argument, expected {', '.join(first)} or {last}, got '{given}'"
+        wanted = f"{', '.join(first)} or {last}"
+        msg = f"invalid `format` argument, expected {wanted}, got {shown(given)}"
         raise InterfaceError(msg)
 
 

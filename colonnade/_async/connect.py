@@ -13,6 +13,7 @@ from colonnade._async.connection import Connection
 from colonnade._async.operation import checked_timeout
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
 from colonnade._gssapi import GssExchange
+from colonnade._shown import shown
 from colonnade._transport.asyncio import connect as open_transport, deadline
 from colonnade._transport.tls import TlsRefusedError
 from colonnade.errors import (
@@ -144,13 +145,12 @@ def _checked_classes(
 ) -> _Classes:
     if not isinstance(connection, type) or not issubclass(connection, Connection):
         msg = "connection_class is expected to be a subclass of colonnade.Connection"
-        raise InterfaceError(f"{msg}, got {connection!r}")
+        raise InterfaceError(f"{msg}, got {shown(connection)}")
     _core.check_record_class(record)
     factory: object = row_factory
     if factory is not None and not callable(factory):
-        msg = (
-            f"row_factory is expected to be a function of colonnade.rows' kind, got {row_factory!r}"
-        )
+        msg = "row_factory is expected to be a function of colonnade.rows' kind"
+        msg = f"{msg}, got {shown(row_factory)}"
         raise InterfaceError(msg)
     return _Classes(connection, row_factory, record)
 
@@ -176,14 +176,14 @@ def _checked_seconds(name: str, seconds: object) -> float:
 
 
 def _too_small(name: str, value: object) -> ValueError:
-    return ValueError(f"{name} is expected to be greater or equal to 0, got {value!r}")
+    return ValueError(f"{name} is expected to be greater or equal to 0, got {shown(value)}")
 
 
 def _checked_command_timeout(timeout: object) -> float | None:
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
-        msg = f"invalid command_timeout value: expected greater than 0 float (got {timeout!r})"
+        msg = f"invalid command_timeout value: expected greater than 0 float (got {shown(timeout)})"
         raise ValueError(msg)
     return float(timeout)
 

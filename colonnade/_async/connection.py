@@ -36,6 +36,7 @@ from colonnade._async.shaped import ShapedMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
+from colonnade._shown import shown
 from colonnade._transport.asyncio import deadline
 from colonnade._transport.event import batch_of, impossible
 from colonnade._transport.farewell import closed_error
@@ -287,7 +288,7 @@ class Connection(
         one is that of the first batch; a later value with more digits raises DecodeError.
         """
         if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {batch_rows}"
+            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
             raise ValueError(msg)
         overrides = asked_types(schema)
 

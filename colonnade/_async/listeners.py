@@ -11,6 +11,7 @@ from colonnade._async.notifications import ConnectionNotifications
 from colonnade._logged_query import LoggedQuery
 from colonnade._notifications import QUEUE_SIZE
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError, log_message_from_fields
 
@@ -259,7 +260,7 @@ def _checked_channel(channel: str) -> str:
     if not 0 < length <= CHANNEL_BYTES_MAX or "\0" in channel:
         msg = (
             f"a channel's name has 1 to {CHANNEL_BYTES_MAX} bytes, none of them zero, "
-            f"not {channel!r}"
+            f"not {shown(channel)}"
         )
         raise InterfaceError(msg)
     return quote_identifier(channel)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from colonnade._shown import shown
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline
 from colonnade._transport.farewell import closed_error
@@ -41,7 +42,7 @@ def checked_timeout(timeout: float | None) -> float | None:
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        msg = f"invalid timeout value: expected a number of seconds or None, got {timeout!r}"
+        msg = f"invalid timeout value: expected a number of seconds or None, got {shown(timeout)}"
         raise ValueError(msg)  # noqa: TRY004 - asyncpg's class for it
     return float(timeout)
 

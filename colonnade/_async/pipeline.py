@@ -20,6 +20,7 @@ from colonnade._async.operation import (
 from colonnade._async.pipeline_result import PipelineResult
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import Shape, ShapedQuery
+from colonnade._shown import shown
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline, mutex, whole_block
 from colonnade._transport.event import batch_of, impossible
@@ -178,7 +179,7 @@ class Pipeline(ConnectionResource):
         asynchronous: that is for `Connection.executemany`.
         """
         if not isinstance(args, Iterable):
-            msg = f"executemany in a pipeline takes an iterable of sequences, not {args!r}"
+            msg = f"executemany in a pipeline takes an iterable of sequences, not {shown(args)}"
             raise TypeError(msg)
         result = self._add(command, args, self._session.execute_many, _nothing)
         self._waiting[-1].sets = iter(())

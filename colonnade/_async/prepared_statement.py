@@ -15,6 +15,7 @@ from colonnade._async.operation import name_query
 from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
+from colonnade._shown import shown
 from colonnade._transport.event import batch_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
@@ -276,7 +277,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     ) -> ColumnStream:
         """Run it, and iterate over its result in batches; as `Connection.iter_columns`."""
         if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {batch_rows}"
+            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
             raise ValueError(msg)
         connection = self._connection
         overrides = asked_types(schema)

@@ -6,6 +6,7 @@ import enum
 from typing import TYPE_CHECKING, Literal, cast
 
 from colonnade._async.guard import ConnectionResource, guarded
+from colonnade._shown import shown
 from colonnade._transport.asyncio import whole_block
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError, PostgresError
@@ -57,7 +58,7 @@ class Transaction(ConnectionResource):
     ) -> None:
         if isolation and isolation not in _LEVELS:
             levels = ", ".join(map(repr, _LEVELS))
-            msg = f"isolation is expected to be either of {{{levels}}}, got {isolation!r}"
+            msg = f"isolation is expected to be either of {{{levels}}}, got {shown(isolation)}"
             raise ValueError(msg)
         super().__init__(connection)
         self._isolation: str | None = isolation

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from colonnade._frames.kinds import Kind
 from colonnade._frames.numpy import array_of, dates, null_mask, objects, stored_values, texts, times
 from colonnade._frames.values import python_values
+from colonnade._shown import shown
 from colonnade.errors import DecodeError, SchemaError
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ class Target:
         except (TypeError, ValueError, OverflowError):
             is_held = False
         if not is_held:
-            raise SchemaError(f'null={{"{self.name}": {value!r}}} does not fit into {self.dtype}')
+            raise SchemaError(
+                f'null={{"{self.name}": {shown(value)}}} does not fit into {self.dtype}'
+            )
         self._replacement = holder[0]
 
     def values(self) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from colonnade._frames.numpy import (
     texts,
     times,
 )
+from colonnade._shown import shown
 from colonnade.errors import InexactDecimalWarning
 
 if TYPE_CHECKING:
@@ -84,32 +85,32 @@ class PandasFrames:
 
 def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:
     if not isinstance(word, str) or word not in known:
-        given = f"{word!r}" if isinstance(word, str) else f"a {type(word).__name__}"
-        shown = ", ".join(f'"{one}"' for one in known[:-1])
-        raise ValueError(f'{name} must be {shown} or "{known[-1]}", not {given}')
+        others = ", ".join(f'"{one}"' for one in known[:-1])
+        raise ValueError(f'{name} must be {others} or "{known[-1]}", not {shown(word)}')
 
 
 def _inexact(batch: Batch, inexact: dict[int, int]) -> InexactDecimalWarning:
     """``inexact`` has the first row that is not held, by the column's place."""
-    shown = []
+    told = []
     for place, row in inexact.items():
         (value,) = batch.column(place).slice(row, 1).to_pylist()
-        shown.append(f'"{batch.fields[place].name}" (row {row}: {value})')
+        told.append(f'"{batch.fields[place].name}" (row {row}: {value})')
     name = batch.fields[next(iter(inexact))].name
     return InexactDecimalWarning(
-        f"a float64 does not hold every decimal of {', '.join(shown)}",
+        f"a float64 does not hold every decimal of {', '.join(told)}",
         hint='Pass decimals="decimal" or decimals="object" for exact values, or '
         f'schema={{"{name}": "float64"}} where floats are meant.',
     )
 
 
 def _indexed(frame: pd.DataFrame, index: str | Sequence[str]) -> pd.DataFrame:
-    wanted = [index] if isinstance(index, str) else list(index)
+    wanted: list[Any] = [index] if isinstance(index, str) else list(index)
     for name in wanted:
         if (count := list(frame.columns).count(name)) != 1:
             known = ", ".join(f'"{known}"' for known in frame.columns) or "none"
             many = "no column" if not count else "more than one column"
-            raise KeyError(f'{many} "{name}" for the index: there are {known}')
+            told = f'"{name}"' if isinstance(name, str) else shown(name)
+            raise KeyError(f"{many} {told} for the index: there are {known}")
     if not wanted:
         raise ValueError("index names no column: leave it out")
     return frame.set_index(wanted)

@@ -16,6 +16,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from colonnade._shown import shown
 from colonnade._supply.ledger import (
     CLOSE_SECONDS_MAX,
     RETRY_SECONDS_MAX,
@@ -54,7 +55,7 @@ def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
     if inspect.iscoroutinefunction(callback):
         raise TypeError(
             f"{name} is expected to be a function that is not a coroutine function, "
-            f"got {callback!r}"
+            f"got {shown(callback)}"
         )
 
 

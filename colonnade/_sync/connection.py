@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from colonnade import _core, tracing
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
+from colonnade._shown import shown
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
@@ -285,7 +286,7 @@ class Connection(
         one is that of the first batch; a later value with more digits raises DecodeError.
         """
         if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {batch_rows}"
+            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
             raise ValueError(msg)
         overrides = asked_types(schema)
 

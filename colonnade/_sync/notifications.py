@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._notifications import Notification, NotificationGap, checked_channels
+from colonnade._shown import shown
 from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import Bell, deadline
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
@@ -32,7 +33,7 @@ class Mailbox:
 
     def __init__(self, size: int, bell: Bell) -> None:
         if size < 1:
-            msg = f"queue_size must be 1 or more, not {size}"
+            msg = f"queue_size must be 1 or more, not {shown(size)}"
             raise ValueError(msg)
         self._size = size
         self._items: deque[Notification | NotificationGap | _Overflow] = deque()
@@ -99,7 +100,7 @@ class LoopLimits:
     def __init__(self, timeout: float | None, stop_after: int | None) -> None:
         self._timeout = checked_timeout(timeout)
         if stop_after is not None and stop_after < 1:
-            msg = f"stop_after must be 1 or more, or None, not {stop_after}"
+            msg = f"stop_after must be 1 or more, or None, not {shown(stop_after)}"
             raise ValueError(msg)
         self._stop_after = stop_after
         self._ends_at: float | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from colonnade import _core
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import Shape, ShapedQuery
+from colonnade._shown import shown
 from colonnade._sql_text import is_read
 from colonnade._sync.guard import ConnectionResource
 from colonnade._sync.many import CHUNK_BYTES, check_many
@@ -180,7 +181,7 @@ class Pipeline(ConnectionResource):
         asynchronous: that is for `Connection.executemany`.
         """
         if not isinstance(args, Iterable):
-            msg = f"executemany in a pipeline takes an iterable of sequences, not {args!r}"
+            msg = f"executemany in a pipeline takes an iterable of sequences, not {shown(args)}"
             raise TypeError(msg)
         result = self._add(command, args, self._session.execute_many, _nothing)
         self._waiting[-1].sets = iter(())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 from colonnade import _core
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
+from colonnade._shown import shown
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.cursor import CursorFactory
 from colonnade._sync.guard import ConnectionResource, guarded
@@ -276,7 +277,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     ) -> ColumnStream:
         """Run it, and iterate over its result in batches; as `Connection.iter_columns`."""
         if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {batch_rows}"
+            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
             raise ValueError(msg)
         connection = self._connection
         overrides = asked_types(schema)

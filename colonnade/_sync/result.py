@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from colonnade._schema import asked_of, asked_types
+from colonnade._shown import shown
 from colonnade._sync.many import declared
 from colonnade._sync.prepared_statement import described
 from colonnade._transport.event import impossible
@@ -198,7 +199,7 @@ class ResultMixin:
         Rows are made while the result comes in. The other parameters are as in `fetch_result`.
         """
         if expect not in {"rows", "columns"}:
-            msg = f'expect is "rows" or "columns", not {expect!r}'
+            msg = f'expect is "rows" or "columns", not {shown(expect)}'
             raise ValueError(msg)
         connection = cast("Connection", self)
         types, makes_rows = declared(parameter_types), expect == "rows"

@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Literal, cast
 
+from colonnade._shown import shown
 from colonnade._sync.guard import ConnectionResource, guarded
 from colonnade._transport.blocking import whole_block
 from colonnade._transport.farewell import closed_error
@@ -59,7 +60,7 @@ class Transaction(ConnectionResource):
     ) -> None:
         if isolation and isolation not in _LEVELS:
             levels = ", ".join(map(repr, _LEVELS))
-            msg = f"isolation is expected to be either of {{{levels}}}, got {isolation!r}"
+            msg = f"isolation is expected to be either of {{{levels}}}, got {shown(isolation)}"
             raise ValueError(msg)
         super().__init__(connection)
         self._isolation: str | None = isolation

@@ -24,6 +24,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from colonnade import _core
+from colonnade._shown import shown
 from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.farewell import closed_error
@@ -258,7 +259,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
     def check_callback(self, callback: object) -> None:
         """Refuse what cannot be called."""
         if not callable(callback):
-            msg = f"expected a function or coroutine function, not {callback!r}"
+            msg = f"expected a function or coroutine function, not {shown(callback)}"
             raise InterfaceError(msg)
 
     def tell(self, callback: Callable[..., object], *args: object) -> None:
@@ -291,7 +292,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self._report(callback, error)
 
     def _report(self, callback: Callable[..., object], error: Exception) -> None:
-        message = f"a callback of a connection failed: {callback!r}"
+        message = f"a callback of a connection failed: {shown(callback)}"
         self._loop.call_exception_handler({"message": message, "exception": error})
 
     async def close(self) -> None:

@@ -19,6 +19,7 @@ import time
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from colonnade import _core
+from colonnade._shown import shown
 from colonnade._transport.address import UnixAddress
 from colonnade._transport.announcements import hand_out
 from colonnade._transport.callers import is_beneath, is_ours
@@ -343,7 +344,7 @@ class BlockingTransport:
     def check_callback(self, callback: object) -> None:
         """Refuse what cannot be called, and what nobody would wait for."""
         if not callable(callback) or inspect.iscoroutinefunction(callback):
-            msg = f"expected a function that is not a coroutine function, not {callback!r}"
+            msg = f"expected a function that is not a coroutine function, not {shown(callback)}"
             raise InterfaceError(msg)
 
     def tell(self, callback: Callable[..., object], *args: object) -> None:

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from colonnade._shown import shown
 from colonnade._transport.address import UnixAddress
 from colonnade.errors import ClientConfigurationError, InterfaceWarning, RemoteProtocolError
 
@@ -199,14 +200,15 @@ def tls_policy(argument: ssl.SSLContext | bool | str | None, options: TlsOptions
     )
 
 
-def _mode(word: str) -> SslMode:
-    try:
-        return SslMode(word)
-    except ValueError:
-        words = ", ".join(mode.value for mode in SslMode)
-        raise ClientConfigurationError(
-            f"ssl must be True, False, an ssl.SSLContext or one of {words}, not {word!r}"
-        ) from None
+def _mode(word: object) -> SslMode:
+    # Not by a look-up in the enum, whose error asks the object for its text.
+    for mode in SslMode:
+        if isinstance(word, str) and word == mode.value:
+            return mode
+    words = ", ".join(mode.value for mode in SslMode)
+    raise ClientConfigurationError(
+        f"ssl must be True, False, an ssl.SSLContext or one of {words}, not {shown(word)}"
+    )
 
 
 def _checked(policy: TlsPolicy) -> TlsPolicy:
@@ -296,7 +298,7 @@ def _load_revocation_list(context: ssl.SSLContext, options: TlsOptions) -> None:
     if directory:
         # OpenSSL looks into it during the handshakes, and takes one that is not there for empty.
         if not Path(directory).is_dir():
-            raise ClientConfigurationError(f"sslcrldir is no directory: {directory!r}")
+            raise ClientConfigurationError(f"sslcrldir is no directory: {shown(directory)}")
         context.load_verify_locations(capath=directory)
     if path is not None or directory:
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
@@ -351,7 +353,7 @@ def _version(option: str, word: str) -> ssl.TLSVersion:
     version = _VERSIONS.get(word.lower())
     if version is None:
         raise ClientConfigurationError(
-            f"{option} must be TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3, not {word!r}"
+            f"{option} must be TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3, not {shown(word)}"
         )
     return version
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import colonnade
 from colonnade import ArrowStream, Columns, dbapi, write_table
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.adbc.info import info_table, table_types_table
 from colonnade.adbc.status import status_of
 from colonnade.types import TextValue
@@ -58,7 +59,7 @@ class Database:
     def set_option(self, key: str, value: Any) -> None:
         """The DSN, the user or the password."""
         if key not in {"uri", "username", "password"}:
-            raise dbapi.NotSupportedError(f"a database of Colonnade's has no option {key!r}")
+            raise dbapi.NotSupportedError(f"a database of Colonnade's has no option {shown(key)}")
         self._options[key] = value
 
     def get_option(self, key: str) -> str:
@@ -106,7 +107,9 @@ class Connection:
         elif key == "adbc.connection.db_schema":
             self.begun().execute(f"SET search_path TO {quote_identifier(str(value))}")
         else:
-            raise dbapi.NotSupportedError(f"there is no option {key!r} of the value {value!r}")
+            raise dbapi.NotSupportedError(
+                f"there is no option {shown(key)} of the value {shown(value)}"
+            )
 
     def get_option(self, key: str) -> str:
         """As `set_option`, and the current catalog."""
@@ -255,9 +258,11 @@ class Statement:
     def set_option(self, key: str, value: Any) -> None:
         """Where and how data are ingested, and whether parameters are bound by name."""
         if key not in {_TABLE, _MODE, _CATALOG, _SCHEMA, _TEMPORARY, _BY_NAME}:
-            raise dbapi.NotSupportedError(f"a statement of Colonnade's has no option {key!r}")
+            raise dbapi.NotSupportedError(f"a statement of Colonnade's has no option {shown(key)}")
         if key == _MODE and value not in _MODES:
-            raise dbapi.NotSupportedError(f"{value!r} is no mode: there are {', '.join(_MODES)}")
+            raise dbapi.NotSupportedError(
+                f"{shown(value)} is no mode: there are {', '.join(_MODES)}"
+            )
         if key == _TABLE:
             # The others may come before or behind it, and none is left of an earlier table.
             self._query = None
@@ -355,7 +360,7 @@ class Statement:
         mode = options.get(_MODE, "adbc.ingest.mode.create")
         table = options[_TABLE]
         if mode.endswith(".append") and not _exists(driver, schema, table):
-            raise colonnade.UndefinedTableError(f"there is no table {table!r} to append to")
+            raise colonnade.UndefinedTableError(f"there is no table {shown(table)} to append to")
         how: Any = _MODES[mode]
         return write_table(bound, table, driver, schema_name=schema, if_exists=how)
 
@@ -392,7 +397,7 @@ def _terminate(driver: sync.Connection) -> None:
 
 def _switch(key: str, value: object) -> bool:
     if value not in _SWITCH:
-        raise dbapi.ProgrammingError(f"{key} is 'true' or 'false', not {value!r}")
+        raise dbapi.ProgrammingError(f"{key} is 'true' or 'false', not {shown(value)}")
     return _SWITCH[str(value)]
 
 

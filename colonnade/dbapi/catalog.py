@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade import __version__
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.dbapi._arrow import schema_of
 from colonnade.dbapi._objects import objects_reader
 from colonnade.dbapi.errors import ProgrammingError
@@ -121,7 +122,7 @@ class CatalogMixin:
         The filters are patterns of LIKE. PostgreSQL's own schemas are left out.
         """
         if depth not in _DEPTHS:
-            raise ProgrammingError(f"depth is one of {', '.join(_DEPTHS)}, not {depth!r}")
+            raise ProgrammingError(f"depth is one of {', '.join(_DEPTHS)}, not {shown(depth)}")
         kinds = [
             letter
             for letter, kind in _KINDS.items()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.dbapi._arrow import reader_of, schema_of
 from colonnade.dbapi.errors import NotSupportedError, ProgrammingError
 from colonnade.frames import write_table
@@ -119,11 +120,11 @@ class ColumnsMixin:
         of the connection's transaction. Returns the number of rows.
         """
         if mode not in _IF_EXISTS:
-            raise ProgrammingError(f"mode is one of {', '.join(_IF_EXISTS)}, not {mode!r}")
+            raise ProgrammingError(f"mode is one of {', '.join(_IF_EXISTS)}, not {shown(mode)}")
         if catalog_name is not None and catalog_name != self._driver.database:
             raise NotSupportedError(
                 f"the connection is to {self._driver.database!r}, and a connection to "
-                f"PostgreSQL sees no other database such as {catalog_name!r}"
+                f"PostgreSQL sees no other database such as {shown(catalog_name)}"
             )
         if temporary:
             if db_schema_name is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi._script import with_rows
 from colonnade.dbapi.columns import ColumnsMixin
@@ -362,5 +363,5 @@ class Cursor(ColumnsMixin):
 
 def _is_relative(mode: str) -> bool:
     if mode not in {"relative", "absolute"}:
-        raise ValueError(f'mode is "relative" or "absolute", not {mode!r}')
+        raise ValueError(f'mode is "relative" or "absolute", not {shown(mode)}')
     return mode == "relative"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.cursor import Cursor
 from colonnade.dbapi.errors import NotSupportedError, ProgrammingError
@@ -106,7 +107,7 @@ class NamedCursor(Cursor):
         Beyond the last row nothing is fetched; going back needs `scrollable`.
         """
         if mode not in {"relative", "absolute"}:
-            raise ValueError(f'mode is "relative" or "absolute", not {mode!r}')
+            raise ValueError(f'mode is "relative" or "absolute", not {shown(mode)}')
         with self._connection._guard:
             self._check_declared()
             self._driver.execute(f"MOVE {mode.upper()} {value:d} FROM {self._quoted}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Self
 
+from colonnade._shown import shown
 from colonnade.dbapi.errors import ProgrammingError
 
 if TYPE_CHECKING:
@@ -95,12 +96,13 @@ class Transaction:
         return f"<{type(self).__name__} {self._savepoint or 'outermost'}>"
 
 
-def checked_level(level: int | None) -> IsolationLevel | None:
+def checked_level(level: object) -> IsolationLevel | None:
     """The level as one of the enumeration. Raises ProgrammingError for one that is not in it."""
     if level is None:
         return None
-    try:
-        return IsolationLevel(level)
-    except ValueError:
-        names = ", ".join(each.name for each in IsolationLevel)
-        raise ProgrammingError(f"isolation_level is one of {names}, not {level!r}") from None
+    # Not by a look-up in the enum, whose error asks the object for its text.
+    for known in IsolationLevel:
+        if isinstance(level, int) and level == known:
+            return known
+    names = ", ".join(each.name for each in IsolationLevel)
+    raise ProgrammingError(f"isolation_level is one of {names}, not {shown(level)}")

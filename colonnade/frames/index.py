@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from colonnade._shown import shown
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -27,7 +29,7 @@ def with_index(frame: Any, index: bool | str | Sequence[str]) -> Any:
     for place, label in enumerate(frame.columns):
         name = str(label)
         if name in columns:
-            raise ValueError(f"two columns, the index among them, would be named {name!r}")
+            raise ValueError(f"two columns, the index among them, would be named {shown(name)}")
         columns[name] = frame.iloc[:, place]
     return columns
 
@@ -40,6 +42,9 @@ def _level_names(frame: pd.DataFrame, index: bool | str | Sequence[str]) -> list
         names = [default if name is None else str(name) for name, default in given]
     else:
         names = [index] if isinstance(index, str) else list(index)
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"index has {shown(name)}, and names of columns are str")
     if len(names) != count:
         raise ValueError(f"index has {len(names)} names, and the frame's index {count} levels")
     if len(set(names)) < count:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import colonnade
 from colonnade._frames.pandas import PandasFrames
+from colonnade._shown import shown
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.selects import batches, fetched, is_statement
@@ -176,7 +177,7 @@ def read_sql(
     options: dict[str, Any] = {"schema": schema, "infinity": infinity, "timeout": timeout}
     if batch_rows is not None:
         if batch_rows < 1:
-            raise ValueError(f"batch_rows must be 1 or more, not {batch_rows}")
+            raise ValueError(f"batch_rows must be 1 or more, not {shown(batch_rows)}")
         options["batch_rows"] = batch_rows
     if is_statement(query, con):
         if batch_rows is None:
@@ -215,7 +216,7 @@ def _conversion(
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
         return lambda columns: columns._to_pandas(frames)  # noqa: SLF001 - it warns once for all
     if into not in _INTO:
-        raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {into!r}")
+        raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {shown(into)}")
     if index_col is not None:
         raise ValueError(f"index_col is for pandas: there is no index in {into}")
     if dtypes != "numpy":

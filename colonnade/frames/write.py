@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.errors import DuplicateTableError, InterfaceError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.index import with_index
@@ -68,7 +69,9 @@ def write_table(
     that does not fit; PostgresError for what the server refuses.
     """
     if if_exists not in _IF_EXISTS:
-        raise ValueError(f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {if_exists!r}")
+        raise ValueError(
+            f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {shown(if_exists)}"
+        )
     if not isinstance(table_name, str):
         raise TypeError(f"table_name must be a str, not {type(table_name).__name__}")
     source = with_index(frame, index)
@@ -86,7 +89,7 @@ def write_table(
                 timeout=timeout,
             )
         if is_made and not _exists(connection, table_name, schema_name):
-            raise ValueError(f"no frame came, so that {table_name!r} cannot be made")
+            raise ValueError(f"no frame came, so that {shown(table_name)} cannot be made")
     return int(status.rpartition(" ")[2])
 
 

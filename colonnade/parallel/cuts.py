@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def range_literals(
         step = f"(lo::timestamp + (hi::timestamp - lo::timestamp) * (part::float8 / {parts}))"
         bounded = f"CASE WHEN pg_catalog.isfinite({name}) THEN {name} END"
     else:
-        msg = f"cuts='range' is for numbers, dates and timestamps; {key!r} is {kind}"
+        msg = f"cuts='range' is for numbers, dates and timestamps; {shown(key)} is {kind}"
         raise InterfaceError(msg, hint="Use cuts='quantile', which takes every type with an order.")
     rows = connection.fetch(
         f"""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import sync
 from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._shown import shown
 from colonnade.errors import InterfaceError, InvalidParameterValueError, UndefinedObjectError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Partition:
         known = {field.name for field in self.source.fields}
         missing = [name for name in columns if name not in known]
         if missing:
-            msg = f"there is no column {missing[0]!r}: there are {', '.join(sorted(known))}"
+            msg = f"there is no column {shown(missing[0])}: there are {', '.join(sorted(known))}"
             raise InterfaceError(msg)
         return dataclasses.replace(self, columns=tuple(columns))
 

@@ -7,6 +7,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier
+from colonnade._shown import shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.cuts import (
     block_conditions,
@@ -100,10 +101,10 @@ class Request:
     ) -> None:
         _check_dsn(dsn)
         if cuts not in _CUTS:
-            msg = f"cuts must be 'quantile' or 'range', not {cuts!r}"
+            msg = f"cuts must be 'quantile' or 'range', not {shown(cuts)}"
             raise ValueError(msg)
         if parts < 1:
-            msg = f"parts must be 1 or more, not {parts}"
+            msg = f"parts must be 1 or more, not {shown(parts)}"
             raise ValueError(msg)
         is_named = is_table(table_or_query)
         if partition_by is None and not is_named:
@@ -127,7 +128,7 @@ class Request:
 
 def _check_dsn(dsn: object) -> None:
     if not isinstance(dsn, str):
-        msg = f"dsn is the address with which each partition connects, a str, not {dsn!r}"
+        msg = f"dsn is the address that each partition connects to, a str, not {type(dsn).__name__}"
         raise TypeError(msg)
 
 

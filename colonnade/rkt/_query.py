@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._shaped_query import Shape, ShapedQuery
+from colonnade._shown import shown
 from colonnade.errors import DTypeError
 from colonnade.rkt._fields import Field, matched_fields
 from colonnade.rkt._shapes import BlocksShape, RowsShape
@@ -71,9 +72,9 @@ def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> Shape
 
     row = np.dtype(dtype)
     if not row.names:
-        raise DTypeError(f"the dtype must be a structure, not {row}")
+        raise DTypeError(f"the dtype must be a structure, not {row.str}")
     if infinity not in {"raise", "null", "saturate"}:
-        raise ValueError(f'infinity must be "raise", "null" or "saturate", not {infinity!r}')
+        raise ValueError(f'infinity must be "raise", "null" or "saturate", not {shown(infinity)}')
     typed = TypedQuery(query)
     typed.dtype = row
     typed.infinity = infinity

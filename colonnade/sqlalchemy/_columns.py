@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from colonnade._shown import shown
 from colonnade.columns import Columns
 from colonnade.sqlalchemy._columns_request import OPTION, ColumnsRequest
 
@@ -84,7 +85,7 @@ def _fetch(
     columns = result.context.cursor.columns
     result.close()
     if not isinstance(columns, Columns):
-        raise TypeError(f"columns were asked for, and the cursor gave {columns!r}")
+        raise TypeError(f"columns were asked for, and the cursor gave {shown(columns)}")
     return columns
 
 
@@ -132,7 +133,7 @@ def iter_columns(
     its transaction has failed by that.
     """
     if batch_rows < 1:
-        raise ValueError(f"batch_rows must be 1 or more, not {batch_rows}")
+        raise ValueError(f"batch_rows must be 1 or more, not {shown(batch_rows)}")
     request = ColumnsRequest(schema, infinity, timeout, batch_rows)
     if _is_asynchronous(connection):
         return AsyncColumnBatches(connection, select, params, request)

@@ -54,6 +54,7 @@ ROOMS: dict[str, set[str]] = {
     # The same in both colours: the text of a COPY statement, what says how to connect, and what
     # columns are asked for.
     "_quoting": set(),
+    "_shown": set(),
     "_copy_options": {"_quoting", "errors"},
     "_copy_columns": {"_core", "_copy_options", "_quoting", "_sources", "errors"},
     # What rows are copied from.
@@ -105,6 +106,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 }
 # Whoever composes SQL quotes names and strings by the same two functions.
 FOR_ALL = {"_quoting"}
+# Every message about a caller's object shows it by the same function, whatever room it is in.
+FOR_EVERY_ROOM = {"_shown"}
 # The library that a room is about; everywhere else a library is imported where it is used.
 SUBJECTS = {"cli": {"click", "rich"}, "sqlalchemy": {"sqlalchemy"}}
 # The transports hold the only sockets; a server that is started asks for a free port.
@@ -183,7 +186,7 @@ def rooms_imported(path: Path, tree: ast.Module) -> set[str]:
 
 def allowed(path: Path, room: str) -> bool:
     importer = room_of(path)
-    if importer in FACES:
+    if importer in FACES or room in FOR_EVERY_ROOM:
         return True
     if importer in ROOMS:
         return room in ROOMS[importer]

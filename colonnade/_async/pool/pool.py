@@ -16,6 +16,7 @@ from colonnade._async.pool.options import checked_options
 from colonnade._async.pool.proxy import PoolConnectionProxy
 from colonnade._async.pool.queries import PoolQueriesMixin
 from colonnade._core import Record
+from colonnade._shown import shown
 from colonnade._supply.asyncio import Supply, made
 from colonnade._transport.asyncio import deadline
 from colonnade._transport.forks import tell_in_child
@@ -199,7 +200,7 @@ class Pool(PoolQueriesMixin):
         if type(connection) is not PoolConnectionProxy or connection._supply is not self._supply:
             raise InterfaceError(
                 f"Pool.release() received invalid connection: "
-                f"{connection!r} is not a member of this pool"
+                f"{shown(connection)} is not a member of this pool"
             )
         holder = connection._holder
         if holder is not None and not holder.give_back():

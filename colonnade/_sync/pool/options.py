@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._core import Record
+from colonnade._shown import shown
 from colonnade._supply.options import PoolOptions
 from colonnade._supply.threads import check_callback
 from colonnade._sync.connect import connect as open_connection
@@ -91,5 +92,5 @@ def _check_init_size(init_size: int | None, min_size: int, max_size: int) -> Non
 def _check_class(name: str, given: object, base: type) -> None:
     if not isinstance(given, type) or not issubclass(given, base):
         raise TypeError(
-            f"{name} is expected to be a subclass of colonnade.{base.__name__}, got {given!r}"
+            f"{name} is expected to be a subclass of colonnade.{base.__name__}, got {shown(given)}"
         )

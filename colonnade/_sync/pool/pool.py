@@ -9,6 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from colonnade._core import Record
+from colonnade._shown import shown
 from colonnade._supply.threads import Supply, made
 from colonnade._sync.connection import Connection
 from colonnade._sync.pool.holder import PoolConnectionHolder
@@ -179,7 +180,7 @@ class Pool(PoolQueriesMixin):
         if type(connection) is not PoolConnectionProxy or connection._supply is not self._supply:
             raise InterfaceError(
                 f"Pool.release() received invalid connection: "
-                f"{connection!r} is not a member of this pool"
+                f"{shown(connection)} is not a member of this pool"
             )
         holder = connection._holder
         if holder is not None and not holder.give_back():

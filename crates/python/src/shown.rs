@@ -9,7 +9,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDate, PyDelta, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
-    PySet, PySlice, PyString, PyTuple,
+    PySet, PySlice, PyString, PyTuple, PyType,
 };
 
 use crate::values::classes;
@@ -85,14 +85,20 @@ fn cut(object: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// The class, and the length.
 fn described(object: &Bound<'_, PyAny>) -> String {
-    let class = object.get_type();
-    let name = class.fully_qualified_name();
-    let name = name.map_or_else(|_| "an unnamed class".to_owned(), |name| name.to_string());
-    let name: String = name.chars().take(CHARACTERS_MOST).collect();
+    if let Ok(class) = object.cast::<PyType>() {
+        return format!("the class {}", named(class));
+    }
+    let name = named(&object.get_type());
     match length(object) {
         Some(length) => format!("a {name} of length {length}"),
         None => format!("an object of {name}"),
     }
+}
+
+fn named(class: &Bound<'_, PyType>) -> String {
+    let name = class.fully_qualified_name();
+    let name = name.map_or_else(|_| "an unnamed class".to_owned(), |name| name.to_string());
+    name.chars().take(CHARACTERS_MOST).collect()
 }
 
 fn length(object: &Bound<'_, PyAny>) -> Option<usize> {

@@ -31,15 +31,25 @@ pub(super) fn bits<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     Ok(Value::Bits(Bits { len, bytes: Cow::Owned(bytes.extract::<Vec<u8>>()?) }))
 }
 
+/// The address or network of a text or of an object that is one; None for other objects.
+fn parsed<'py>(argument: &Bound<'py, PyAny>, is_cidr: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Ok(text) = argument.cast::<PyString>() {
+        let parse = if is_cidr { "ip_network" } else { "ip_interface" };
+        let parse = PyModule::import(argument.py(), "ipaddress")?.getattr(parse)?;
+        return parse.call1((text.to_str()?,)).map(Some);
+    }
+    for part in ["packed", "network", "network_address"] {
+        if argument.hasattr(part)? {
+            return Ok(Some(argument.clone()));
+        }
+    }
+    Ok(None)
+}
+
 pub(super) fn network<'a>(argument: &Bound<'_, PyAny>, is_cidr: bool) -> PyResult<Value<'a>> {
     const EXPECTED: &str = "an address of ipaddress, or a str";
-    let made = if argument.is_instance_of::<PyString>() {
-        let parse = if is_cidr { "ip_network" } else { "ip_interface" };
-        PyModule::import(argument.py(), "ipaddress")?.getattr(parse)?.call1((argument,))?
-    } else {
-        argument.clone()
-    };
-    if made.str()?.to_str()?.contains('%') || argument.str()?.to_str()?.contains('%') {
+    let Some(made) = parsed(argument, is_cidr)? else { return expected(EXPECTED, argument) };
+    if made.str()?.to_str()?.contains('%') {
         return Err(PyValueError::new_err("PostgreSQL's addresses have no scope"));
     }
     // An interface has the address itself, a network its first one, an address is one.

@@ -1,0 +1,85 @@
+"""A caller's object in an error's message.
+
+`repr` and `str` of an object that is not Python's own run code that is not Python's own: it may
+take long, write books, raise, or read memory that faulty data points to. So the values of Python's
+plain classes are shown, cut to a length, and of everything else the class, with the length where
+asking for it runs none of the object's code. `crates/python/src/shown.rs` is the same for the core.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import types
+import uuid
+import zoneinfo
+
+_CHARACTERS_MOST = 80
+# An int of more bits takes long to write: its decimal form takes quadratic time.
+_BITS_MOST = 256
+_PLAIN = {
+    type(None),
+    bool,
+    float,
+    complex,
+    dt.date,
+    dt.timedelta,
+    decimal.Decimal,
+    uuid.UUID,
+}
+_ZONES = {type(None), dt.timezone, zoneinfo.ZoneInfo}
+_SIZED = {list, tuple, dict, set, frozenset, bytearray}
+# Libraries whose containers know their length.
+_LIBRARIES = {"numpy", "pandas", "polars", "pyarrow"}
+
+
+def shown(value: object) -> str:
+    """The object in few characters. It never fails, and runs no code of the object's class."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return _cut(repr(value))
+    if kind is str or kind is bytes:
+        return _cut(repr(value[:_CHARACTERS_MOST]))  # type: ignore[index]
+    if kind is int:
+        bits = value.bit_length()  # type: ignore[attr-defined]
+        return repr(value) if bits <= _BITS_MOST else f"an int of {bits} bits"
+    if kind is dt.datetime or kind is dt.time:
+        zone = value.tzinfo  # type: ignore[attr-defined]
+        return _cut(repr(value)) if type(zone) in _ZONES else _described(value)
+    # Not isinstance, which asks the object for its class.
+    if issubclass(kind, enum.Enum):
+        return f"{_named(kind)}.{value._name_}"  # type: ignore[attr-defined]
+    if issubclass(kind, type):
+        return f"the class {_named(value)}"  # type: ignore[arg-type]
+    if kind is types.FunctionType or kind is types.BuiltinFunctionType:
+        return f"the function {_cut(value.__qualname__)}"  # type: ignore[attr-defined]
+    return _described(value)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CHARACTERS_MOST else f"{text[: _CHARACTERS_MOST - 3]}..."
+
+
+def _described(value: object) -> str:
+    """The class, and the length."""
+    kind = type(value)
+    length = _length(value)
+    name = _named(kind)
+    return f"an object of {name}" if length is None else f"a {name} of length {length}"
+
+
+def _named(kind: type) -> str:
+    module = str(kind.__module__)
+    name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+    return _cut(name)
+
+
+def _length(value: object) -> int | None:
+    kind = type(value)
+    if kind in _SIZED or str(kind.__module__).partition(".")[0] in _LIBRARIES:
+        try:
+            return len(value)  # type: ignore[arg-type]
+        except Exception:  # noqa: BLE001 - a message is made, whatever the object is
+            return None
+    return None

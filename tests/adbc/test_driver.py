@@ -95,7 +95,7 @@ def test_a_text_is_read_as_what_it_is_cast_to(connection: Connection, dsn: str) 
             assert cursor.fetchall() == [(text,), (None,)]
             cursor.execute(f"SELECT (:v::{name})::text AS t", {"v": text})
             assert cursor.fetchall() == [(text,)]
-        with pytest.raises(manager.ProgrammingError, match="invalid input syntax for type"):
+        with pytest.raises(manager.DataError, match="invalid input syntax for type"):
             cursor.execute("SELECT $1::timestamp", ("nonsense",))
         connection.rollback()
         cursor.execute(f"CREATE TABLE {TABLE} (d date, n int, s text)")

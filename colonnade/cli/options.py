@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
+_NEGATIVE = re.compile(r"-[\d.]")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _SERVER = """\
 --dsn, else COLONNADE_DSN, else libpq's variables (PGHOST, PGPORT, PGUSER, PGDATABASE, PGSERVICE,
@@ -27,6 +28,16 @@ class Command(click.Command):
     def __init__(self, *args: Any, examples: str, **options: Any) -> None:
         super().__init__(*args, **options)
         self._examples = examples
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; a negative number among them is no unknown option."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if _NEGATIVE.match(error.option_name) is None:
+                raise
+            said = f"{error.option_name!r} is read as an option: write -- before negative values"
+            raise click.UsageError(said, ctx) from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, and where the server comes from."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import colonnade.sync
-from colonnade.cli.failures import CommandError, failures_told
+from colonnade.cli.failures import CommandError, failures_told, of_server
 from colonnade.types import TextValue
 
 if TYPE_CHECKING:
@@ -81,6 +81,22 @@ def as_query(text: str) -> str:
     return f"SELECT * FROM {text.strip()}" if _TABLE.fullmatch(text) else text
 
 
+def _misread(sql: str, error: colonnade.PostgresSyntaxError) -> CommandError:
+    """The server's complaint about a text, with what was probably meant."""
+    told = of_server(error, sql)
+    if sql.lstrip().startswith("\\"):
+        told.hint = (
+            "this is a command of psql; SELECT * FROM information_schema.tables lists tables"
+        )
+    elif _TABLE.fullmatch(sql):
+        told.hint = f'a table is read by a query: "SELECT * FROM {sql.strip()}"'
+    elif error.position is None and ";" in sql:
+        return CommandError(
+            "the text has several statements, and a query is one", "run them one after the other"
+        )
+    return told
+
+
 def _read(file: str) -> str:
     if file == _STDIN:
         return sys.stdin.read()
@@ -97,7 +113,10 @@ class Prepared:
         self.connection = connection
         self.query = query
         # The unnamed statement: its text travels along, and a pooler may lend any server.
-        self.statement = connection.prepare(query.sql, name="")
+        try:
+            self.statement = connection.prepare(query.sql, name="")
+        except colonnade.PostgresSyntaxError as error:
+            raise _misread(query.sql, error) from error
         self.attributes: tuple[Attribute, ...] = self.statement.get_attributes()
         self._check_arguments()
         self.rows: int | None = None

@@ -322,6 +322,28 @@ def test_binary_formats_are_not_for_terminals(dsn: str) -> None:
     assert "not for terminals" in shown.err
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ((r"\d",), "a command of psql"),
+        (("pg_class",), 'a table is read by a query: "SELECT * FROM pg_class"'),
+        (("select 1; select 2",), "the text has several statements"),
+        (("select $1::int", "-1"), "write -- before negative values"),
+        (("select $1::float8", "-.5"), "write -- before negative values"),
+    ],
+)
+def test_what_was_meant_is_said(dsn: str, words: tuple[str, ...], hint: str) -> None:
+    done = run(dsn, "query", *words)
+    assert done.returncode != 0
+    assert hint in done.stderr
+    assert "prepared statement" not in done.stderr
+
+
+def test_a_negative_value_behind_two_dashes(dsn: str) -> None:
+    assert run_for_bytes(dsn, "query", "select $1::int", "--", "-1") == b"int4\n-1\n"
+    assert "No such option" in run(dsn, "query", "select 1", "--tiemout").stderr
+
+
 COLOURS = {str(base + colour) for base in (30, 40, 90, 100) for colour in range(10)}
 
 

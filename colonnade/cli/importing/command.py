@@ -109,9 +109,12 @@ def import_(
             types=dict(options["types"]),
         )
         with connection.transaction():
-            rows = _import(sources, destination, quiet=quiet)
+            rows, is_made = _import(sources, destination, quiet=quiet)
         elapsed = time.perf_counter() - start
+        made = destination.made_columns() if is_made else None
     if not quiet:
+        if made is not None:
+            click.echo(f"made {name.sql}: {made}; --type COLUMN=TYPE says others", err=True)
         click.echo(f"{count(rows, 'row')} into {name.sql} in {duration(elapsed)}", err=True)
 
 
@@ -129,7 +132,9 @@ def _source(path: Path, form: str | None, options: dict[str, Any]) -> Source:
     return ArrowFile(path, chosen)
 
 
-def _import(sources: Sequence[Source], destination: Destination, *, quiet: bool) -> int:
+def _import(
+    sources: Sequence[Source], destination: Destination, *, quiet: bool
+) -> tuple[int, bool]:
     is_made = destination.check()
     first = sources[0]
     if is_made and isinstance(first, NdjsonFile):
@@ -143,7 +148,7 @@ def _import(sources: Sequence[Source], destination: Destination, *, quiet: bool)
     for number, source in enumerate(sources):
         with failures_of(source.name):
             rows += _copy(source, destination, is_first=not number, is_made=is_made, quiet=quiet)
-    return rows
+    return rows, is_made
 
 
 def _copy(

@@ -95,6 +95,12 @@ class Destination:
         statement = self.connection.prepare(f"SELECT * FROM {self.table.sql}")
         return tuple(attribute.name for attribute in statement.get_attributes())
 
+    def made_columns(self) -> str:
+        """The columns of the table with their types, for a message."""
+        statement = self.connection.prepare(f"SELECT * FROM {self.table.sql}")
+        attributes = statement.get_attributes()
+        return ", ".join(f"{each.name} {each.type.name}" for each in attributes)
+
     def names(self, source: Sequence[str], where: str) -> dict[str, str]:
         """The table's column for each column of a file that is not left out."""
         for name in (*self.renamed, *self.skipped):

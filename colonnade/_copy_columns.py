@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _STAGING = 'pg_temp."colonnade_staging"'
 _CONFLICT = ("nothing", "update")
+# Names of types that belong to SQL's grammar: they are those of pg_catalog in every search path.
+_WORDS = {
+    *("boolean", "smallint", "integer", "bigint", "numeric", "real", "double precision"),
+    *("time", "timestamp", "interval"),
+}
 
 
 class Conflict(NamedTuple):
@@ -164,10 +169,17 @@ def types_to_make(
         msg = f'a type is given for "{unknown[0]}", and the columns are {listed}'
         raise InterfaceError(msg)
     return [
-        (name, given[name] if name in given else piece.sql_type(index))
+        (name, given[name] if name in given else _with_schema(piece.sql_type(index)))
         for index, name in enumerate(names)
         if name is not None
     ]
+
+
+def _with_schema(kind: str | tuple[int, int]) -> str | tuple[int, int]:
+    """The type with its schema, unless its name is a word of SQL's, which nobody can define."""
+    if isinstance(kind, tuple) or kind.partition("(")[0].removesuffix("[]") in _WORDS:
+        return kind
+    return f"pg_catalog.{kind}"
 
 
 def create_sql(table: str, columns: Sequence[tuple[str, str | tuple[int, int]]]) -> str:
@@ -178,8 +190,20 @@ def create_sql(table: str, columns: Sequence[tuple[str, str | tuple[int, int]]])
 
 def type_names_sql(types: Sequence[tuple[int, int]]) -> str:
     """A query for the SQL names of types that are given as OIDs and type modifiers."""
-    listed = ", ".join(f"format_type({oid}, {modifier})" for oid, modifier in types)
-    return f"SELECT unnest(ARRAY[{listed}])"
+    listed = ", ".join(
+        f"({number}, {oid}::pg_catalog.oid, {modifier})"
+        for number, (oid, modifier) in enumerate(types)
+    )
+    return (
+        # `format_type` leaves the schema out, and only it knows how modifiers are written.
+        "SELECT CASE WHEN t.oid IS NULL OR wanted.modifier OPERATOR(pg_catalog.<>) -1 "
+        "THEN pg_catalog.format_type(wanted.oid, wanted.modifier) "
+        "ELSE pg_catalog.format('%I.%I', n.nspname, t.typname) END "
+        f"FROM (VALUES {listed}) AS wanted (number, oid, modifier) "
+        "LEFT JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) wanted.oid "
+        "LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace "
+        "ORDER BY wanted.number"
+    )
 
 
 class Staging:

@@ -29,15 +29,16 @@ _MISSPELT = re.compile(r"\btimezone$", re.IGNORECASE)
 
 _LOOK_UP = """
     SELECT t.oid, t.typname::pg_catalog.text, t.typtype::pg_catalog.text,
-           t.typelem <> 0 AND t.typinput = 'pg_catalog.array_in'::pg_catalog.regproc
+           t.typelem OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+           AND t.typinput OPERATOR(pg_catalog.=) 'pg_catalog.array_in'::pg_catalog.regproc
     FROM pg_catalog.pg_type AS t
-    JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace
-    WHERE n.nspname = $2::pg_catalog.text
-      AND (t.typname = $1::pg_catalog.text
-           OR n.nspname = 'pg_catalog'
-              AND t.oid = pg_catalog.to_regtype($1::pg_catalog.text)
-              AND t.typelem = 0)
-    ORDER BY t.typname = $1::pg_catalog.text DESC
+    JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+    WHERE n.nspname OPERATOR(pg_catalog.=) $2::pg_catalog.text
+      AND (t.typname OPERATOR(pg_catalog.=) $1::pg_catalog.text
+           OR n.nspname OPERATOR(pg_catalog.=) 'pg_catalog'
+              AND t.oid OPERATOR(pg_catalog.=) pg_catalog.to_regtype($1::pg_catalog.text)
+              AND t.typelem OPERATOR(pg_catalog.=) 0::pg_catalog.oid)
+    ORDER BY t.typname OPERATOR(pg_catalog.=) $1::pg_catalog.text DESC
 """
 
 

@@ -28,7 +28,8 @@ _KEPT_TABLES = 100
 # Columns of a table that COPY cannot fill.
 _GENERATED = (
     "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute "
-    "WHERE attrelid = $1::pg_catalog.text::pg_catalog.regclass AND attgenerated <> ''"
+    "WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.regclass "
+    "AND attgenerated OPERATOR(pg_catalog.<>) ''"
 )
 
 

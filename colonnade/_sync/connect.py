@@ -377,7 +377,7 @@ def _is_wanted(connection: Connection, wanted: str) -> bool:
         if wanted in {"read-write", "read-only"}:
             is_read_only = connection.fetchval("SHOW transaction_read_only") == "on"
             return bool(is_read_only == (wanted == "read-only"))
-        is_standby = connection.fetchval("SELECT pg_is_in_recovery()")
+        is_standby = connection.fetchval("SELECT pg_catalog.pg_is_in_recovery()")
     except BaseException:
         connection.terminate()
         raise

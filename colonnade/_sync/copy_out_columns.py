@@ -111,8 +111,9 @@ class CopyOutColumnsMixin:
         """The columns that a COPY of the whole table has."""
         statement = self._prepared(
             "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute "
-            "WHERE attrelid = $1::pg_catalog.text::pg_catalog.regclass AND attnum > 0 "
-            "AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"
+            "WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.regclass "
+            "AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped "
+            "AND attgenerated OPERATOR(pg_catalog.=) '' ORDER BY attnum"
         )
         self._session.fetch_rows(statement, (table,), 0)
         return [row[0] for row in (self._completion()).rows or []]
@@ -130,7 +131,9 @@ class CopyOutColumnsMixin:
         """The query with its parameters written out, each as the server quotes it."""
         types = [pg_type.sql for pg_type in statement.parameter_types]
         quoted = ", ".join(
-            f"pg_catalog.quote_nullable(${number}::{name})" for number, name in enumerate(types, 1)
+            # By the type's own output, where a cast to text may be somebody else's function.
+            f"pg_catalog.format('%L', ${number}::{name})"
+            for number, name in enumerate(types, 1)
         )
         literals: Sequence[str] = ()
         if types or args:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 # What a server has that must be undone, the statement that does it, and the run-time parameters by
 # which the servers are known that lack it: Redshift, CockroachDB and CrateDB.
 _STATEMENTS = (
-    ("SELECT pg_advisory_unlock_all();", ("padb_revision", "crdb_version", "crate_version")),
+    (
+        "SELECT pg_catalog.pg_advisory_unlock_all();",
+        ("padb_revision", "crdb_version", "crate_version"),
+    ),
     ("CLOSE ALL;", ("padb_revision", "crdb_version", "crate_version")),
     ("UNLISTEN *;", ("padb_revision", "crdb_version", "crate_version")),
     ("RESET ALL;", ("crdb_version", "crate_version")),

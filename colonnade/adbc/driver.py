@@ -118,7 +118,7 @@ class Connection:
         if key == "adbc.connection.catalog":
             return self._connection.info.dbname
         if key == "adbc.connection.db_schema":
-            return str(self.begun().fetchval("SELECT current_schema()"))
+            return str(self.begun().fetchval("SELECT pg_catalog.current_schema()"))
         raise KeyError(key)
 
     def get_number(self, key: str) -> float:
@@ -410,4 +410,4 @@ def _rows(status: str) -> int | None:
 def _exists(driver: sync.Connection, schema: str | None, table: str) -> bool:
     names = [table] if schema is None else [schema, table]
     quoted = ".".join(map(quote_identifier, names))
-    return driver.fetchval("SELECT to_regclass($1)::oid", quoted) is not None
+    return driver.fetchval("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", quoted) is not None

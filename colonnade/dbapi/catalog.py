@@ -29,44 +29,62 @@ _KINDS = {
 }
 _DEPTHS = {"all": 4, "columns": 4, "tables": 3, "db_schemas": 2, "catalogs": 1}
 
-_CATALOGS = "SELECT datname::text FROM pg_catalog.pg_database WHERE datname LIKE $1 ORDER BY 1"
+_CATALOGS = """
+SELECT datname::pg_catalog.text FROM pg_catalog.pg_database
+WHERE datname OPERATOR(pg_catalog.~~) $1::pg_catalog.text ORDER BY 1
+"""
 
 _SCHEMAS = """
-SELECT nspname::text FROM pg_catalog.pg_namespace
-WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND nspname LIKE $1 ORDER BY 1
+SELECT nspname::pg_catalog.text FROM pg_catalog.pg_namespace
+WHERE nspname OPERATOR(pg_catalog.!~) '^pg_'
+  AND nspname OPERATOR(pg_catalog.<>) 'information_schema'
+  AND nspname OPERATOR(pg_catalog.~~) $1::pg_catalog.text ORDER BY 1
 """
 
 _TABLES = """
-SELECT n.nspname::text, c.relname::text, c.relkind::text, c.oid
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-  AND n.nspname LIKE $1 AND c.relname LIKE $2 AND c.relkind = ANY ($3::"char"[]) ORDER BY 1, 2
+SELECT n.nspname::pg_catalog.text, c.relname::pg_catalog.text, c.relkind::pg_catalog.text, c.oid
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+WHERE n.nspname OPERATOR(pg_catalog.!~) '^pg_'
+  AND n.nspname OPERATOR(pg_catalog.<>) 'information_schema'
+  AND n.nspname OPERATOR(pg_catalog.~~) $1::pg_catalog.text
+  AND c.relname OPERATOR(pg_catalog.~~) $2::pg_catalog.text
+  AND c.relkind OPERATOR(pg_catalog.=) ANY ($3::pg_catalog."char"[]) ORDER BY 1, 2
 """
 
 _COLUMNS = """
-SELECT a.attrelid, a.attname::text, a.attnum,
+SELECT a.attrelid, a.attname::pg_catalog.text, a.attnum,
   pg_catalog.col_description(a.attrelid, a.attnum), pg_catalog.format_type(a.atttypid, a.atttypmod),
-  a.attnotnull, pg_catalog.pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '',
-  a.attgenerated <> ''
+  a.attnotnull, pg_catalog.pg_get_expr(d.adbin, d.adrelid),
+  a.attidentity OPERATOR(pg_catalog.<>) '', a.attgenerated OPERATOR(pg_catalog.<>) ''
 FROM pg_catalog.pg_attribute a
-LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = ANY ($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped AND a.attname LIKE $2
+LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid OPERATOR(pg_catalog.=) a.attrelid
+  AND d.adnum OPERATOR(pg_catalog.=) a.attnum
+WHERE a.attrelid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])
+  AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+  AND a.attname OPERATOR(pg_catalog.~~) $2::pg_catalog.text
 ORDER BY 1, 3
 """
 
 _CONSTRAINTS = """
-SELECT c.conrelid, c.conname::text, c.contype::text,
-  ARRAY (SELECT a.attname::text FROM unnest(c.conkey) WITH ORDINALITY k (number, place)
-    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number
+SELECT c.conrelid, c.conname::pg_catalog.text, c.contype::pg_catalog.text,
+  ARRAY (SELECT a.attname::pg_catalog.text
+    FROM pg_catalog.unnest(c.conkey) WITH ORDINALITY k (number, place)
+    JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.conrelid
+      AND a.attnum OPERATOR(pg_catalog.=) k.number
     ORDER BY k.place),
-  n.nspname::text, f.relname::text,
-  ARRAY (SELECT a.attname::text FROM unnest(c.confkey) WITH ORDINALITY k (number, place)
-    JOIN pg_catalog.pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.number
+  n.nspname::pg_catalog.text, f.relname::pg_catalog.text,
+  ARRAY (SELECT a.attname::pg_catalog.text
+    FROM pg_catalog.unnest(c.confkey) WITH ORDINALITY k (number, place)
+    JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) c.confrelid
+      AND a.attnum OPERATOR(pg_catalog.=) k.number
     ORDER BY k.place)
 FROM pg_catalog.pg_constraint c
-LEFT JOIN pg_catalog.pg_class f ON f.oid = c.confrelid
-LEFT JOIN pg_catalog.pg_namespace n ON n.oid = f.relnamespace
-WHERE c.conrelid = ANY ($1::oid[]) AND c.contype IN ('c', 'f', 'p', 'u') ORDER BY 1, 2
+LEFT JOIN pg_catalog.pg_class f ON f.oid OPERATOR(pg_catalog.=) c.confrelid
+LEFT JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) f.relnamespace
+WHERE c.conrelid OPERATOR(pg_catalog.=) ANY ($1::pg_catalog.oid[])
+  AND c.contype OPERATOR(pg_catalog.=) ANY (ARRAY['c', 'f', 'p', 'u']::pg_catalog."char"[])
+ORDER BY 1, 2
 """
 
 

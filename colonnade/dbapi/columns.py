@@ -158,5 +158,5 @@ class ColumnsMixin:
 def _check_exists(driver: sync.Connection, table: str, schema: str | None) -> None:
     names = [table] if schema is None else [schema, table]
     target = ".".join(map(quote_identifier, names))
-    if driver.fetchval("SELECT to_regclass($1)::oid", target) is None:
+    if driver.fetchval("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", target) is None:
         raise ProgrammingError(f'there is no table {target} to append to: mode "create" makes it')

@@ -176,7 +176,7 @@ class NamedCursor(Cursor):
             self.withhold and self._driver.transaction_status == "idle"
         )
         if was_declared and is_there:
-            query = "SELECT true FROM pg_catalog.pg_cursors WHERE name = $1"
+            query = "SELECT true FROM pg_catalog.pg_cursors WHERE name OPERATOR(pg_catalog.=) $1"
             # It ended with its transaction, perhaps, and another one runs.
             if self._driver.fetchval(query, self.name):
                 self._driver.execute(f"CLOSE {self._quoted}")

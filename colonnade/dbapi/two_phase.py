@@ -19,7 +19,8 @@ __all__ = ["TwoPhaseMixin", "Xid"]
 
 _PARTS = 3
 _RECOVER = (
-    "SELECT gid, prepared, owner::text, database::text FROM pg_catalog.pg_prepared_xacts "
+    "SELECT gid, prepared, owner::pg_catalog.text, database::pg_catalog.text "
+    "FROM pg_catalog.pg_prepared_xacts "
     "ORDER BY prepared, gid"
 )
 

@@ -123,7 +123,8 @@ def _prepared(
 
 def _exists(connection: sync.Connection, table_name: str, schema_name: str | None) -> bool:
     target = _target(table_name, schema_name)
-    return connection.fetchval("SELECT to_regclass($1)::oid", target) is not None
+    asked = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid"
+    return connection.fetchval(asked, target) is not None
 
 
 def _target(table_name: str, schema_name: str | None) -> str:

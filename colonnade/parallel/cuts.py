@@ -23,22 +23,82 @@ _BLOCKS = """
 WITH RECURSIVE tree (oid) AS (
     SELECT $1::pg_catalog.text::pg_catalog.regclass::pg_catalog.oid
     UNION ALL
-    SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN tree ON i.inhparent = tree.oid
+    SELECT i.inhrelid FROM pg_catalog.pg_inherits i
+    JOIN tree ON i.inhparent OPERATOR(pg_catalog.=) tree.oid
 )
-SELECT max(pg_catalog.pg_relation_size(tree.oid))
-    / pg_catalog.current_setting('block_size')::int AS blocks,
-    (SELECT relkind::text FROM pg_catalog.pg_class c
-    WHERE c.oid = $1::pg_catalog.text::pg_catalog.regclass) AS kind
+SELECT pg_catalog.max(pg_catalog.pg_relation_size(tree.oid))
+    OPERATOR(pg_catalog./) pg_catalog.current_setting('block_size')::pg_catalog.int4 AS blocks,
+    (SELECT relkind::pg_catalog.text FROM pg_catalog.pg_class c
+    WHERE c.oid OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.regclass) AS kind
 FROM tree
 """
-_NUMBERS = {
-    *("smallint", "integer", "bigint", "oid", "numeric", "real", "double precision"),
-}
-_MOMENTS = {
-    "date",
-    "timestamp without time zone",
-    "timestamp with time zone",
-}
+_KEY_TYPE = """
+SELECT n.nspname::pg_catalog.text AS schema, t.typname::pg_catalog.text AS name,
+    pg_catalog.format_type(t.oid, -1) AS told
+FROM pg_catalog.pg_type AS t
+JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof((SELECT {key} FROM {relation} LIMIT 0))
+"""
+# The operators of the type's own operator class, by which ORDER BY goes, too. Enums, ranges, arrays
+# and rows have none: pg_catalog has operators for all of their kind.
+_ORDER = """
+WITH RECURSIVE base (oid) AS (
+    SELECT pg_catalog.pg_typeof((SELECT {key} FROM {relation} LIMIT 0))::pg_catalog.oid
+    UNION ALL
+    SELECT t.typbasetype FROM base
+    JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) base.oid
+    WHERE t.typbasetype OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+)
+SELECT n.nspname::pg_catalog.text
+FROM base
+JOIN pg_catalog.pg_opclass AS c ON c.opcintype OPERATOR(pg_catalog.=) base.oid AND c.opcdefault
+JOIN pg_catalog.pg_am AS m ON m.oid OPERATOR(pg_catalog.=) c.opcmethod
+    AND m.amname OPERATOR(pg_catalog.=) 'btree'
+JOIN pg_catalog.pg_amop AS a ON a.amopfamily OPERATOR(pg_catalog.=) c.opcfamily
+    AND a.amoplefttype OPERATOR(pg_catalog.=) c.opcintype
+    AND a.amoprighttype OPERATOR(pg_catalog.=) c.opcintype
+    AND a.amopstrategy OPERATOR(pg_catalog.=) 1
+JOIN pg_catalog.pg_operator AS o ON o.oid OPERATOR(pg_catalog.=) a.amopopr
+    AND o.oprname OPERATOR(pg_catalog.=) '<'
+JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) o.oprnamespace
+"""
+_QUANTILES = """
+SELECT pg_catalog.format('%L::%I.%I', cuts.cut, n.nspname, t.typname) AS cut
+FROM (
+    SELECT DISTINCT cut FROM pg_catalog.unnest((
+        SELECT pg_catalog.percentile_disc(ARRAY[{fractions}]::pg_catalog.float8[])
+            WITHIN GROUP (ORDER BY {key})
+        FROM {relation} WHERE {key} IS NOT NULL
+    )) AS cut
+) AS cuts
+JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(cuts.cut)
+JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+ORDER BY cuts.cut
+"""
+_RANGE = """
+SELECT pg_catalog.format('%L::{kind}', cut) AS cut
+FROM (
+    SELECT DISTINCT {step}::{kind} AS cut
+    FROM (
+        SELECT pg_catalog.min({bounded}) AS lo, pg_catalog.max({bounded}) AS hi FROM {relation}
+    ) AS bounds, pg_catalog.generate_series(1, {last}) AS part
+    WHERE lo IS NOT NULL
+) AS cuts ORDER BY cuts.cut
+"""
+_NUMBER_STEP = """(
+    lo::pg_catalog.numeric OPERATOR(pg_catalog.+) ((
+        (hi::pg_catalog.numeric OPERATOR(pg_catalog.-) lo::pg_catalog.numeric)
+        OPERATOR(pg_catalog.*) part::pg_catalog.numeric
+    ) OPERATOR(pg_catalog./) {parts}::pg_catalog.numeric)
+)"""
+_MOMENT_STEP = """(
+    lo::pg_catalog.timestamp OPERATOR(pg_catalog.+) (
+        (hi::pg_catalog.timestamp OPERATOR(pg_catalog.-) lo::pg_catalog.timestamp)
+        OPERATOR(pg_catalog.*) (part::pg_catalog.float8 OPERATOR(pg_catalog./) {parts})
+    )
+)"""
+_NUMBERS = {"int2", "int4", "int8", "oid", "numeric", "float4", "float8"}
+_MOMENTS = {"date", "timestamp", "timestamptz"}
 
 
 def table_facts(connection: sync.Connection, table: str) -> tuple[int, str]:
@@ -57,15 +117,27 @@ def block_conditions(connection: sync.Connection, table: str, parts: int) -> lis
         msg = f"{table} is no table whose rows have places: name a column in partition_by="
         raise InterfaceError(msg)
     parts = max(1, min(parts, blocks))
-    cuts = [f"'({blocks * part // parts},0)'::tid" for part in range(1, parts)]
-    return _between("ctid", cuts)
+    cuts = [f"'({blocks * part // parts},0)'::pg_catalog.tid" for part in range(1, parts)]
+    return _between("ctid", cuts, '"pg_catalog"')
 
 
-def key_conditions(key: str, literals: Sequence[str]) -> list[str]:
-    """Conditions on a key between literals that are in its order; NULL is in the last one."""
+def key_order(connection: sync.Connection, relation: str, args: Sequence[object], key: str) -> str:
+    """The schema, quoted, of the operators that a key is ordered by.
+
+    It is not that of the first operator in the search path, which may be a stranger's.
+    """
+    asked = _ORDER.format(key=quote_identifier(key), relation=relation)
+    return quote_identifier(connection.fetchval(asked, *args) or "pg_catalog")
+
+
+def key_conditions(key: str, literals: Sequence[str], operators: str) -> list[str]:
+    """Conditions on a key between literals that are in its order; NULL is in the last one.
+
+    `operators` is the schema of those that compare it.
+    """
     if not literals:
         return ["true"]
-    *conditions, last = _between(quote_identifier(key), literals)
+    *conditions, last = _between(quote_identifier(key), literals, operators)
     return [*conditions, f"({last} OR {quote_identifier(key)} IS NULL)"]
 
 
@@ -77,22 +149,8 @@ def quantile_literals(
     They are the server's own texts of them, with their type.
     """
     fractions = ", ".join(f"{part / parts:.9f}" for part in range(1, parts))
-    rows = connection.fetch(
-        f"""
-        SELECT pg_catalog.quote_literal(cut::text) || '::'
-            -- As "character" and "bit", they would be cut to one.
-            || pg_catalog.format_type(pg_catalog.pg_typeof(cut), -1) AS cut
-        FROM (
-            SELECT DISTINCT cut FROM pg_catalog.unnest((
-                SELECT pg_catalog.percentile_disc(ARRAY[{fractions}]::float8[])
-                    WITHIN GROUP (ORDER BY {quote_identifier(key)})
-                FROM {relation} WHERE {quote_identifier(key)} IS NOT NULL
-            )) AS cut
-        ) AS cuts ORDER BY cuts.cut
-        """,
-        *args,
-    )
-    return [row["cut"] for row in rows]
+    asked = _QUANTILES.format(fractions=fractions, key=quote_identifier(key), relation=relation)
+    return [row["cut"] for row in connection.fetch(asked, *args)]
 
 
 def range_literals(
@@ -103,30 +161,20 @@ def range_literals(
     Raises InterfaceError for a key that is neither a number nor a date or timestamp.
     """
     name = quote_identifier(key)
-    kind = connection.fetchval(
-        f"SELECT pg_catalog.pg_typeof((SELECT {name} FROM {relation} LIMIT 0))::text", *args
-    )
-    if kind in _NUMBERS:
-        step, bounded = f"(lo::numeric + (hi::numeric - lo::numeric) * part / {parts})", name
-    elif kind in _MOMENTS:
-        step = f"(lo::timestamp + (hi::timestamp - lo::timestamp) * (part::float8 / {parts}))"
+    (kind,) = connection.fetch(_KEY_TYPE.format(key=name, relation=relation), *args)
+    known = kind["name"] if kind["schema"] == "pg_catalog" else None
+    if known in _NUMBERS:
+        step, bounded = _NUMBER_STEP.format(parts=parts), name
+    elif known in _MOMENTS:
+        step = _MOMENT_STEP.format(parts=parts)
         bounded = f"CASE WHEN pg_catalog.isfinite({name}) THEN {name} END"
     else:
-        msg = f"cuts='range' is for numbers, dates and timestamps; {shown(key)} is {kind}"
+        msg = f"cuts='range' is for numbers, dates and timestamps; {shown(key)} is {kind['told']}"
         raise InterfaceError(msg, hint="Use cuts='quantile', which takes every type with an order.")
-    rows = connection.fetch(
-        f"""
-        SELECT pg_catalog.quote_literal(cut::text) || '::{kind}' AS cut
-        FROM (
-            SELECT DISTINCT {step}::{kind} AS cut
-            FROM (SELECT min({bounded}) AS lo, max({bounded}) AS hi FROM {relation}) AS bounds,
-                pg_catalog.generate_series(1, {parts - 1}) AS part
-            WHERE lo IS NOT NULL
-        ) AS cuts ORDER BY cuts.cut
-        """,
-        *args,
+    asked = _RANGE.format(
+        kind=f"pg_catalog.{known}", step=step, bounded=bounded, relation=relation, last=parts - 1
     )
-    return [row["cut"] for row in rows]
+    return [row["cut"] for row in connection.fetch(asked, *args)]
 
 
 def sampled(connection: sync.Connection, table: str) -> str:
@@ -134,12 +182,13 @@ def sampled(connection: sync.Connection, table: str) -> str:
     blocks, kind = table_facts(connection, table)
     if kind not in {"r", "m"} or blocks <= _SAMPLED_BLOCKS:
         return table
-    return f"{table} TABLESAMPLE SYSTEM ({100 * _SAMPLED_BLOCKS / blocks:.6f})"
+    return f"{table} TABLESAMPLE pg_catalog.system ({100 * _SAMPLED_BLOCKS / blocks:.6f})"
 
 
-def _between(key: str, cuts: Sequence[str]) -> list[str]:
+def _between(key: str, cuts: Sequence[str], operators: str) -> list[str]:
     """A condition for what is below all cuts, between two of them, and from the last one on."""
     if not cuts:
         return ["true"]
-    between = [f"({key} >= {low} AND {key} < {high})" for low, high in pairwise(cuts)]
-    return [f"{key} < {cuts[0]}", *between, f"{key} >= {cuts[-1]}"]
+    below, from_on = (f"{key} OPERATOR({operators}.{each})" for each in ("<", ">="))
+    between = [f"({from_on} {low} AND {below} {high})" for low, high in pairwise(cuts)]
+    return [f"{below} {cuts[0]}", *between, f"{from_on} {cuts[-1]}"]

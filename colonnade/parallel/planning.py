@@ -12,6 +12,7 @@ from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.cuts import (
     block_conditions,
     key_conditions,
+    key_order,
     quantile_literals,
     range_literals,
     sampled,
@@ -146,13 +147,14 @@ class _Cutting:
         if self.key is None:
             return block_conditions(connection, relation, parts)
         if parts == 1:
-            return key_conditions(self.key, ())
+            return ["true"]
         if self.cuts == "range":
             literals = range_literals(connection, relation, source.args, self.key, parts)
         else:
             counted = sampled(connection, relation) if self.is_table else relation
             literals = quantile_literals(connection, counted, source.args, self.key, parts)
-        return key_conditions(self.key, literals)
+        operators = key_order(connection, relation, source.args, self.key)
+        return key_conditions(self.key, literals, operators)
 
 
 def _planned(

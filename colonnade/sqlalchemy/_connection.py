@@ -160,7 +160,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
 
     def tpc_recover(self) -> list[str]:
         """The names of the transactions that were prepared in this database."""
-        query = "SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = current_database()"
+        query = (
+            "SELECT gid FROM pg_catalog.pg_prepared_xacts "
+            "WHERE database OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+        )
         try:
             rows = self._wait(self._connection.fetch(query, record_class=tuple))
         except Exception as error:  # noqa: BLE001

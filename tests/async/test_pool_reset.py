@@ -24,7 +24,7 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
 
-_RESET = "SELECT pg_advisory_unlock_all();\nCLOSE ALL;\nUNLISTEN *;\nRESET ALL;"
+_RESET = "SELECT pg_catalog.pg_advisory_unlock_all();\nCLOSE ALL;\nUNLISTEN *;\nRESET ALL;"
 _LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
 
 

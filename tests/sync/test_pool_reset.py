@@ -16,7 +16,7 @@ from colonnade import InterfaceError, InterfaceWarning, errors
 if TYPE_CHECKING:
     from tests.support.proxy import Proxy
 
-_RESET = "SELECT pg_advisory_unlock_all();\nCLOSE ALL;\nUNLISTEN *;\nRESET ALL;"
+_RESET = "SELECT pg_catalog.pg_advisory_unlock_all();\nCLOSE ALL;\nUNLISTEN *;\nRESET ALL;"
 _LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4711"
 
 

@@ -141,7 +141,7 @@ def _checked(target: Target, asked: Query) -> str:
     with target.connect() as connection:
         if not Prepared(connection, asked).attributes:
             raise CommandError("the statement gives no rows to fetch, and was not run")
-        return str(connection.fetchval("SELECT version()"))
+        return str(connection.fetchval("SELECT pg_catalog.version()"))
 
 
 def _rows(summaries: Summaries) -> int:

@@ -205,10 +205,12 @@ async def _show(dsn: str, queries: list[Query], terminal: Terminal) -> dict[str,
     counts = {}
     async with data.connected(dsn) as connection:
         for query in queries:
-            columns = await connection.fetch_columns(query.sql)
+            async with data.plain_words(connection):
+                columns = await connection.fetch_columns(query.sql)
             counts[query.name] = columns.num_rows
             terminal.say(f"\n{query.name}: {query.title}\n{columns!r}")
-        records = await connection.fetch(f"{queries[1].sql} LIMIT 2")
+        async with data.plain_words(connection):
+            records = await connection.fetch(f"{queries[1].sql} LIMIT 2")
         terminal.say("\nthe same as rows")
         for record in records:
             terminal.say(repr(record))

@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 ROWS_TABLE = "observations"
 
 
+#: What the demo's own SQL means, whatever the server's search path has in store.
+_OWN_WORDS = "SET LOCAL search_path TO pg_catalog, pg_temp"
+
+
+@asynccontextmanager
+async def plain_words(connection: colonnade.Connection) -> AsyncGenerator[None, None]:
+    """A transaction in which names without a schema are those of PostgreSQL itself.
+
+    The demo shows the SQL that it runs, and tables are made of expressions that people read.
+    """
+    async with connection.transaction():
+        await connection.execute(_OWN_WORDS)
+        yield
+
+
 @asynccontextmanager
 async def connected(dsn: str) -> AsyncGenerator[colonnade.Connection, None]:
     """Connect for the length of a block."""
@@ -45,7 +60,7 @@ async def drop_schema(dsn: str, schema: str) -> None:
 async def server_version(dsn: str) -> str:
     """Ask the server what it is."""
     async with connected(dsn) as connection:
-        return str(await connection.fetchval("SELECT version()"))
+        return str(await connection.fetchval("SELECT pg_catalog.version()"))
 
 
 async def load(
@@ -56,7 +71,8 @@ async def load(
         for data_file in flights.DATA_FILES:
             report(data_file.table)
             table = f"{schema}.{data_file.table}"
-            await connection.execute(f"CREATE UNLOGGED TABLE {table} ({data_file.columns})")
+            async with plain_words(connection):
+                await connection.execute(f"CREATE UNLOGGED TABLE {table} ({data_file.columns})")
             await connection.copy_to_table(
                 data_file.table,
                 source=data_file.chunks(directory),
@@ -68,5 +84,6 @@ async def load(
             await connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}")
         report(ROWS_TABLE)
         table = f"{schema}.{ROWS_TABLE}"
-        await connection.execute(SEED.create_sql(table, rows))
+        async with plain_words(connection):
+            await connection.execute(SEED.create_sql(table, rows))
         await connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}")

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from colonnade.cli.connecting import Target
 
 _PINGS = 20
-_SPLIT_SQL = "SELECT i, i / 8.0::float8 AS x, md5(i::text) AS t FROM generate_series(1, 20000) i"
+_SPLIT_SQL = (
+    "SELECT i, i OPERATOR(pg_catalog./) 8.0::pg_catalog.float8 AS x, "
+    "pg_catalog.md5(i::pg_catalog.text) AS t FROM pg_catalog.generate_series(1, 20000) AS i"
+)
 _PHASES = ("prepare", "send", "server_wait", "transfer", "decode", "total")
 _REPORTED = (
     "server_encoding",
@@ -43,7 +46,7 @@ def server_checks(connection: colonnade.sync.Connection, target: Target) -> Iter
 
 
 def _version(connection: colonnade.sync.Connection) -> Check:
-    version = connection.fetchval("SELECT version()")
+    version = connection.fetchval("SELECT pg_catalog.version()")
     settings = connection.get_settings()
     return ok("server", version, version=settings.get("server_version"), description=version)
 
@@ -61,25 +64,27 @@ def _encodings(connection: colonnade.sync.Connection) -> Check:
 
 def _role(connection: colonnade.sync.Connection) -> Check:
     (row,) = connection.fetch(
-        "SELECT pg_is_in_recovery() AS standby, current_user::text AS name, "
-        "current_setting('transaction_read_only') = 'on' AS read_only, "
-        "current_setting('is_superuser') = 'on' AS superuser, "
-        "current_setting('max_connections')::int AS room, "
-        "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used"
+        "SELECT pg_catalog.pg_is_in_recovery() AS standby, current_user::pg_catalog.text AS name, "
+        "pg_catalog.current_setting('transaction_read_only') AS read_only, "
+        "pg_catalog.current_setting('is_superuser') AS superuser, "
+        "pg_catalog.current_setting('max_connections') AS room, "
+        "(SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity "
+        "WHERE backend_type OPERATOR(pg_catalog.=) 'client backend') AS used"
     )
+    is_superuser, is_read_only = row["superuser"] == "on", row["read_only"] == "on"
     place = "a standby in recovery (only reads)" if row["standby"] else "a primary"
     said = f"{place}; {row['used']} of {row['room']} connections are taken; we are {row['name']}"
-    if row["superuser"]:
+    if is_superuser:
         said += ", a superuser"
     facts = {
         "is_in_recovery": row["standby"],
-        "is_read_only": row["read_only"],
+        "is_read_only": is_read_only,
         "user": row["name"],
-        "is_superuser": row["superuser"],
+        "is_superuser": is_superuser,
         "connections": row["used"],
-        "max_connections": row["room"],
+        "max_connections": int(row["room"]),
     }
-    if row["read_only"] and not row["standby"]:
+    if is_read_only and not row["standby"]:
         hint = "default_transaction_read_only is on: writes are refused"
         return warning("role", said, hint, **facts)
     return ok("role", said, **facts)
@@ -87,7 +92,10 @@ def _role(connection: colonnade.sync.Connection) -> Check:
 
 def _pooler(connection: colonnade.sync.Connection, target: Target) -> Check:
     """A pooler makes up the process identifier that it greets us with."""
-    told, real = connection.get_server_pid(), connection.fetchval("SELECT pg_backend_pid()")
+    told, real = (
+        connection.get_server_pid(),
+        connection.fetchval("SELECT pg_catalog.pg_backend_pid()"),
+    )
     if told == real:
         return ok("pooler", "none: we speak with the server itself", is_pooled=False)
     name = "PgBouncer" if _refuses_unknown_settings(target) else "a pooler"

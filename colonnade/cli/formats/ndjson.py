@@ -36,7 +36,7 @@ def with_json_of_parts(prepared: Prepared) -> Prepared:
         return prepared
     places = [f"column_{number}" for number in range(1, len(attributes) + 1)]
     values = ", ".join(
-        f"to_json({place}) AS {quote_identifier(attribute.name)}"
+        f"pg_catalog.to_json({place}) AS {quote_identifier(attribute.name)}"
         if _has_parts(attribute)
         else f"{place} AS {quote_identifier(attribute.name)}"
         for attribute, place in zip(attributes, places, strict=True)

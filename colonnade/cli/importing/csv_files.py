@@ -28,6 +28,7 @@ _CHUNK_BYTES = 256 * 1024
 #: What types are guessed from.
 _SAMPLE_BYTES = 4 << 20
 _STAGING = "colonnade_import"
+_STAGING_SQL = f"pg_temp.{_STAGING}"
 _PLACE = re.compile(
     r"COPY .*?, line (?P<line>\d+)(?:, column (?P<column>.*?))?(?:: .*)?", re.DOTALL
 )
@@ -137,7 +138,7 @@ class CsvFile:
         """Through a table beside the table, which has room for the columns that are left out."""
         connection, kept = destination.connection, ", ".join(map(quote_identifier, wanted.values()))
         connection.execute(
-            f"CREATE TEMPORARY TABLE {_STAGING} ON COMMIT DROP AS "
+            f"CREATE TEMPORARY TABLE {_STAGING_SQL} ON COMMIT DROP AS "
             f"SELECT {kept} FROM {destination.table.sql} WITH NO DATA"
         )
         columns = []
@@ -145,13 +146,13 @@ class CsvFile:
             left_out = f"colonnade_left_out_{number}"
             columns.append(wanted.get(name, left_out))
             if name not in wanted:
-                connection.execute(f"ALTER TABLE {_STAGING} ADD {left_out} text")
-        rows = self._copy(destination, (_STAGING, None), columns, chunks)
+                connection.execute(f"ALTER TABLE {_STAGING_SQL} ADD {left_out} pg_catalog.text")
+        rows = self._copy(destination, (_STAGING, "pg_temp"), columns, chunks)
         connection.execute(
             f"INSERT INTO {destination.table.sql} ({kept}) OVERRIDING SYSTEM VALUE "
-            f"SELECT {kept} FROM {_STAGING}"
+            f"SELECT {kept} FROM {_STAGING_SQL}"
         )
-        connection.execute(f"DROP TABLE {_STAGING}")
+        connection.execute(f"DROP TABLE {_STAGING_SQL}")
         return rows
 
     def _empty(

@@ -66,8 +66,22 @@ class Destination:
 
     def exists(self) -> bool:
         """Whether the table is there."""
-        asked = "SELECT to_regclass($1) IS NOT NULL"
+        asked = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
         return bool(self.connection.fetchval(asked, self.table.sql))
+
+    def row_type(self) -> str:
+        """The type of the table's rows in SQL.
+
+        It has its schema, for another type of this name may stand in one that comes first.
+        """
+        asked = (
+            "SELECT pg_catalog.format('%I.%I', n.nspname, t.typname) "
+            "FROM pg_catalog.pg_class AS c "
+            "JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) c.reltype "
+            "JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace "
+            "WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)"
+        )
+        return str(self.connection.fetchval(asked, self.table.sql))
 
     def check(self) -> bool:
         """Whether the table is to be made; refuse what was not asked for."""

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 256 * 1024
 _STAGING = "colonnade_import"
+_STAGING_SQL = f"pg_temp.{_STAGING}"
 _PLACE = re.compile(rf"^COPY {_STAGING}, line (\d+)", re.MULTILINE)
+_BETWEEN = "line OPERATOR(pg_catalog.>=) {} AND line OPERATOR(pg_catalog.<=) {}"
 #: Characters that JSON has only as escapes: a line is one value of one column.
 _DELIMITER, _QUOTE = "\x02", "\x01"
 
@@ -41,13 +43,14 @@ class NdjsonFile:
         """Copy its rows into the table, through one beside it that has the lines."""
         connection = destination.connection
         connection.execute(
-            f"CREATE TEMPORARY TABLE {_STAGING} "
-            "(line bigint GENERATED ALWAYS AS IDENTITY, object json) ON COMMIT DROP"
+            f"CREATE TEMPORARY TABLE {_STAGING_SQL} "
+            "(line bigint GENERATED ALWAYS AS IDENTITY, object pg_catalog.json) ON COMMIT DROP"
         )
         try:
             with self._opened() as file:
                 connection.copy_to_table(
                     _STAGING,
+                    schema_name="pg_temp",
                     source=_chunks(file, progress),
                     columns=["object"],
                     format="csv",
@@ -63,7 +66,7 @@ class NdjsonFile:
                 status = connection.execute(_insert_sql(destination, names))
         except colonnade.PostgresError as error:
             raise self._told(error, *self._place(destination, names)) from error
-        connection.execute(f"DROP TABLE {_STAGING}")
+        connection.execute(f"DROP TABLE {_STAGING_SQL}")
         return int(status.rpartition(" ")[2])
 
     @contextmanager
@@ -78,12 +81,14 @@ class NdjsonFile:
         """The table's column for each name that some object has."""
         connection = destination.connection
         other = connection.fetchval(
-            f"SELECT min(line) FROM {_STAGING} WHERE json_typeof(object) IS DISTINCT FROM 'object'"
+            f"SELECT pg_catalog.min(line) FROM {_STAGING_SQL} "
+            "WHERE coalesce(pg_catalog.json_typeof(object), '') OPERATOR(pg_catalog.<>) 'object'"
         )
         if other is not None:
             raise CommandError(f"{self.name}, line {other}: an object of JSON is expected here")
         found = connection.fetch(
-            f"SELECT DISTINCT json_object_keys(object) AS name FROM {_STAGING} ORDER BY name"
+            "SELECT DISTINCT pg_catalog.json_object_keys(object) AS name "
+            f"FROM {_STAGING_SQL} ORDER BY name"
         )
         names = destination.names([row["name"] for row in found], self.name) if found else {}
         destination.check_columns(names.values(), self.name)
@@ -91,7 +96,8 @@ class NdjsonFile:
 
     def _place(self, destination: Destination, names: dict[str, str]) -> tuple[int | None, str]:
         """Find the line that the server did not take, and its column, by asking again for parts."""
-        first, last = 1, destination.connection.fetchval(f"SELECT max(line) FROM {_STAGING}")
+        lines = f"SELECT pg_catalog.max(line) FROM {_STAGING_SQL}"
+        first, last = 1, destination.connection.fetchval(lines)
         if last is None or not _fails(destination, names, first, last):
             # Only all lines together fail, as two with the same key do.
             return None, ""
@@ -118,23 +124,24 @@ class NdjsonFile:
 
 def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "true") -> str:
     """The objects as rows of the table's columns, each value read as its column's type."""
-    table = destination.table.sql
     pairs = ", ".join(
-        f"{quote_literal(name)}, object -> {quote_literal(source)}"
+        f"{quote_literal(name)}::pg_catalog.text, "
+        f"object OPERATOR(pg_catalog.->) {quote_literal(source)}::pg_catalog.text"
         for source, name in names.items()
     )
     columns = ", ".join(f"(row_of).{quote_identifier(name)}" for name in names.values())
     return (
         f"SELECT {columns} FROM ("
-        f"SELECT json_populate_record(NULL::{table}, json_build_object({pairs})) AS row_of "
-        f"FROM {_STAGING} WHERE {lines} ORDER BY line OFFSET 0) AS objects"
+        f"SELECT pg_catalog.json_populate_record(NULL::{destination.row_type()}, "
+        f"pg_catalog.json_build_object({pairs})) AS row_of "
+        f"FROM {_STAGING_SQL} WHERE {lines} ORDER BY line OFFSET 0) AS objects"
     )
 
 
 def _insert_sql(destination: Destination, names: dict[str, str]) -> str:
     if not names:
         # Objects without a name that is wanted: rows of nothing but defaults.
-        return f"INSERT INTO {destination.table.sql} SELECT FROM {_STAGING}"
+        return f"INSERT INTO {destination.table.sql} SELECT FROM {_STAGING_SQL}"
     columns = ", ".join(map(quote_identifier, names.values()))
     return (
         f"INSERT INTO {destination.table.sql} ({columns}) OVERRIDING SYSTEM VALUE "
@@ -144,8 +151,8 @@ def _insert_sql(destination: Destination, names: dict[str, str]) -> str:
 
 def _fails(destination: Destination, names: dict[str, str], first: int, last: int) -> bool:
     """Whether these lines cannot be read as rows."""
-    rows = _rows_sql(destination, names, f"line BETWEEN {first} AND {last}")
-    sql = f"SELECT count(parts) FROM ({rows}) AS parts"
+    rows = _rows_sql(destination, names, _BETWEEN.format(first, last))
+    sql = f"SELECT pg_catalog.count(parts) FROM ({rows}) AS parts"
     try:
         with destination.connection.transaction():
             destination.connection.fetchval(sql)

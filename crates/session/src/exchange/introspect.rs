@@ -201,55 +201,65 @@ fn query(server_version: Option<&str>) -> Cow<'static, str> {
     if major >= MULTIRANGES_SINCE {
         return Cow::Borrowed(QUERY);
     }
-    Cow::Owned(QUERY.replace("OR r.rngmultitypid = t.oid", ""))
+    Cow::Owned(QUERY.replace("OR r.rngmultitypid OPERATOR(pg_catalog.=) t.oid", ""))
 }
 
 /// The types that are asked for, and those that they are made of. An array is known by the function
 /// that reads it: `point` and others have a `typelem` too, but are none.
+///
+/// Functions, types, tables and operators all name their schema: anyone who may create an operator
+/// in a schema of the search path could otherwise have it run by everyone who reads an enum.
 const QUERY: &str = "\
 WITH RECURSIVE wanted(oid) AS (
     SELECT pg_catalog.unnest($1::pg_catalog.oid[])
     UNION
     SELECT part.oid
     FROM wanted
-    JOIN pg_catalog.pg_type AS t ON t.oid = wanted.oid
-    LEFT JOIN pg_catalog.pg_range AS r ON r.rngtypid = t.oid OR r.rngmultitypid = t.oid
+    JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) wanted.oid
+    LEFT JOIN pg_catalog.pg_range AS r ON r.rngtypid OPERATOR(pg_catalog.=) t.oid
+        OR r.rngmultitypid OPERATOR(pg_catalog.=) t.oid
     CROSS JOIN LATERAL (
-        SELECT CASE WHEN t.typinput = 'pg_catalog.array_in'::pg_catalog.regproc
+        SELECT CASE WHEN t.typinput
+                        OPERATOR(pg_catalog.=) 'pg_catalog.array_in'::pg_catalog.regproc
                     THEN t.typelem ELSE 0::pg_catalog.oid END
         UNION ALL SELECT t.typbasetype
         UNION ALL SELECT r.rngsubtype
         UNION ALL
         SELECT a.atttypid
         FROM pg_catalog.pg_attribute AS a
-        WHERE t.typrelid <> 0 AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE t.typrelid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+            AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid
+            AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
     ) AS part(oid)
-    WHERE part.oid <> 0
+    WHERE part.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
 )
 SELECT t.oid, n.nspname::pg_catalog.text, t.typname::pg_catalog.text,
        t.typtype::pg_catalog.text,
-       CASE WHEN t.typinput = 'pg_catalog.array_in'::pg_catalog.regproc
+       CASE WHEN t.typinput OPERATOR(pg_catalog.=) 'pg_catalog.array_in'::pg_catalog.regproc
             THEN t.typelem ELSE 0::pg_catalog.oid END,
        t.typbasetype, t.typtypmod, coalesce(r.rngsubtype, 0::pg_catalog.oid),
-       coalesce(f.proname::pg_catalog.text, ''), coalesce(fn.nspname = 'pg_catalog', false),
+       coalesce(f.proname::pg_catalog.text, ''),
+       coalesce(fn.nspname OPERATOR(pg_catalog.=) 'pg_catalog', false),
        attributes.names, attributes.types, attributes.modifiers, enum.labels
 FROM wanted
-JOIN pg_catalog.pg_type AS t ON t.oid = wanted.oid
-JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace
-LEFT JOIN pg_catalog.pg_range AS r ON r.rngtypid = t.oid OR r.rngmultitypid = t.oid
-LEFT JOIN pg_catalog.pg_proc AS f ON f.oid = t.typsend
-LEFT JOIN pg_catalog.pg_namespace AS fn ON fn.oid = f.pronamespace
+JOIN pg_catalog.pg_type AS t ON t.oid OPERATOR(pg_catalog.=) wanted.oid
+JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
+LEFT JOIN pg_catalog.pg_range AS r ON r.rngtypid OPERATOR(pg_catalog.=) t.oid
+    OR r.rngmultitypid OPERATOR(pg_catalog.=) t.oid
+LEFT JOIN pg_catalog.pg_proc AS f ON f.oid OPERATOR(pg_catalog.=) t.typsend
+LEFT JOIN pg_catalog.pg_namespace AS fn ON fn.oid OPERATOR(pg_catalog.=) f.pronamespace
 LEFT JOIN LATERAL (
     SELECT pg_catalog.array_agg(a.attname::pg_catalog.text ORDER BY a.attnum),
            pg_catalog.array_agg(a.atttypid ORDER BY a.attnum),
            pg_catalog.array_agg(a.atttypmod ORDER BY a.attnum)
     FROM pg_catalog.pg_attribute AS a
-    WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE t.typtype OPERATOR(pg_catalog.=) 'c' AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid
+        AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
 ) AS attributes(names, types, modifiers) ON true
 LEFT JOIN LATERAL (
     SELECT pg_catalog.array_agg(e.enumlabel::pg_catalog.text ORDER BY e.enumsortorder)
     FROM pg_catalog.pg_enum AS e
-    WHERE t.typtype = 'e' AND e.enumtypid = t.oid
+    WHERE t.typtype OPERATOR(pg_catalog.=) 'e' AND e.enumtypid OPERATOR(pg_catalog.=) t.oid
 ) AS enum(labels) ON true";
 
 #[cfg(test)]

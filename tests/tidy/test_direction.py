@@ -99,6 +99,7 @@ FACES = {
 # (file, room it imports) -> why it may.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
+    ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
     ("colonnade/dbapi/_oids.py", "_core"): "an OID stands in one place, the core's table of types",
     ("colonnade/frames/read.py", "_frames"): "the frames of one stream warn once",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",

@@ -7,9 +7,9 @@ import datetime as dt
 import ssl
 import struct
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from colonnade._transport.probe import NotPostgresError, Probe
 from colonnade.cli.doctor.certificate import CertificateError, read_certificate
 from colonnade.cli.doctor.check import Check, Outcome, failed, milliseconds, ok, warning
 from colonnade.cli.failures import connection_hint
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from colonnade.cli.understood import Host, Understood
 
 _STEP_S = 10.0
-_TLS_REQUEST = struct.pack("!II", 8, 80877103)
-_PROTOCOL = 3 << 16
-_LENGTH_BYTES = 4
-_MESSAGE_BYTES_MAX = 10_000
 _EXPIRES_SOON_DAYS = 30
 _METHODS = {
     0: "nothing: the server trusts us as we are (trust, peer or a certificate)",
@@ -35,6 +31,7 @@ _METHODS = {
     9: "SSPI",
 }
 _SASL = 10
+_CODE_BYTES = 4
 _NO_TLS_HINT = "the server was built or configured without TLS: sslmode=disable or prefer goes on"
 
 
@@ -45,20 +42,17 @@ async def host_checks(host: Host, target: Understood) -> AsyncIterator[Check]:
         yield check
         if check.outcome is Outcome.FAILED:
             return
-    opened = await _socket(host)
-    yield opened[0]
-    if opened[1] is None:
+    check, probe = await _socket(host)
+    yield check
+    if probe is None:
         return
-    reader, writer = opened[1]
     try:
-        check = await _tls(host, reader, writer, target)
+        check = await _tls(host, probe, target)
         yield check
         if check.outcome is not Outcome.FAILED:
-            yield await _authentication(host, reader, writer, target)
+            yield await _authentication(host, probe, target)
     finally:
-        writer.close()
-        with suppress(OSError, ssl.SSLError):
-            await writer.wait_closed()
+        await probe.close()
 
 
 async def _name(host: Host) -> Check:
@@ -73,23 +67,13 @@ async def _name(host: Host) -> Check:
     return ok("name", f"{host.connect_to} is {', '.join(addresses)} ({took})", addresses=addresses)
 
 
-async def _socket(
-    host: Host,
-) -> tuple[Check, tuple[asyncio.StreamReader, asyncio.StreamWriter] | None]:
+async def _socket(host: Host) -> tuple[Check, Probe | None]:
     start = time.perf_counter()
+    place = host.place if isinstance(host.place, str) else (host.connect_to, host.place[1])
     try:
         async with asyncio.timeout(_STEP_S):
-            if isinstance(host.place, str):
-                streams = await asyncio.open_unix_connection(host.place)
-            elif host.is_direct and host.context is not None:
-                streams = await asyncio.open_connection(
-                    host.connect_to,
-                    host.place[1],
-                    ssl=host.context,
-                    server_hostname=host.server_hostname,
-                )
-            else:
-                streams = await asyncio.open_connection(host.connect_to, host.place[1])
+            context = host.context if host.is_direct else None
+            probe = await Probe.open(place, context=context, server_hostname=host.server_hostname)
     except ssl.SSLError as error:
         return _tls_failed(error), None
     except OSError as error:
@@ -97,12 +81,10 @@ async def _socket(
         return failed("socket", f"{host.name}: {said}", connection_hint(host.name, error)), None
     seconds = time.perf_counter() - start
     summary = f"{host.name} answers ({milliseconds(seconds)})"
-    return ok("socket", summary, seconds=seconds), streams
+    return ok("socket", summary, seconds=seconds), probe
 
 
-async def _tls(
-    host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: Understood
-) -> Check:
+async def _tls(host: Host, probe: Probe, target: Understood) -> Check:
     is_required = target.sslmode in {"require", "verify-ca", "verify-full"}
     if host.context is None:
         why = "a Unix socket carries none" if isinstance(host.place, str) else "none is asked for"
@@ -110,22 +92,21 @@ async def _tls(
     try:
         async with asyncio.timeout(_STEP_S):
             if not host.is_direct:
-                writer.write(_TLS_REQUEST)
-                answer = await reader.readexactly(1)
-                if answer == b"N" and is_required:
+                is_offered = await probe.asks_for_tls()
+                if not is_offered and is_required:
                     return failed("tls", "the server offers no TLS", _NO_TLS_HINT, in_use=False)
-                if answer == b"N":
+                if not is_offered:
                     told = "the server offers none: the connection is not encrypted"
                     return warning("tls", told, "sslmode=require refuses that", in_use=False)
-                if answer != b"S":
-                    hint = "is it the right port?"
-                    return failed("tls", "what answers is not PostgreSQL", hint, in_use=False)
-                await writer.start_tls(host.context, server_hostname=host.server_hostname)
+                await probe.start_tls(host.context, host.server_hostname)
+    except NotPostgresError:
+        hint = "is it the right port?"
+        return failed("tls", "what answers is not PostgreSQL", hint, in_use=False)
     except ssl.SSLError as error:
         return _tls_failed(error)
-    except (OSError, asyncio.IncompleteReadError) as error:
+    except OSError as error:
         return failed("tls", f"the connection broke: {error}", connection_hint(host.name, error))
-    return _tls_facts(writer.get_extra_info("ssl_object"), host.context, target)
+    return _tls_facts(probe.tls, host.context, target)
 
 
 def _tls_failed(error: ssl.SSLError) -> Check:
@@ -177,20 +158,14 @@ def _tls_facts(session: Any, context: ssl.SSLContext, target: Understood) -> Che
     return ok("tls", summary, **facts)
 
 
-async def _authentication(
-    host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: Understood
-) -> Check:
+async def _authentication(host: Host, probe: Probe, target: Understood) -> Check:
     """Say who we are, and see what the server asks for; it is not answered."""
-    words = ("user", target.user, "database", target.database, "")
-    body = struct.pack("!I", _PROTOCOL) + b"".join(word.encode() + b"\0" for word in words)
     try:
         async with asyncio.timeout(_STEP_S):
-            writer.write(struct.pack("!I", len(body) + _LENGTH_BYTES) + body)
-            kind, length = struct.unpack("!cI", await reader.readexactly(5))
-            if not _LENGTH_BYTES <= length <= _MESSAGE_BYTES_MAX:
-                return failed("authentication", "what answers is not PostgreSQL")
-            content = await reader.readexactly(length - _LENGTH_BYTES)
-    except (OSError, asyncio.IncompleteReadError) as error:
+            kind, content = await probe.introduce(target.user, target.database)
+    except NotPostgresError:
+        return failed("authentication", "what answers is not PostgreSQL")
+    except OSError as error:
         return failed(
             "authentication", f"the connection broke: {error}", connection_hint(host.name, error)
         )
@@ -202,7 +177,7 @@ async def _authentication(
     (code,) = struct.unpack_from("!I", content)
     asked = _METHODS.get(code, f"method {code}")
     if code == _SASL:
-        methods = content[_LENGTH_BYTES:].decode("utf-8", "replace").split("\0")
+        methods = content[_CODE_BYTES:].decode("utf-8", "replace").split("\0")
         asked = ", ".join(filter(None, methods))
     needs_password = code in {3, 5, _SASL}
     facts = {"method": asked, "needs_password": needs_password}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+from colonnade._shown import shown
 from colonnade._transport.address import Address, TcpAddress, UnixAddress
 from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy, tls_policy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
@@ -158,7 +159,7 @@ def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
 
 def _listed(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | list | tuple):
-        msg = f"{name} must be a value or a list of values, not {type(value).__name__}"
+        msg = f"{name} must be a value or a list of values, not {shown(value)}"
         raise ClientConfigurationError(msg)
     if isinstance(value, str | int):
         return str(value)

@@ -108,7 +108,8 @@ OWN = re.compile(
     r"self\b|__repr__|event!r|batch!r|connection!r} is being|level!r|failure!r|term\.element|"
     r"snapshot!r|field\.name|bare_text|driver\.database|ALPN|str\(path\)|str\(key\)|text\[:100\]|"
     r"placeholder|functions=|twice\[0\]|name!r}: connection has|setting \{name!r}|"
-    r"for name, value in said|known\.append|wanted}: |name!r} is not the name|NUL: \{value!r}"
+    r"for name, value in said|info\.(user|database)|host!r|in the URL, not |"
+    r"known\.append|wanted}: |name!r} is not the name|NUL: \{value!r}"
 )
 
 

@@ -150,7 +150,7 @@ FACTS = (
     Facts(
         "numeric",
         "`Decimal`, with its scale",
-        "`Decimal`, `int`, `float` (all its digits), `str`",
+        "`Decimal`, `int`, `float` (its shortest digits), `str`",
         "NaN and infinities: `infinity=`; more than 76 digits have no decimal",
     ),
     Facts(

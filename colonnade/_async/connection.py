@@ -485,8 +485,11 @@ class Connection(
         try:
             if begin(*arguments):
                 completion = self._complete(await transport.answer(limit))
-        except EncodeError:
-            pass
+        except EncodeError as error:
+            # The longer way encodes again, but not what has changed meanwhile.
+            if isinstance(error.__cause__, RuntimeError):
+                self._owner = None
+                raise
         except STALE_PLAN as error:
             is_over = self.is_in_transaction() or self._session.is_closed
             if is_over or not may_run_again(error, arguments[0]):
@@ -570,7 +573,9 @@ class Connection(
         try:
             begin(statement)
             return await self._transport.next_event()
-        except EncodeError:
+        except EncodeError as error:
+            if isinstance(error.__cause__, RuntimeError):
+                raise
             if not self._session.forget_parameters(statement) or self.is_in_transaction():
                 raise
         except STALE_PLAN as error:

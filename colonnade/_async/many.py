@@ -216,7 +216,9 @@ class ManyMixin:
         statement = await self._prepared(query, types)
         try:
             return await self._many(statement, args, begin, take)
-        except EncodeError:
+        except EncodeError as error:
+            if isinstance(error.__cause__, RuntimeError):
+                raise
             if not self._session.forget_parameters(statement) or not self._can_repeat(args):
                 raise
         except STALE_PLAN as error:

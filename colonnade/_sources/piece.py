@@ -69,7 +69,7 @@ class Encoding(NamedTuple):
 def _json_text(value: object, column: Column, row: int) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         msg = f'column "{column.name}", row {row}, to {column.pg_type.name}: {error}'
         raise EncodeError(msg) from error
 

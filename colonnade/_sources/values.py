@@ -89,7 +89,12 @@ class ObjectValues(Values):
     def cells(
         self, start: int, stop: int, column: Column, encoding: Encoding, first_row: int
     ) -> Cells:
-        return Cells(encoding.objects(self._objects(start, stop), column, first_row), True)
+        objects = self._objects(start, stop)
+        if len(objects) != stop - start:
+            # Another value's methods, or a codec, may do so.
+            msg = f'column "{column.name}": its number of rows changed while it was encoded'
+            raise EncodeError(msg)
+        return Cells(encoding.objects(objects, column, first_row), True)
 
     def sql_type(self, name: str) -> str:
         seen = Inference(name, lambda array: _type_of_array(name, array))

@@ -300,7 +300,6 @@ def test_pandas_families(link: Connection) -> None:
         ("price", np.array([1j]), r'"price", from complex128 to float8'),
         ("seen", pd.Series(np.array(["2024-01-01"], "M8[us]")), r"without a time zone it names no"),
         ("day", np.array(["2024-02-29T12"], "M8[s]"), r'"day", row 0, .*first moment of a day'),
-        ("paid", np.array([1.5]), r"how many digits are meant is not known"),
     ],
 )
 def test_what_is_refused(

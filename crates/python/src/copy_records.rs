@@ -103,13 +103,11 @@ impl State {
         } else if let Ok(list) = record.cast::<PyList>() {
             self.check_length(record, list.len())?;
             for index in 0..self.cells.len() {
-                // A codec may have changed the list meanwhile.
-                self.cells.append(
-                    index,
-                    self.rows_done,
-                    &list.get_item(index)?,
-                    &mut self.chunk,
-                )?;
+                let item = list.get_item(index).map_err(|_| self.changed(record))?;
+                self.cells.append(index, self.rows_done, &item, &mut self.chunk)?;
+            }
+            if list.len() != self.cells.len() {
+                return Err(self.changed(record));
             }
         } else {
             self.append_other(record)?;
@@ -152,9 +150,21 @@ impl State {
         }
         self.check_length(record, record.len()?)?;
         for index in 0..self.cells.len() {
-            self.cells.append(index, self.rows_done, &record.get_item(index)?, &mut self.chunk)?;
+            let item = record.get_item(index).map_err(|error| {
+                let refused = self.changed(record);
+                refused.set_cause(record.py(), Some(error));
+                refused
+            })?;
+            self.cells.append(index, self.rows_done, &item, &mut self.chunk)?;
         }
         Ok(())
+    }
+
+    /// A value's own methods, or a codec, have changed the record that the value is in.
+    fn changed(&self, record: &Bound<'_, PyAny>) -> PyErr {
+        let text =
+            format!("row {}: its number of values changed while it was encoded", self.rows_done);
+        errors::of_class(record.py(), "EncodeError", &text)
     }
 
     fn check_length(&self, record: &Bound<'_, PyAny>, length: usize) -> PyResult<()> {

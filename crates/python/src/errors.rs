@@ -58,6 +58,9 @@ pub(crate) fn of_session(py: Python<'_>, error: Error) -> PyErr {
         error @ Error::ResultChanged => {
             of_class(py, "InvalidCachedStatementError", &error.to_string())
         }
+        error @ Error::TooManyParameters { .. } => {
+            of_class(py, "LocalProtocolError", &error.to_string())
+        }
         error @ Error::TextCodec { .. } => {
             of_class(py, "UnsupportedClientFeatureError", &error.to_string())
         }

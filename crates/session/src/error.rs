@@ -37,6 +37,11 @@ pub enum Error {
     UnexpectedCopy,
     /// A statement given to a copy method is no COPY in that direction; the session goes on.
     NotACopy,
+    /// The server has prepared a statement of more parameters than values can be sent for.
+    TooManyParameters {
+        /// How many it has.
+        count: usize,
+    },
     /// A type has parts of which one has a codec of the text form; the session goes on.
     TextCodec {
         /// The whole type.
@@ -91,6 +96,11 @@ impl fmt::Display for Error {
                 f,
                 "the codec of type {codec} reads text, and within {type_name} there is only its \
                  binary form: set it with format=\"binary\" or format=\"tuple\""
+            ),
+            Self::TooManyParameters { count } => write!(
+                f,
+                "this statement has {count} parameters, and the protocol carries at most 65535: \
+                 pass an array, or load the data with COPY"
             ),
             Self::ResultChanged => f.write_str(
                 "the columns of this query's result have changed since it was last described: it \

@@ -1,21 +1,29 @@
-//! To `numeric`: from decimals and integers.
+//! To `numeric`: from decimals and integers, and from floats by their shortest digits.
+
+use std::fmt::Display;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, PrimitiveArray};
-use arrow_buffer::i256;
+use arrow_buffer::{NullBuffer, i256};
 use arrow_schema::DataType;
 
-use super::ColumnEncoder;
 use super::cells::{MadeCells, PushValue, nulls_of};
+use super::float::{Real, nan_test, widened_halves};
+use super::{ColumnEncoder, EncodeOptions};
 use crate::error::EncodeError;
 use crate::types::numeric::{declared_scale, push_text, push_unscaled};
 
 /// An encoder to `numeric`, as the column is declared; `None` where no cast to it is made.
-pub(super) fn encoder(array: &dyn Array, type_modifier: i32) -> Option<Box<dyn ColumnEncoder>> {
+pub(super) fn encoder(
+    array: &dyn Array,
+    type_modifier: i32,
+    options: &EncodeOptions,
+) -> Option<Box<dyn ColumnEncoder>> {
     let declared = declared_scale(type_modifier);
     Some(match array.data_type() {
         DataType::Int8 => narrow::<Int8Type>(array, 0, declared),
@@ -38,8 +46,40 @@ pub(super) fn encoder(array: &dyn Array, type_modifier: i32) -> Option<Box<dyn C
             };
             MadeCells::boxed(values, nulls_of(array))
         }
+        DataType::Float16 => shortest::<Float32Type>(&widened_halves(array), options),
+        DataType::Float32 => shortest::<Float32Type>(array, options),
+        DataType::Float64 => shortest::<Float64Type>(array, options),
         _ => return None,
     })
+}
+
+/// Floats, each by the fewest digits that tell it from every other of its width. The server rounds
+/// them to the digits of the column, as it does every number that is written in a query.
+struct Shortest<T: ArrowPrimitiveType>(PrimitiveArray<T>);
+
+impl<T: ArrowPrimitiveType> PushValue for Shortest<T>
+where
+    T::Native: Display,
+{
+    fn push(&self, row: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        push_text(&self.0.value(row).to_string(), out)
+    }
+}
+
+fn shortest<T: ArrowPrimitiveType>(
+    array: &dyn Array,
+    options: &EncodeOptions,
+) -> Box<dyn ColumnEncoder>
+where
+    T::Native: Real + Display,
+{
+    let array = array.as_primitive::<T>().clone();
+    let mut nulls = nulls_of(&array);
+    if let Some(is_nan) = nan_test::<T::Native>(options) {
+        let numbers: NullBuffer = array.values().iter().map(|number| !is_nan(*number)).collect();
+        nulls = NullBuffer::union(nulls.as_ref(), Some(&numbers));
+    }
+    MadeCells::boxed(Shortest(array), nulls)
 }
 
 /// Decimals of up to 128 bits.

@@ -10,8 +10,8 @@
 //! A cast is made when it cannot lose anything. Where that depends on the value (`int64` to `int4`,
 //! a float with a whole value to an integer, nanoseconds that are whole microseconds, a decimal
 //! without digits past the target's scale) each value is checked; nothing is ever rounded. Where it
-//! could only be guessed (`float64` to `numeric`, a moment without time zone to `timestamptz`) the
-//! cast is refused before the first byte, see [`CastError`].
+//! could only be guessed (a moment without time zone to `timestamptz`) the cast is refused before
+//! the first byte, see [`CastError`]. A float becomes the `numeric` of its shortest digits.
 
 mod array_parameter;
 mod bytes;

@@ -92,7 +92,7 @@ fn scalar(
         }
         "float4" => float::encoder::<f32, 4>(array, options),
         "float8" => float::encoder::<f64, 8>(array, options),
-        "numeric" => decimal::encoder(array, type_modifier),
+        "numeric" => decimal::encoder(array, type_modifier, options),
         "text" | "varchar" | "bpchar" | "name" | "json" | "xml" | "unknown" | "citext"
         | "cstring" | "refcursor" => bytes::text(array, None),
         "jsonb" => bytes::text(array, Some(JSONB_VERSION)),
@@ -145,11 +145,6 @@ fn advice(target: &Type, arrow_type: &DataType) -> String {
         ("float4", DataType::Float64) => {
             "most values would be rounded; cast the column to float32 before, or give the table \
              float8"
-                .to_owned()
-        }
-        ("numeric", DataType::Float16 | DataType::Float32 | DataType::Float64) => {
-            "how many digits are meant is not known; cast the column to a decimal before, or give \
-             the table float8"
                 .to_owned()
         }
         (name, _) => match &target.shape {

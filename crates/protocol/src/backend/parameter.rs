@@ -12,9 +12,14 @@ pub(super) fn parameter_status(mut reader: Reader<'_>) -> Result<Message<'_>, Re
     Ok(Message::ParameterStatus { name, value })
 }
 
-/// The count is unsigned in practice: servers accept and report up to 65535 parameters.
+/// The count is unsigned in practice: servers accept and report up to 65535 parameters. They accept
+/// more, too, and count from 0 again in 16 bits, though they tell each of the types. No values can
+/// be sent for so many; to read them is what keeps the connection.
 pub(super) fn parameter_description(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> {
-    let count = usize::from(reader.u16("parameter count")?);
+    let told = usize::from(reader.u16("parameter count")?);
+    let listed = reader.left() / 4;
+    let is_wrapped = listed > usize::from(u16::MAX) && listed % (1 << 16) == told;
+    let count = if is_wrapped { listed } else { told };
     let mut types = Vec::with_capacity(count.min(reader.left() / 4));
     for _ in 0..count {
         types.push(reader.u32("parameter type")?);

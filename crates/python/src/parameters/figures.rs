@@ -48,6 +48,11 @@ fn parsed<'py>(argument: &Bound<'py, PyAny>, is_cidr: bool) -> PyResult<Option<B
 
 pub(super) fn network<'a>(argument: &Bound<'_, PyAny>, is_cidr: bool) -> PyResult<Value<'a>> {
     const EXPECTED: &str = "an address of ipaddress, or a str";
+    // No address is longer, and Python's error would repeat it.
+    const CHARACTERS_MOST: usize = 100;
+    if argument.is_instance_of::<PyString>() && argument.len()? > CHARACTERS_MOST {
+        return Err(PyValueError::new_err("the text is too long for an address"));
+    }
     let Some(made) = parsed(argument, is_cidr)? else { return expected(EXPECTED, argument) };
     if made.str()?.to_str()?.contains('%') {
         return Err(PyValueError::new_err("PostgreSQL's addresses have no scope"));
@@ -129,7 +134,9 @@ pub(super) fn points(argument: &Bound<'_, PyAny>) -> PyResult<Vec<[f64; 2]>> {
     if argument.is_instance_of::<PyString>() || argument.len().is_err() {
         return expected("a sequence of points (x, y)", argument);
     }
-    let points = argument.try_iter()?.map(|item| point(&item?)).collect::<PyResult<Vec<_>>>()?;
+    // All of them before the first is looked at, whose methods may change the sequence.
+    let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let points = items.iter().map(point).collect::<PyResult<Vec<_>>>()?;
     if points.is_empty() {
         return Err(PyTypeError::new_err("expected at least one point"));
     }

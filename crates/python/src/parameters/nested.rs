@@ -1,6 +1,7 @@
 //! Values that are made of values of other types: arrays, composites, ranges.
 
 use colonnade_columnar::{Attribute, Kind, List, Range, Shape, Sign, Type, Value};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyByteArray, PyBytes, PyDate, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMemoryView, PySet,
@@ -172,8 +173,13 @@ impl ListReader<'_> {
                 &format!("has the length {given} where its neighbours have {length}"),
             ));
         }
+        let mut count = 0;
         for (index, item) in level.try_iter()?.enumerate() {
             let item = item?;
+            count = index + 1;
+            if count > length {
+                return Err(changed());
+            }
             indices.push(index);
             let is_dimension = self.elements.is_dimension(&item)?;
             if depth < self.dimensions.len() {
@@ -190,8 +196,28 @@ impl ListReader<'_> {
             }
             indices.pop();
         }
-        Ok(())
+        if count == length { Ok(()) } else { Err(changed()) }
     }
+}
+
+/// An element's own methods, or a codec, have changed what the element is in.
+fn changed() -> Refusal {
+    // As Python says it of a dict; nobody tries once more what has changed.
+    PyRuntimeError::new_err("its number of elements changed while it was encoded").into()
+}
+
+/// The items of a container, all of them before the first is looked at: their methods, or a codec,
+/// may change it.
+pub(super) fn items<'py>(container: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyAny>>, Refusal> {
+    let length = container.len()?;
+    let mut items = Vec::with_capacity(length);
+    for item in container.try_iter()? {
+        items.push(item?);
+        if items.len() > length {
+            return Err(changed());
+        }
+    }
+    if items.len() == length { Ok(items) } else { Err(changed()) }
 }
 
 fn inhomogeneous(indices: &[usize], how: &str) -> Refusal {
@@ -208,23 +234,25 @@ pub(super) fn composite<'a>(
         part(&attribute.pg_type, codecs, object)
             .map_err(|refusal| refusal.within(Step::Field(attribute.name.clone())))
     };
+    // All of the objects are had before the first is encoded: what is encoded may change the rest.
+    let fields = |objects: &[Bound<'_, PyAny>]| {
+        let pairs = attributes.iter().zip(objects);
+        let values = pairs.map(|(attribute, object)| field(attribute, object));
+        Ok(Value::Composite(values.collect::<Result<Vec<_>, Refusal>>()?))
+    };
     if argument.is_instance_of::<PyTuple>()
         || argument.is_instance_of::<PyList>()
         || is_record(argument)
     {
-        let given = argument.len()?;
-        if given != attributes.len() {
+        let objects = items(argument)?;
+        if objects.len() != attributes.len() {
             return Err(Refusal::because(format!(
-                "the composite has {} fields, and {given} were given",
-                attributes.len()
+                "the composite has {} fields, and {} were given",
+                attributes.len(),
+                objects.len()
             )));
         }
-        let values = attributes
-            .iter()
-            .zip(argument.try_iter()?)
-            .map(|(attribute, object)| field(attribute, &object?))
-            .collect::<Result<Vec<_>, _>>()?;
-        return Ok(Value::Composite(values));
+        return fields(&objects);
     }
     if classes::MAPPING.is_instance(argument)? {
         for key in argument.call_method0("keys")?.try_iter()? {
@@ -239,14 +267,11 @@ pub(super) fn composite<'a>(
                 )));
             }
         }
-        let values = attributes
+        let objects = attributes
             .iter()
-            .map(|attribute| {
-                let object = argument.call_method1("get", (attribute.name.as_str(),))?;
-                field(attribute, &object)
-            })
-            .collect::<Result<Vec<_>, Refusal>>()?;
-        return Ok(Value::Composite(values));
+            .map(|attribute| argument.call_method1("get", (attribute.name.as_str(),)))
+            .collect::<PyResult<Vec<_>>>()?;
+        return fields(&objects);
     }
     text_or(argument, "a tuple, a mapping or a Record")
 }
@@ -285,11 +310,14 @@ fn bounds(
             return Ok(Some(Range::Empty));
         }
         let flag = |name: &str| argument.getattr(name)?.extract::<bool>();
+        // All of it before a bound is encoded, which may change the rest.
+        let (lower, upper) = (argument.getattr("lower")?, argument.getattr("upper")?);
+        let (lower_inclusive, upper_inclusive) = (flag("lower_inc")?, flag("upper_inc")?);
         return Ok(Some(Range::Bounds {
-            lower: bound(&argument.getattr("lower")?, "lower")?,
-            upper: bound(&argument.getattr("upper")?, "upper")?,
-            lower_inclusive: flag("lower_inc")?,
-            upper_inclusive: flag("upper_inc")?,
+            lower: bound(&lower, "lower")?,
+            upper: bound(&upper, "upper")?,
+            lower_inclusive,
+            upper_inclusive,
         }));
     }
     if !argument.is_instance_of::<PyTuple>() && !argument.is_instance_of::<PyList>() {
@@ -327,9 +355,9 @@ pub(super) fn multirange<'a>(
     if !is_container(argument)? {
         return text_or(argument, EXPECTED);
     }
-    let mut ranges = Vec::with_capacity(argument.len()?);
-    for (index, object) in argument.try_iter()?.enumerate() {
-        let object = object?;
+    let objects = items(argument)?;
+    let mut ranges = Vec::with_capacity(objects.len());
+    for (index, object) in objects.into_iter().enumerate() {
         let at = |refusal: Refusal| refusal.within(Step::Element(vec![index]));
         match bounds(subtype, codecs, &object).map_err(at)? {
             Some(range) => ranges.push(range),

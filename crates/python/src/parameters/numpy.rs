@@ -59,6 +59,13 @@ pub(super) fn plain_number<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<
     }
 }
 
+/// A float of NumPy's that is narrower than Python's.
+pub(super) fn narrow_float(argument: &Bound<'_, PyAny>) -> PyResult<Option<f32>> {
+    let is_narrow = super::scalars::is_foreign(argument)
+        && (is_scalar(argument, "float32")? || is_scalar(argument, "float16")?);
+    if is_narrow { argument.extract::<f32>().map(Some) } else { Ok(None) }
+}
+
 /// A count of one of NumPy's units of time, which is not NaT.
 pub(super) struct Count {
     count: i128,

@@ -117,6 +117,19 @@ pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
     if let Ok(number) = argument.call_method0("__index__") {
         return Ok(number);
     }
+    // To make an int of 1E+1000000000 takes a gigabyte, and to divide long integers their square.
+    if argument.is_instance(classes::DECIMAL.get(argument.py())?)? {
+        let exponent: i64 = argument.call_method0("adjusted")?.extract()?;
+        if exponent > INTEGER_DIGITS_MOST {
+            return Err(PyValueError::new_err("value is outside of 64 bits"));
+        }
+    } else if let Some(denominator) = argument.getattr_opt("denominator")? {
+        return if denominator.eq(1)? {
+            argument.getattr("numerator")
+        } else {
+            expected("an int", argument)
+        };
+    }
     match argument.call_method0("__int__") {
         Ok(number) if is_equal(argument, &number) => Ok(number),
         _ => expected("an int", argument),
@@ -167,6 +180,10 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
         Some(number) if !is_equal(&number, &PyFloat::new(argument.py(), float)) => {
             Err(PyValueError::new_err("a float8 cannot hold the integer exactly"))
         }
+        // `float` makes an infinity of a decimal that is too large, and says nothing.
+        None if float.is_infinite() && !is_equal(argument, &PyFloat::new(argument.py(), float)) => {
+            Err(PyValueError::new_err("value is beyond the largest float8"))
+        }
         _ => Ok(float),
     }
 }
@@ -207,13 +224,78 @@ fn uuid<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     }
 }
 
+/// Bits of the longest whole number that numeric has: 131,072 digits.
+const NUMERIC_BITS_MOST: u64 = 435_412;
+
+/// So long an integer Python prints at once; longer ones take it the square of the time, and some
+/// it does not print at all.
+const PRINTED_BITS_MOST: u64 = 8_192;
+
+/// More digits before the point than any integer type has.
+const INTEGER_DIGITS_MOST: i64 = 40;
+
 fn numeric<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
-    let decimal = classes::DECIMAL.get(argument.py())?;
-    let number = if argument.is_instance(decimal)? {
-        argument.clone()
-    } else {
-        let plain = numpy::plain_number(argument)?;
-        decimal.call1((plain,)).or_else(|_| expected("a decimal.Decimal", argument))?
-    };
-    Ok(Value::Numeric(Cow::Owned(number.str()?.to_string())))
+    let py = argument.py();
+    if argument.is_instance_of::<PyInt>() {
+        return Ok(Value::Numeric(Cow::Owned(digits(argument)?)));
+    }
+    if argument.is_instance(classes::DECIMAL.get(py)?)? {
+        return Ok(Value::Numeric(Cow::Owned(argument.str()?.to_string())));
+    }
+    // By the fewest digits that tell the float from every other of its width.
+    if let Some(narrow) = numpy::narrow_float(argument)? {
+        return Ok(Value::Numeric(Cow::Owned(narrow.to_string())));
+    }
+    if let Ok(float) = argument.cast::<PyFloat>() {
+        return Ok(Value::Numeric(Cow::Owned(float.value().to_string())));
+    }
+    let plain = numpy::plain_number(argument)?;
+    if plain.is_instance_of::<PyInt>() {
+        return Ok(Value::Numeric(Cow::Owned(digits(&plain)?)));
+    }
+    let made = classes::DECIMAL.get(py)?.call1((plain,));
+    let made = made.or_else(|_| expected("a decimal.Decimal", argument))?;
+    Ok(Value::Numeric(Cow::Owned(made.str()?.to_string())))
+}
+
+fn bit_length(number: &Bound<'_, PyAny>) -> PyResult<u64> {
+    number.call_method0(intern!(number.py(), "bit_length"))?.extract()
+}
+
+/// The digits of an `int` of any class.
+fn digits(number: &Bound<'_, PyAny>) -> PyResult<String> {
+    // A subclass may print itself otherwise.
+    let number = number.py().get_type::<PyInt>().call1((number,))?;
+    let bits = bit_length(&number)?;
+    if bits <= PRINTED_BITS_MOST {
+        return Ok(number.str()?.to_string());
+    }
+    if bits > NUMERIC_BITS_MOST {
+        let text = "a numeric has 131072 digits before the point at most";
+        return Err(PyValueError::new_err(text));
+    }
+    let mut text = String::new();
+    if number.lt(0)? {
+        text.push('-');
+    }
+    push_digits(&number.call_method0("__abs__")?, 0, &mut text)?;
+    Ok(text)
+}
+
+/// Appends a number's digits, with zeros before where it has fewer than `width`: those of its upper
+/// and of its lower half.
+fn push_digits(number: &Bound<'_, PyAny>, width: usize, text: &mut String) -> PyResult<()> {
+    let bits = bit_length(number)?;
+    if bits <= PRINTED_BITS_MOST {
+        let printed = number.str()?.to_string();
+        text.extend(std::iter::repeat_n('0', width.saturating_sub(printed.len())));
+        text.push_str(&printed);
+        return Ok(());
+    }
+    // Less than half of the digits, of which each has 3.3 bits.
+    let lower = (bits / 7) as usize;
+    let unit = 10_u8.into_pyobject(number.py())?.pow(lower, number.py().None())?;
+    let halves = number.divmod(unit)?;
+    push_digits(&halves.get_item(0)?, width.saturating_sub(lower), text)?;
+    push_digits(&halves.get_item(1)?, lower, text)
 }

@@ -65,8 +65,10 @@ pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     if argument.len().is_err() || argument.is_instance(classes::MAPPING.get(argument.py())?)? {
         return expected(WHAT, argument);
     }
-    let numbers = argument.try_iter()?.enumerate().map(|(index, item)| {
-        let number = item.and_then(|item| float(&item)).map_err(|error| {
+    // All of them before the first is looked at, whose methods may change the sequence.
+    let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let numbers = items.iter().enumerate().map(|(index, item)| {
+        let number = float(item).map_err(|error| {
             PyTypeError::new_err(format!("element [{index}]: {}", error.value(argument.py())))
         })?;
         let narrow = number as f32;

@@ -104,6 +104,11 @@ impl Described {
 
     /// The statement, of which all types are known.
     pub(crate) fn keep(self, link: &mut Link, out: &mut Vec<u8>) -> Result<Arc<Statement>, Error> {
+        let count = self.parameters.len();
+        if count > usize::from(u16::MAX) {
+            self.close(out);
+            return Err(Error::TooManyParameters { count });
+        }
         let types = &link.types;
         let pg_type = |oid| types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
         let columns = self.fields.into_iter().map(|field| ResultColumn {

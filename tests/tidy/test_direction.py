@@ -29,7 +29,6 @@ _PUBLIC_CLASSES = {
     "_sources",
     "_supply",
     "_transport",
-    "codecs",
     "columns",
     "errors",
     "rows",
@@ -42,11 +41,10 @@ ROOMS: dict[str, set[str]] = {
     "_one_interpreter": {"_core"},
     "errors": set(),
     "types": set(),
-    "codecs": {"_core", "errors"},
     "tracing": set(),
     # What columns become; `columns` is their face.
     "_frames": {"_core", "errors"},
-    "columns": {"_core", "_frames", "_schema", "codecs", "errors"},
+    "columns": {"_core", "_frames", "_schema", "errors"},
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
     # Who has which connection of a pool; the connections themselves come from above.
@@ -113,6 +111,15 @@ FOR_EVERY_ROOM = {"_shown"}
 SUBJECTS = {"cli": {"click", "rich"}, "sqlalchemy": {"sqlalchemy"}}
 # The transports hold the only sockets; a server that is started asks for a free port.
 SOCKET_ROOMS = {"_transport", "embedded"}
+SOCKET_LIBRARIES = {
+    *("socket", "socketserver", "http.client", "http.server", "urllib.request", "xmlrpc"),
+    *("ftplib", "imaplib", "poplib", "smtplib", "multiprocessing.connection"),
+}
+SOCKET_CALLS = {
+    *("open_connection", "open_unix_connection", "start_server", "start_unix_server"),
+    *("create_connection", "create_unix_connection", "create_server", "create_unix_server"),
+    *("create_datagram_endpoint", "connect_accepted_socket", "sock_connect", "wrap_socket"),
+}
 
 CRATES: dict[str, set[str]] = {
     "protocol": set(),
@@ -218,14 +225,53 @@ def test_importing_the_package_imports_no_library() -> None:
     assert not eager
 
 
+def test_every_room_of_the_tables_is_there() -> None:
+    there = {room_of(path) for path in PACKAGE.rglob("*.py")} | {"_core"}
+    named = {*ROOMS, *SUBJECTS, *SOCKET_ROOMS, *FACES, *FOR_ALL, *FOR_EVERY_ROOM}
+    named |= {room for rooms in ROOMS.values() for room in rooms}
+    assert sorted(named - there) == [], "a row about a room that does not exist"
+
+
+def opens_sockets(path: Path, tree: ast.Module) -> bool:
+    """Whether a file imports a library of sockets, or calls what opens one."""
+    modules = imported_modules(path, tree)
+    called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    called |= {name.rpartition(".")[2] for name in modules if name.startswith("asyncio.")}
+    return bool(called & SOCKET_CALLS) or any(
+        name == library or name.startswith(f"{library}.")
+        for name in modules
+        for library in SOCKET_LIBRARIES
+    )
+
+
 def test_sockets_stay_in_the_transports() -> None:
     holders = {
         path.relative_to(ROOT).as_posix()
         for path, tree in python_files()
-        if "socket" in {name.split(".")[0] for name in imported_modules(path, tree)}
-        and room_of(path) not in SOCKET_ROOMS
+        if opens_sockets(path, tree) and room_of(path) not in SOCKET_ROOMS
     }
     assert not holders
+
+
+@pytest.mark.parametrize(
+    ("source", "is_seen"),
+    [
+        ("import socket", True),
+        ("from socket import create_connection", True),
+        ("import asyncio\nasyncio.open_connection('h', 1)", True),
+        ("from asyncio import open_unix_connection as dial", True),
+        ("async def f(loop):\n    await loop.create_connection(None, 'h', 1)", True),
+        ("async def f(loop, s):\n    await loop.sock_connect(s, ('h', 1))", True),
+        ("import asyncio\nasyncio.start_server(None)", True),
+        ("def f(context, s):\n    context.wrap_socket(s)", True),
+        ("import http.client", True),
+        ("from urllib import request", True),
+        ("import socketserver", True),
+        ("import asyncio, ssl, urllib.parse\nasyncio.sleep(0)", False),
+    ],
+)
+def test_every_way_to_a_socket_is_seen(source: str, is_seen: bool) -> None:
+    assert opens_sockets(PACKAGE / "rows.py", ast.parse(source)) is is_seen
 
 
 @pytest.mark.parametrize("crate", CRATES)

@@ -375,7 +375,7 @@ def _next(given: Iterator[str]) -> str:
         ("postgresql://localhost/%zz", {}, "%25"),
         (None, {"target_session_attrs": "fast"}, "target_session_attrs.*read-write.*fast"),
         (None, {"host": ["a", "b"], "port": [1, 2, 3]}, "2 hosts.*3|3 ports.*2"),
-        (None, {"host": 5.0}, "host must be a value or a list of values, not float"),
+        (None, {"host": 5.0}, "host must be a value or a list of values, not 5.0"),
         (None, {"host": "localhost", "port": True}, "port must be a value"),
         (None, {"server_settings": {"a": 1}}, "None or a Dict"),
         (None, {"server_settings": ["a"]}, "None or a Dict"),

@@ -10,6 +10,7 @@ from colonnade._copy_options import table_target
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade._sources.piece import Column
+from colonnade._staging import StagedColumn, Staging
 from colonnade.errors import InterfaceError
 from colonnade.errors._place import ComposedSql
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from colonnade._core import PgType
     from colonnade._sources.piece import Piece
 
-_STAGING = 'pg_temp."colonnade_staging"'
 _CONFLICT = ("nothing", "update")
 # Names of types that belong to SQL's grammar: they are those of pg_catalog in every search path.
 _WORDS = {
@@ -206,29 +206,25 @@ def type_names_sql(types: Sequence[tuple[int, int]]) -> str:
     )
 
 
-class Staging:
-    """A table beside the table: rows are copied into it, and inserted from it."""
+def staging_for(table: str, columns: Sequence[Column], conflict: Conflict | None) -> Staging | None:
+    """The table that rows go through, where one is needed."""
+    names = [column.name for column in columns]
+    if conflict is None:
+        if not any(column.pg_type.is_text_only for column in columns):
+            return None
+        return Staging(table, _staged(columns))
+    missing = [name for name in conflict.keys if name not in names]
+    if missing:
+        msg = f'conflict_columns names "{missing[0]}", and the source has {_listed(names)}'
+        raise InterfaceError(msg)
+    rest = f" ON CONFLICT {_action(names, conflict)}"
+    return Staging(table, _staged(columns), rest=rest)
 
-    table = _STAGING
 
-    def __init__(self, matching: Matching, columns: Sequence[str], conflict: Conflict) -> None:
-        missing = [name for name in conflict.keys if name not in columns]
-        if missing:
-            msg = f'conflict_columns names "{missing[0]}", and the source has {_listed(columns)}'
-            raise InterfaceError(msg)
-        listed = _identifiers(columns)
-        self.create = (
-            f"CREATE TEMPORARY TABLE {_STAGING} ON COMMIT DROP AS "
-            f"SELECT {listed} FROM {matching.table} WITH NO DATA"
-        )
-        self.insert = (
-            # As COPY does, which asks for no permission to fill an identity column.
-            f"INSERT INTO {matching.table} ({listed}) OVERRIDING SYSTEM VALUE "
-            f"SELECT {listed} FROM {_STAGING} ON CONFLICT {_action(columns, conflict)}"
-        )
-        # The plan is made and thrown away: it needs the key's unique index.
-        self.check = f"EXPLAIN {self.insert}"
-        self.drop = f"DROP TABLE {_STAGING}"
+def _staged(columns: Sequence[Column]) -> list[StagedColumn]:
+    return [
+        StagedColumn(name, kind.sql if kind.is_text_only else None) for name, kind, _ in columns
+    ]
 
 
 def _action(columns: Sequence[str], conflict: Conflict) -> str:

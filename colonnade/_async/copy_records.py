@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade._async.copy_ends import CHUNK_BYTES
+from colonnade._copy_columns import copy_sql
 from colonnade._copy_options import check_where, copy_statement, table_target
 from colonnade._quoting import quote_identifier
+from colonnade._staging import OwnTransaction, StagedColumn, Staging
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     Values = Sequence[Any] | Mapping[str, Any]
     Records = Iterable[Values] | AsyncIterable[Values]
+    Batches = AsyncGenerator[Iterator[Values]]
 
 # Records of an asynchronous source that are taken before they are encoded.
 _RECORDS_TOGETHER = 512
@@ -55,6 +58,21 @@ class CopyRecordsMixin:
     async def _end_copy_in(self) -> str:
         raise NotImplementedError
 
+    async def _open_staging(self, staging: Staging) -> None:
+        raise NotImplementedError
+
+    async def _close_staging(self, staging: Staging) -> str:
+        raise NotImplementedError
+
+    async def _begin_own(self, own: OwnTransaction) -> None:
+        raise NotImplementedError
+
+    async def _commit_own(self, own: OwnTransaction) -> None:
+        raise NotImplementedError
+
+    async def _roll_back_own(self, own: OwnTransaction) -> None:
+        raise NotImplementedError
+
     async def copy_records_to_table(
         self,
         table_name: str,
@@ -71,7 +89,8 @@ class CopyRecordsMixin:
         or of mappings from the columns' names to values. `columns` names the table's columns in the
         records' order; without it they are all columns that are not generated. A value is encoded
         as the parameter of a query is, by the column's type and with the user's codec; None is
-        NULL. The format is always the binary one: types that have none cannot be copied.
+        NULL. The format is the binary one. Where a type (`money`, `regclass`, `tsvector`) or a
+        codec has text only, the records go through a temporary table, and are cast on the way.
 
         `where` is a condition on the rows; those that do not fulfil it are left out.
 
@@ -87,24 +106,51 @@ class CopyRecordsMixin:
         source = _batches(records)
         options = {"format": "binary", "where": where}
         told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
-        async with self._operation(timeout, told):
-            table = table_target(table_name, None, schema_name)
-            kinds = await self._column_types(table, columns)
-            encoder = self._session.record_encoder(kinds)
-            target = table_target(table_name, [name for name, _ in kinds], schema_name)
-            try:
-                await self._begin_copy_in(copy_statement(target, "FROM STDIN", options))
-                async for batch in source:
-                    if not await self._send_records(encoder, batch):
-                        break
-                encoder.finish()
-                self._session.copy_records(encoder)
-                return await self._end_copy_in()
-            except BaseException:
-                self._generated_columns.clear()
-                raise
-            finally:
-                await source.aclose()
+        own = OwnTransaction()
+        try:
+            async with self._operation(timeout, told):
+                table = table_target(table_name, None, schema_name)
+                kinds = await self._column_types(table, columns)
+                encoder = self._session.record_encoder(kinds)
+                try:
+                    if any(kind.is_sent_as_text for _, kind in kinds):
+                        staging = _staging(table, table_name, kinds, where)
+                        await self._begin_own(own)
+                        status = await self._copy_staged(staging, encoder, source, kinds)
+                        await self._commit_own(own)
+                        return status
+                    target = table_target(table_name, [name for name, _ in kinds], schema_name)
+                    begin = copy_statement(target, "FROM STDIN", options)
+                    return await self._copy_records(begin, encoder, source)
+                except BaseException:
+                    self._generated_columns.clear()
+                    raise
+                finally:
+                    await source.aclose()
+        except BaseException:
+            await self._roll_back_own(own)
+            raise
+
+    async def _copy_records(self, begin: str, encoder: _core.RecordEncoder, source: Batches) -> str:
+        await self._begin_copy_in(begin)
+        async for batch in source:
+            if not await self._send_records(encoder, batch):
+                break
+        encoder.finish()
+        self._session.copy_records(encoder)
+        return await self._end_copy_in()
+
+    async def _copy_staged(
+        self,
+        staging: Staging,
+        encoder: _core.RecordEncoder,
+        source: Batches,
+        kinds: list[tuple[str, _core.PgType]],
+    ) -> str:
+        """Copy records of which some values are sent as text, and have the server cast them."""
+        await self._open_staging(staging)
+        await self._copy_records(copy_sql(staging.table, [n for n, _ in kinds]), encoder, source)
+        return f"COPY {(await self._close_staging(staging)).split()[-1]}"
 
     async def _column_types(
         self, table: str, columns: Sequence[str] | None
@@ -150,6 +196,15 @@ class CopyRecordsMixin:
             # A socket that takes everything must not keep the loop from its other tasks.
             await self._transport.give_turn()
         return True
+
+
+def _staging(
+    table: str, table_name: str, kinds: list[tuple[str, _core.PgType]], where: str | None
+) -> Staging:
+    columns = [
+        StagedColumn(name, kind.sql if kind.is_sent_as_text else None) for name, kind in kinds
+    ]
+    return Staging(table, columns, table_name, "" if where is None else f" WHERE {where}")
 
 
 def _batches(records: Records) -> AsyncGenerator[Iterator[Values]]:

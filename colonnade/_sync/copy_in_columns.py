@@ -11,27 +11,29 @@ from colonnade import _core
 from colonnade._copy_columns import (
     Conflict,
     Matching,
-    Staging,
     checked_conflict,
     copy_sql,
     create_sql,
     describe_sql,
+    staging_for,
     type_names_sql,
     types_to_create,
     types_to_make,
 )
 from colonnade._sources.piece import Encoding
 from colonnade._sources.pieces import pieces
+from colonnade._staging import OwnTransaction
 from colonnade._sync.copy_ends import CHUNK_BYTES
 from colonnade._sync.operation import Operation
 from colonnade._transport.blocking import RECOVERY_TIMEOUT_S
 from colonnade._transport.event import completion_of, statement_of
-from colonnade.errors import InterfaceError
+from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from colonnade._sources.piece import Part, Piece, Target
+    from colonnade._staging import Staging
     from colonnade._transport.blocking import BlockingTransport
 
     CheckedPart = tuple[_core.ArrowSource, list[Target]]
@@ -109,7 +111,7 @@ class CopyInColumnsMixin:
         types = types_to_create(create)
         conflict = checked_conflict(on_conflict, conflict_columns, create=types is not None)
         matching = Matching(table_name, schema_name, columns)
-        has_begun = False
+        own = OwnTransaction()
         try:
             with self._operation(timeout, copy_sql(matching.table, ())):
                 found = _pieces(source)
@@ -117,20 +119,16 @@ class CopyInColumnsMixin:
                 if first is None:
                     return "COPY 0"
                 matching.names(first)
-                if (types is not None or conflict is not None) and not self.is_in_transaction():
-                    has_begun = True
-                    self._script("BEGIN")
                 if types is not None:
+                    self._begin_own(own)
                     self._create_table(matching, first, types)
                 encoding = Encoding(self._session, nan_as_null)
-                copy = _Copy(matching, first, found, encoding, conflict, progress)
+                copy = _Copy(matching, first, found, encoding, conflict, own, progress)
                 status = self._copy_pieces(copy)
-                if has_begun:
-                    self._script("COMMIT")
+                self._commit_own(own)
                 return status
         except BaseException:
-            if has_begun:
-                self._roll_back()
+            self._roll_back_own(own)
             raise
 
     def _create_table(self, matching: Matching, first: Piece, types: Mapping[str, str]) -> None:
@@ -150,8 +148,8 @@ class CopyInColumnsMixin:
         matching = copy.matching
         matching.describe((self._describe(describe_sql(matching))).columns)
         columns = matching.columns(copy.first)
-        names = [column.name for column in columns if column is not None]
-        staging = None if copy.conflict is None else Staging(matching, names, copy.conflict)
+        filled = [column for column in columns if column is not None]
+        staging = staging_for(matching.table, filled, copy.conflict)
         parts = self._checked(copy.parts())
         part = next(parts)
         encoder = _core.CopyEncoder(
@@ -161,17 +159,32 @@ class CopyInColumnsMixin:
             more=True,
         )
         if staging is not None:
-            self._script(staging.create)
-            self._script(staging.check)
+            self._begin_own(copy.own)
+            self._open_staging(staging)
         table = matching.table if staging is None else staging.table
         # The order of a part's columns is that of the piece, and of every other one.
-        self._begin_copy_in(copy_sql(table, names))
+        self._begin_copy_in(copy_sql(table, [column.name for column in filled]))
         self._send_parts(copy, encoder, parts)
         self._session.copy_done()
         status = (self._done()).tag or ""
         if staging is not None:
+            inserted = self._close_staging(staging)
+            # The user has asked for no INSERT where only a type needs one.
+            status = inserted if copy.conflict is not None else f"COPY {inserted.split()[-1]}"
+        return status
+
+    def _open_staging(self, staging: Staging) -> None:
+        self._script(staging.create)
+        self._script(staging.check)
+
+    def _close_staging(self, staging: Staging) -> str:
+        """Insert the rows that were copied into the staging table."""
+        try:
             status = self._script(staging.insert)
-            self._script(staging.drop)
+        except PostgresError as error:
+            staging.note_on(error)
+            raise
+        self._script(staging.drop)
         return status
 
     def _send_parts(
@@ -221,9 +234,19 @@ class CopyInColumnsMixin:
     def _done(self) -> _core.Completion:
         return completion_of(self._transport.next_event())
 
-    def _roll_back(self) -> None:
+    def _begin_own(self, own: OwnTransaction) -> None:
+        """Begin a transaction where none is open; it must be committed or rolled back."""
+        if not self.is_in_transaction():
+            own.has_begun = True
+            self._script("BEGIN")
+
+    def _commit_own(self, own: OwnTransaction) -> None:
+        if own.has_begun:
+            self._script("COMMIT")
+
+    def _roll_back_own(self, own: OwnTransaction) -> None:
         """End the transaction that a failed copy had begun, or the connection."""
-        if self.is_closed():
+        if not own.has_begun or self.is_closed():
             return
         is_over = False
         try:
@@ -245,6 +268,7 @@ class _Copy:
     rest: Iterator[Piece]
     encoding: Encoding
     conflict: Conflict | None
+    own: OwnTransaction
     progress: Progress | None
     rows_done: int = 0
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+from colonnade._copy_columns import copy_sql
 from colonnade._copy_options import check_where, copy_statement, table_target
 from colonnade._quoting import quote_identifier
+from colonnade._staging import OwnTransaction, StagedColumn, Staging
 from colonnade._sync.copy_ends import CHUNK_BYTES
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     Values = Sequence[Any] | Mapping[str, Any]
     Records = Iterable[Values] | Iterable[Values]
+    Batches = Generator[Iterator[Values]]
 
 # Records of an asynchronous source that are taken before they are encoded.
 _RECORDS_TOGETHER = 512
@@ -57,6 +60,21 @@ class CopyRecordsMixin:
     def _end_copy_in(self) -> str:
         raise NotImplementedError
 
+    def _open_staging(self, staging: Staging) -> None:
+        raise NotImplementedError
+
+    def _close_staging(self, staging: Staging) -> str:
+        raise NotImplementedError
+
+    def _begin_own(self, own: OwnTransaction) -> None:
+        raise NotImplementedError
+
+    def _commit_own(self, own: OwnTransaction) -> None:
+        raise NotImplementedError
+
+    def _roll_back_own(self, own: OwnTransaction) -> None:
+        raise NotImplementedError
+
     def copy_records_to_table(
         self,
         table_name: str,
@@ -73,7 +91,8 @@ class CopyRecordsMixin:
         or of mappings from the columns' names to values. `columns` names the table's columns in the
         records' order; without it they are all columns that are not generated. A value is encoded
         as the parameter of a query is, by the column's type and with the user's codec; None is
-        NULL. The format is always the binary one: types that have none cannot be copied.
+        NULL. The format is the binary one. Where a type (`money`, `regclass`, `tsvector`) or a
+        codec has text only, the records go through a temporary table, and are cast on the way.
 
         `where` is a condition on the rows; those that do not fulfil it are left out.
 
@@ -89,24 +108,51 @@ class CopyRecordsMixin:
         source = _batches(records)
         options = {"format": "binary", "where": where}
         told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
-        with self._operation(timeout, told):
-            table = table_target(table_name, None, schema_name)
-            kinds = self._column_types(table, columns)
-            encoder = self._session.record_encoder(kinds)
-            target = table_target(table_name, [name for name, _ in kinds], schema_name)
-            try:
-                self._begin_copy_in(copy_statement(target, "FROM STDIN", options))
-                for batch in source:
-                    if not self._send_records(encoder, batch):
-                        break
-                encoder.finish()
-                self._session.copy_records(encoder)
-                return self._end_copy_in()
-            except BaseException:
-                self._generated_columns.clear()
-                raise
-            finally:
-                source.close()
+        own = OwnTransaction()
+        try:
+            with self._operation(timeout, told):
+                table = table_target(table_name, None, schema_name)
+                kinds = self._column_types(table, columns)
+                encoder = self._session.record_encoder(kinds)
+                try:
+                    if any(kind.is_sent_as_text for _, kind in kinds):
+                        staging = _staging(table, table_name, kinds, where)
+                        self._begin_own(own)
+                        status = self._copy_staged(staging, encoder, source, kinds)
+                        self._commit_own(own)
+                        return status
+                    target = table_target(table_name, [name for name, _ in kinds], schema_name)
+                    begin = copy_statement(target, "FROM STDIN", options)
+                    return self._copy_records(begin, encoder, source)
+                except BaseException:
+                    self._generated_columns.clear()
+                    raise
+                finally:
+                    source.close()
+        except BaseException:
+            self._roll_back_own(own)
+            raise
+
+    def _copy_records(self, begin: str, encoder: _core.RecordEncoder, source: Batches) -> str:
+        self._begin_copy_in(begin)
+        for batch in source:
+            if not self._send_records(encoder, batch):
+                break
+        encoder.finish()
+        self._session.copy_records(encoder)
+        return self._end_copy_in()
+
+    def _copy_staged(
+        self,
+        staging: Staging,
+        encoder: _core.RecordEncoder,
+        source: Batches,
+        kinds: list[tuple[str, _core.PgType]],
+    ) -> str:
+        """Copy records of which some values are sent as text, and have the server cast them."""
+        self._open_staging(staging)
+        self._copy_records(copy_sql(staging.table, [n for n, _ in kinds]), encoder, source)
+        return f"COPY {(self._close_staging(staging)).split()[-1]}"
 
     def _column_types(
         self, table: str, columns: Sequence[str] | None
@@ -152,6 +198,15 @@ class CopyRecordsMixin:
             # A socket that takes everything must not keep the loop from its other tasks.
             self._transport.give_turn()
         return True
+
+
+def _staging(
+    table: str, table_name: str, kinds: list[tuple[str, _core.PgType]], where: str | None
+) -> Staging:
+    columns = [
+        StagedColumn(name, kind.sql if kind.is_sent_as_text else None) for name, kind in kinds
+    ]
+    return Staging(table, columns, table_name, "" if where is None else f" WHERE {where}")
 
 
 def _batches(records: Records) -> Generator[Iterator[Values]]:

@@ -27,9 +27,6 @@ FRAMES: dict[str, Callable[[str, Connection], Any]] = {
     "arrow": lambda sql, link: read_sql(sql, link, into="arrow"),
     "columns": lambda sql, link: link.fetch_columns(sql),
 }
-# The server reads these as text only, and a copy in columns is binary.
-TEXT_ONLY = {"money", "tsvector", "tsquery", "int2vector", "oidvector"}
-TEXT_ONLY |= {sql_type for sql_type in EVERY if sql_type.startswith("reg")}
 # NumPy has a text, or an array of rows within a row, where an object is asked for.
 NOT_FROM_NUMPY = {'"char"', "txid_snapshot", "pg_snapshot", "timetz[]"}
 NOT_FROM_NUMPY |= {"int4range[]", "int4multirange", "tstzmultirange", "int4multirange[]"}
@@ -68,7 +65,7 @@ def test_out_and_in_again(typed: Connection, sql_type: str, library: str) -> Non
     sql = query(sql_type)
     frame = FRAMES[library](sql, typed)
     typed.execute(f"DROP TABLE IF EXISTS again; CREATE TABLE again (v {sql_type})")
-    if sql_type in TEXT_ONLY or (library == "numpy" and sql_type in NOT_FROM_NUMPY):
+    if library == "numpy" and sql_type in NOT_FROM_NUMPY:
         with pytest.raises(EncodeError, match='column "v"'):
             write_table(frame, "again", typed, if_exists="append")
         assert texts(typed, "SELECT v FROM again") == []

@@ -27,6 +27,7 @@ _PUBLIC_CLASSES = {
     "_server_facts",
     "_sql_text",
     "_sources",
+    "_staging",
     "_supply",
     "_transport",
     "columns",
@@ -54,7 +55,8 @@ ROOMS: dict[str, set[str]] = {
     "_quoting": set(),
     "_shown": set(),
     "_copy_options": {"_quoting", "errors"},
-    "_copy_columns": {"_core", "_copy_options", "_quoting", "_sources", "errors"},
+    "_staging": {"_quoting"},
+    "_copy_columns": {"_core", "_copy_options", "_quoting", "_sources", "_staging", "errors"},
     # What rows are copied from.
     "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},

@@ -13,7 +13,7 @@ import pytest
 
 import colonnade.sync
 from colonnade import Path, Polygon, Range, Record, _core
-from colonnade.errors import DecodeError, EncodeError
+from colonnade.errors import DecodeError
 from tests.types import literals, oracle
 from tests.types.conftest import SETTINGS
 from tests.types.corpus import SAMPLES, Sample
@@ -223,17 +223,15 @@ def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
     link.execute(
         f"CREATE TABLE {made} (n int4, v {sample.sql_type}, many {base}[], pair {made}_pair)"
     )
+    # Its columns have the parts of a pair, and the server takes one with such a part as text only.
+    text = "::text" if base in TEXT_PARAMETERS - TEXT_ONLY else ""
     sql = (
-        f"SELECT n::int4, v, {lists} AS many, ROW(v, 7)::{made}_pair AS pair FROM"
+        f"SELECT n::int4, v, {lists} AS many, (ROW(v, 7)::{made}_pair){text} AS pair FROM"
         f" (SELECT e::{sample.sql_type} AS v, n FROM jsonb_array_elements_text($1)"
         " WITH ORDINALITY x(e, n)) s"
     )
     argument = oracle.json_texts([*sample.in_columns, None])
     columns = link.fetch_columns(sql, argument)
-    if base in TEXT_PARAMETERS:
-        with pytest.raises(EncodeError, match="values of the type are sent as text only"):
-            link.copy_columns_to_table(made, columns)
-        return
     assert link.copy_columns_to_table(made, columns) == f"COPY {len(columns)}"
     texts = "SELECT n, concat(v), concat(many), concat(pair) FROM"
     if sample.sql_type == "numeric":

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use colonnade_columnar::{Shape, Type};
+use colonnade_protocol::Format;
 use pyo3::prelude::*;
 
 /// A type of the database, resolved.
@@ -57,6 +58,18 @@ impl PgType {
     #[getter]
     fn has_codecs(&self) -> bool {
         self.0.has_codecs()
+    }
+
+    /// Whether the server reads its values as text only, whatever codec a user has for them.
+    #[getter]
+    fn is_text_only(&self) -> bool {
+        self.0.is_text_only()
+    }
+
+    /// Whether values of Python's are sent as text, by the type or by a user's codec.
+    #[getter]
+    fn is_sent_as_text(&self) -> bool {
+        self.0.parameter_format() == Format::Text
     }
 
     fn __repr__(&self) -> String {

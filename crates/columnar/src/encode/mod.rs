@@ -29,12 +29,13 @@ mod neutral;
 mod pair;
 mod plan;
 mod rows;
+mod text_form;
 
 use std::ops::Range;
 
 pub use array_parameter::{ArrayParameterError, array_parameter};
 pub use error::{CastError, CellError};
-pub use plan::column_encoder;
+pub use plan::{column_encoder, copied_encoder};
 pub use rows::{RowEncoder, TargetColumn};
 
 use crate::error::EncodeError;

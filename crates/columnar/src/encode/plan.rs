@@ -10,7 +10,7 @@ use super::cells::AllNull;
 use super::indexed::{IndexedEncoder, indexes};
 use super::integer::Target;
 use super::{CastError, ColumnEncoder, EncodeOptions};
-use super::{bytes, decimal, figures, float, integer, moment, nested, neutral, pair};
+use super::{bytes, decimal, figures, float, integer, moment, nested, neutral, pair, text_form};
 use crate::types::{PgType, Shape, Type};
 
 /// `jsonb` begins with its version on the wire.
@@ -60,6 +60,24 @@ pub fn column_encoder(
         _ => None,
     };
     encoder.ok_or_else(|| refused(target, array, advice(target, array.data_type())))
+}
+
+/// The encoder of an array's values to a column that is copied: of their text, where the type
+/// [is text only](Type::is_text_only).
+///
+/// # Errors
+/// No cast from the one to the other is made.
+pub fn copied_encoder(
+    target: &Arc<Type>,
+    type_modifier: i32,
+    array: &ArrayRef,
+    options: &EncodeOptions,
+) -> Result<Box<dyn ColumnEncoder>, CastError> {
+    if target.is_text_only() {
+        text_form::encoder(target, array)
+    } else {
+        column_encoder(target, type_modifier, array, options)
+    }
 }
 
 /// The error of a cast that is not made.

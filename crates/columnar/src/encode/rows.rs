@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::plan::column_encoder;
+use super::plan::copied_encoder;
 use super::{CastError, CellError, ColumnEncoder, EncodeOptions};
 use crate::error::EncodeError;
 use crate::types::Type;
@@ -85,7 +85,7 @@ impl RowEncoder {
                     advice: format!("the source has no column {}", target.source),
                 });
             };
-            let encoder = column_encoder(&target.pg_type, target.type_modifier, array, options)
+            let encoder = copied_encoder(&target.pg_type, target.type_modifier, array, options)
                 .map_err(|error| error.in_column(&target.name))?;
             Ok(Column {
                 name: target.name.clone(),

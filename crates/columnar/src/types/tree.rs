@@ -326,8 +326,14 @@ impl Type {
         VECTORS.iter().any(|(oid, ..)| *oid == self.oid)
     }
 
+    /// Whether a server reads values of the type itself, whatever codec a user has for them, as
+    /// text only. A COPY in the binary form has no place for them but in a column of `text`.
+    pub fn is_text_only(&self) -> bool {
+        self.bare().parameter_format() == Format::Text
+    }
+
     /// The format in which its values are sent.
-    pub(crate) fn parameter_format(&self) -> Format {
+    pub fn parameter_format(&self) -> Format {
         match &self.shape {
             Shape::Scalar(line) => line.parameter,
             Shape::Array(_) if self.is_vector() => Format::Text,

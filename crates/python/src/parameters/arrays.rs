@@ -31,7 +31,9 @@ pub(super) fn push(
     argument: &Bound<'_, PyAny>,
 ) -> Result<bool, Refusal> {
     let Shape::Array(element) = &pg_type.bare().shape else { return Ok(false) };
-    if matches!(element.shape, Shape::Custom { .. }) || pg_type.bare().is_vector() {
+    // The binary form has no place for texts that only the server can read.
+    let is_text = element.is_text_only() || pg_type.bare().is_vector();
+    if is_text || matches!(element.shape, Shape::Custom { .. }) {
         return Ok(false);
     }
     let argument = numpy_import::without_index(argument)?;

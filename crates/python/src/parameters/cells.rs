@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyString};
 
 use super::refusal::Refusal;
-use super::{is_null, numpy, push_binary};
+use super::{is_null, numpy, push_as_text, push_binary};
 use crate::codecs::Codecs;
 
 /// Types whose binary form is their text.
@@ -86,7 +86,8 @@ fn push_cell(
         return Ok(true);
     }
     cell.clear();
-    match push_binary(cell, pg_type, codecs, value) {
+    let push = if pg_type.is_text_only() { push_as_text } else { push_binary };
+    match push(cell, pg_type, codecs, value) {
         Err(_) if is_nan => {
             Err(Refusal::because("the type has no NaN; nan_as_null=True makes it NULL"))
         }

@@ -172,6 +172,20 @@ fn push_binary(
     push_in_binary(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
 }
 
+/// The same into a column whose values all go as text.
+fn push_as_text(
+    encoded: &mut EncodedParams,
+    pg_type: &Type,
+    codecs: &Codecs,
+    argument: &Bound<'_, PyAny>,
+) -> Result<(), Refusal> {
+    push(encoded, pg_type, codecs, argument)?;
+    if encoded.formats() == [Format::Text] || encoded.bytes() == NULL_LENGTH {
+        return Ok(());
+    }
+    Err(Refusal::because("the server reads the type as text only: give the value's text"))
+}
+
 /// A text that the server reads, whatever the type is.
 fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result<(), Refusal> {
     let text = argument.cast::<PyString>().map_err(PyErr::from)?.to_str()?;

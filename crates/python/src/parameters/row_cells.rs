@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use colonnade_columnar::Type;
+use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
 
 use super::plain::Plain;
-use super::{NULL_LENGTH, push_binary};
+use super::{NULL_LENGTH, push_as_text, push_binary};
 use crate::codecs::Codecs;
 
 /// The columns of the rows, each with what takes its values.
@@ -59,7 +60,11 @@ impl RowCells {
             return Ok(());
         }
         self.cell.clear();
-        match push_binary(&mut self.cell, &column.pg_type, &self.codecs, value) {
+        let push = match column.pg_type.parameter_format() {
+            Format::Text => push_as_text,
+            Format::Binary => push_binary,
+        };
+        match push(&mut self.cell, &column.pg_type, &self.codecs, value) {
             Ok(()) => {
                 out.extend_from_slice(self.cell.bytes());
                 Ok(())

@@ -8,8 +8,7 @@
 `colonnade.sync` has the same without `await`.
 """
 
-from __future__ import annotations
-
+# ruff: noqa: I002 - the import for annotations would be a name of the package's
 from colonnade import (
     _one_interpreter as _one_interpreter,  # first: in another one nothing may be made
     connection,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from colonnade._copy_options import table_target
+from colonnade._copy_options import schema_hint, table_target
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade._sources.piece import Column
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from colonnade._core import PgType
     from colonnade._sources.piece import Piece
 
-_CONFLICT = ("nothing", "update")
+OnConflict: TypeAlias = Literal["nothing", "update"]
+_CONFLICT = get_args(OnConflict)
 # Names of types that belong to SQL's grammar: they are those of pg_catalog in every search path.
 _WORDS = {
     *("boolean", "smallint", "integer", "bigint", "numeric", "real", "double precision"),
@@ -36,7 +37,7 @@ class Conflict(NamedTuple):
 
 
 def checked_conflict(
-    on_conflict: str | None, keys: str | Sequence[str] | None, *, create: bool
+    on_conflict: object, keys: str | Sequence[str] | None, *, create: bool
 ) -> Conflict | None:
     """What the two arguments ask for."""
     if on_conflict is None:
@@ -44,6 +45,9 @@ def checked_conflict(
             msg = 'conflict_columns goes with on_conflict="nothing" or "update"'
             raise InterfaceError(msg)
         return None
+    if not isinstance(on_conflict, str):
+        msg = f'on_conflict must be "nothing" or "update", not {type(on_conflict).__name__}'
+        raise TypeError(msg)
     if on_conflict not in _CONFLICT:
         msg = f'on_conflict must be "nothing" or "update", not {shown(on_conflict)}'
         raise ValueError(msg)
@@ -155,7 +159,25 @@ def types_to_create(create: bool | Mapping[str, str]) -> Mapping[str, str] | Non
     """The types that are given for columns of a table to make; None where none is made."""
     if isinstance(create, bool):
         return {} if create else None
-    return create
+    return _checked_types(create)
+
+
+def _checked_types(given: object) -> Mapping[str, str]:
+    """The mapping of columns to SQL's types."""
+    if not isinstance(given, Mapping):
+        msg = 'the types of a new table must be a mapping as {"price": "numeric(12, 2)"}'
+        msg += f", not {type(given).__name__}"
+        raise TypeError(msg)
+    types: dict[str, str] = {}
+    for name, kind in given.items():
+        if not isinstance(name, str) or not isinstance(kind, str):
+            msg = (
+                f"the types of a new table must be a mapping of names to types, both str, not of "
+                f"{type(name).__name__} to {type(kind).__name__}"
+            )
+            raise TypeError(msg)
+        types[name] = kind
+    return types
 
 
 def types_to_make(
@@ -180,6 +202,17 @@ def _with_schema(kind: str | tuple[int, int]) -> str | tuple[int, int]:
     if isinstance(kind, tuple) or kind.partition("(")[0].removesuffix("[]") in _WORDS:
         return kind
     return f"pg_catalog.{kind}"
+
+
+def check_new_name(table: str, schema: str | None) -> None:
+    """Refuse to make a table whose name has a dot, where no schema is said beside it."""
+    hint = schema_hint(table, schema)
+    if hint is not None:
+        msg = (
+            f"no table of the name {table!r} is made without its schema: {hint}; for a name with "
+            "a dot, say its schema, as schema_name='public'"
+        )
+        raise InterfaceError(msg)
 
 
 def create_sql(table: str, columns: Sequence[tuple[str, str | tuple[int, int]]]) -> str:

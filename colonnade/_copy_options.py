@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
 from colonnade._quoting import quote_identifier, quote_literal
-from colonnade.errors import UnsupportedServerFeatureError
+from colonnade.errors import UndefinedTableError, UnsupportedServerFeatureError
 from colonnade.errors._place import ComposedSql
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
 # Option -> how its value is written. WHERE stands behind the options and is no part of them.
 _WORDS = {"format"}
@@ -30,6 +31,26 @@ def table_target(table: str, columns: Sequence[str] | None, schema: str | None) 
     if columns:
         target += f" ({', '.join(map(quote_identifier, columns))})"
     return target
+
+
+def schema_hint(table: str, schema: str | None) -> str | None:
+    """How to name the schema, where a table's name looks as if it began with one."""
+    first, dot, rest = table.partition(".")
+    if schema is not None or not (first and dot and rest):
+        return None
+    return f"a dot is part of a table's name here: pass table_name={rest!r}, schema_name={first!r}"
+
+
+@contextlib.contextmanager
+def schema_hinted(table: str, schema: str | None) -> Generator[None, None, None]:
+    """Add the hint to the server's error, where it finds no table of such a name."""
+    try:
+        yield
+    except UndefinedTableError as error:
+        hint = schema_hint(table, schema)
+        if hint is not None:
+            error.add_note(hint)
+        raise
 
 
 def copy_statement(target: str, direction: str, options: Mapping[str, Any]) -> str:

@@ -93,6 +93,20 @@ class Columns:
         return tuple(field.name for field in self._fields)
 
     @property
+    def columns(self) -> list[str]:
+        """The columns' names as a list, under the name that pandas and Polars have for them."""
+        return list(self.names)
+
+    @property
+    def dtypes(self) -> dict[str, str]:
+        """The Arrow type of each column by its name, as ``fields`` spells it.
+
+        Raises ValueError where names repeat; ``fields`` has them all.
+        """
+        require_unique_names(self._batch, "Columns.dtypes")
+        return {field.name: field.arrow_type for field in self._fields}
+
+    @property
     def fields(self) -> tuple[_core.Field, ...]:
         """Of each column its name, its PostgreSQL type and its Arrow type."""
         return self._fields
@@ -138,6 +152,10 @@ class Columns:
         if isinstance(key, slice):
             return self._rows(key)
         return column_array(self._batch, self._position(key), "A column as an array")
+
+    def head(self, n: int = 5) -> Columns:
+        """The first `n` rows, over the same memory; with a negative `n` all but the last `-n`."""
+        return self._rows(slice(n))
 
     def null_mask(self, key: str | SupportsIndex) -> NDArray[np.bool_]:
         """True where the column is NULL, which tells NULL from NaN in a column of floats."""
@@ -213,6 +231,7 @@ class Columns:
     def to_polars(self) -> pl.DataFrame:
         """A Polars frame over the same memory.
 
+        uuid comes as text, for Polars has no such type; ``pl.DataFrame(cols)`` has the bytes.
         Polars ends at decimals of 38 digits, and its durations have no months. A numeric column
         with more digits comes as text, and so does an interval column with months, with an
         ``InterfaceWarning`` that names it.

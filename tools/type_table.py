@@ -69,7 +69,7 @@ FORMS = {
     "binary": plain("binary", "object", "object", "Binary"),
     "binary (geoarrow.wkb)": Forms("`binary`, `geoarrow.wkb`", "`object`", "`object`", "`Binary`"),
     "fixed_size_binary[16] (arrow.uuid)": Forms(
-        "`fixed_size_binary[16]`, `arrow.uuid`", "`object`", "`object`", "`Binary`"
+        "`fixed_size_binary[16]`, `arrow.uuid`", "`object`", "`object`", "`String`"
     ),
     "date32": plain("date32", "datetime64[D]", "datetime64[s]", "Date"),
     "time64[us]": plain("time64[us]", "timedelta64[us]", "timedelta64[us]", "Time"),

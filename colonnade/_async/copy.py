@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade._async.copy_ends import CHUNK_BYTES, Input, Output
-from colonnade._copy_options import check_where, copy_statement, table_target
+from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
 from colonnade._transport.event import completion_of, impossible
 
 if TYPE_CHECKING:
@@ -92,17 +92,18 @@ class CopyMixin:
         }
         target = table_target(table_name, columns, schema_name)
         statement = copy_statement(target, "FROM STDIN", options)
-        async with self._operation(timeout, statement), given as chunks:
-            await self._begin_copy_in(statement)
-            async for chunk in chunks:
-                waiting = self._session.copy_data(chunk)
-                if waiting is None:
-                    break  # The server has refused the copy; the next event says why.
-                if waiting >= CHUNK_BYTES:
-                    await self._transport.flush()
-                    # A socket that takes everything must not keep the loop from its other tasks.
-                    await self._transport.give_turn()
-            return await self._end_copy_in()
+        with schema_hinted(table_name, schema_name):
+            async with self._operation(timeout, statement), given as chunks:
+                await self._begin_copy_in(statement)
+                async for chunk in chunks:
+                    waiting = self._session.copy_data(chunk)
+                    if waiting is None:
+                        break  # The server has refused the copy; the next event says why.
+                    if waiting >= CHUNK_BYTES:
+                        await self._transport.flush()
+                        # A socket that takes everything must not starve the loop's other tasks.
+                        await self._transport.give_turn()
+                return await self._end_copy_in()
 
     async def copy_from_table(
         self,
@@ -145,8 +146,9 @@ class CopyMixin:
         target = Output(self._transport, output)
         table = table_target(table_name, columns, schema_name)
         statement = copy_statement(table, "TO STDOUT", options)
-        async with self._operation(timeout, statement):
-            return await self._copy_out(statement, target)
+        with schema_hinted(table_name, schema_name):
+            async with self._operation(timeout, statement):
+                return await self._copy_out(statement, target)
 
     async def copy_from_query(
         self,

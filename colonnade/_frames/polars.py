@@ -21,8 +21,9 @@ def polars_frame(batch: Batch) -> pl.DataFrame:
 
     Decimals of 256 bits, on which it panics, become decimals of 38 digits where every value of the
     column has that few, else text, with a warning. So do intervals: durations where none has
-    months, else text. json becomes plain text: Polars would keep it as an extension type, without
-    the methods of strings. All of this holds within lists and structs too.
+    months, else text. uuid becomes text: Polars has no such type. json becomes plain text: Polars
+    would keep it as an extension type, without the methods of strings. All of this holds within
+    lists and structs too.
     """
     with needed_by("Columns.to_polars()", "polars"):
         import polars as pl

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade import _core
-from colonnade._copy_options import check_where, copy_statement, table_target
+from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
 from colonnade._sync.copy_ends import CHUNK_BYTES, Input, Output
 from colonnade._transport.event import completion_of, impossible
 
@@ -94,17 +94,18 @@ class CopyMixin:
         }
         target = table_target(table_name, columns, schema_name)
         statement = copy_statement(target, "FROM STDIN", options)
-        with self._operation(timeout, statement), given as chunks:
-            self._begin_copy_in(statement)
-            for chunk in chunks:
-                waiting = self._session.copy_data(chunk)
-                if waiting is None:
-                    break  # The server has refused the copy; the next event says why.
-                if waiting >= CHUNK_BYTES:
-                    self._transport.flush()
-                    # A socket that takes everything must not keep the loop from its other tasks.
-                    self._transport.give_turn()
-            return self._end_copy_in()
+        with schema_hinted(table_name, schema_name):
+            with self._operation(timeout, statement), given as chunks:
+                self._begin_copy_in(statement)
+                for chunk in chunks:
+                    waiting = self._session.copy_data(chunk)
+                    if waiting is None:
+                        break  # The server has refused the copy; the next event says why.
+                    if waiting >= CHUNK_BYTES:
+                        self._transport.flush()
+                        # A socket that takes everything must not starve the loop's other tasks.
+                        self._transport.give_turn()
+                return self._end_copy_in()
 
     def copy_from_table(
         self,
@@ -147,8 +148,9 @@ class CopyMixin:
         target = Output(self._transport, output)
         table = table_target(table_name, columns, schema_name)
         statement = copy_statement(table, "TO STDOUT", options)
-        with self._operation(timeout, statement):
-            return self._copy_out(statement, target)
+        with schema_hinted(table_name, schema_name):
+            with self._operation(timeout, statement):
+                return self._copy_out(statement, target)
 
     def copy_from_query(
         self,

@@ -11,6 +11,7 @@ from colonnade import _core
 from colonnade._copy_columns import (
     Conflict,
     Matching,
+    check_new_name,
     checked_conflict,
     copy_sql,
     create_sql,
@@ -20,6 +21,7 @@ from colonnade._copy_columns import (
     types_to_create,
     types_to_make,
 )
+from colonnade._copy_options import schema_hinted
 from colonnade._sources.piece import Encoding
 from colonnade._sources.pieces import pieces
 from colonnade._staging import OwnTransaction
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from colonnade._transport.blocking import BlockingTransport
 
     CheckedPart = tuple[_core.ArrowSource, list[Target]]
+    from colonnade._copy_columns import OnConflict
+
     Progress = Callable[[int], object]
 
 # To check so much takes less than a millisecond, about as long as to hand it to a thread and back.
@@ -74,9 +78,9 @@ class CopyInColumnsMixin:
         *,
         columns: Sequence[str] | Mapping[str, str] | None = None,
         schema_name: str | None = None,
-        nan_as_null: bool | None = False,
+        nan_as_null: bool | None = None,
         create: bool | Mapping[str, str] = False,
-        on_conflict: str | None = None,
+        on_conflict: OnConflict | None = None,
         conflict_columns: str | Sequence[str] | None = None,
         progress: Progress | None = None,
         timeout: float | None = None,
@@ -94,10 +98,10 @@ class CopyInColumnsMixin:
 
         A value is cast where none of its type could be lost; every other cast is an EncodeError
         before the first byte is sent. An error in the source or in a value gives the copy up: no
-        row of it stays in the table. Masked values, None and pandas' NA are NULL; NaN and NaT are
-        with `nan_as_null`, without which NaN is the number and NaT an error. None means what the
-        source's library means: NULL in NumPy's types, pandas' use of them included, which have no
-        other; the number elsewhere.
+        row of it stays in the table. Masked values, None and pandas' NA are NULL. With
+        `nan_as_null=None`, the default, so are NaN and NaT of NumPy's types, in arrays and in
+        pandas' columns; in other libraries' columns, and in lists, NaN is the number. True makes
+        NULL of both everywhere; with False NaN is the number everywhere, and NaT an error.
 
         With `create` the table is made first, from the source's types; a mapping has types for
         some of its columns, as SQL has them. `on_conflict` says what
@@ -109,6 +113,8 @@ class CopyInColumnsMixin:
         `progress` is called with the number of rows sent so far. `docs/copy.md` has it all.
         """
         types = types_to_create(create)
+        if types is not None:
+            check_new_name(table_name, schema_name)
         conflict = checked_conflict(on_conflict, conflict_columns, create=types is not None)
         matching = Matching(table_name, schema_name, columns)
         own = OwnTransaction()
@@ -124,7 +130,8 @@ class CopyInColumnsMixin:
                     self._create_table(matching, first, types)
                 encoding = Encoding(self._session, nan_as_null)
                 copy = _Copy(matching, first, found, encoding, conflict, own, progress)
-                status = self._copy_pieces(copy)
+                with schema_hinted(table_name, schema_name):
+                    status = self._copy_pieces(copy)
                 self._commit_own(own)
                 return status
         except BaseException:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from colonnade import _core
-from colonnade._copy_options import copy_statement, table_target
+from colonnade._copy_options import copy_statement, schema_hinted, table_target
 from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_of, asked_types
 from colonnade._sql_text import replace_parameters
@@ -86,13 +86,14 @@ class CopyOutColumnsMixin:
         """
         table = table_target(table_name, None, schema_name)
         told = copy_statement(table_target(table_name, columns, schema_name), "TO STDOUT", _BINARY)
-        with self._operation(timeout, told):
-            if columns is None:
-                columns = self._copied_columns(table)
-            statement = self._prepared(f"SELECT {_column_list(columns)} FROM {table}")
-            target = table_target(table_name, columns, schema_name) if columns else table
-            copy = copy_statement(target, "TO STDOUT", _BINARY)
-            return self._copied(copy, statement, schema, infinity)
+        with schema_hinted(table_name, schema_name):
+            with self._operation(timeout, told):
+                if columns is None:
+                    columns = self._copied_columns(table)
+                statement = self._prepared(f"SELECT {_column_list(columns)} FROM {table}")
+                target = table_target(table_name, columns, schema_name) if columns else table
+                copy = copy_statement(target, "TO STDOUT", _BINARY)
+                return self._copied(copy, statement, schema, infinity)
 
     def _copied(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade._copy_columns import copy_sql
-from colonnade._copy_options import check_where, copy_statement, table_target
+from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
 from colonnade._quoting import quote_identifier
 from colonnade._staging import OwnTransaction, StagedColumn, Staging
 from colonnade._sync.copy_ends import CHUNK_BYTES
@@ -112,7 +112,8 @@ class CopyRecordsMixin:
         try:
             with self._operation(timeout, told):
                 table = table_target(table_name, None, schema_name)
-                kinds = self._column_types(table, columns)
+                with schema_hinted(table_name, schema_name):
+                    kinds = self._column_types(table, columns)
                 encoder = self._session.record_encoder(kinds)
                 try:
                     if any(kind.is_sent_as_text for _, kind in kinds):

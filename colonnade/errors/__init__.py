@@ -44,14 +44,15 @@ from colonnade.errors._client import (
     UnsupportedServerFeatureError,
 )
 from colonnade.errors._from_fields import (
-    closed_by_server,
-    error_class,
-    from_fields,
-    log_message_from_fields,
+    closed_by_server as closed_by_server,
+    error_class as error_class,
+    from_fields as from_fields,
+    log_message_from_fields as log_message_from_fields,
 )
 from colonnade.errors._password import MissingPasswordError
 from colonnade.errors._sqlstate import *  # noqa: F403
 
+# Without the functions that make exceptions: `import *` brings those to the public name.
 __all__ = [
     "FIELD_NAMES",
     "RETRYABLE_SQLSTATES",
@@ -80,10 +81,6 @@ __all__ = [
     "UnknownPostgresError",
     "UnsupportedClientFeatureError",
     "UnsupportedServerFeatureError",
-    "closed_by_server",
-    "error_class",
-    "from_fields",
-    "log_message_from_fields",
 ]
 __all__ += _sqlstate.__all__
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from colonnade import sync
 
 IfExists: TypeAlias = Literal["fail", "append", "replace", "truncate"]
+OnConflict: TypeAlias = Literal["nothing", "update"]
 _SAVEPOINT = "colonnade_write_table"
 _IF_EXISTS = ("fail", "append", "replace", "truncate")
 
@@ -35,6 +36,8 @@ def write_table(
     types: Mapping[str, str] | None = None,
     index: bool | str | Sequence[str] = False,
     nan_as_null: bool | None = None,
+    on_conflict: OnConflict | None = None,
+    conflict_columns: str | Sequence[str] | None = None,
     progress: Progress = False,
     timeout: float | None = None,
 ) -> int:
@@ -50,33 +53,32 @@ def write_table(
     connection (within a savepoint) or one of its own: where anything fails, the table is what it
     was, or is not there.
 
-    `columns` is as in `copy_columns_to_table`: names for the frame's columns in their order, or a
-    mapping of its names to the table's. `types` has types for columns of a table that is made, by
-    the table's names, as SQL has them: `{"price": "numeric(12, 2)", "id": "bigint PRIMARY KEY"}`.
+    `columns` and `nan_as_null` are as in `copy_columns_to_table`. `types` has types for columns
+    of a table that is made, by the table's names, as SQL has them: `{"price": "numeric(12, 2)",
+    "id": "bigint PRIMARY KEY"}`.
     The others follow from the frame's Arrow types; `docs/dataframes.md` has the table.
 
     `index` is for pandas: True writes the index as columns of its names, or of "index" and
     "level_0", "level_1", ... where it has none; a name or names write it as columns of those.
 
-    NaN and NaT of NumPy, and of pandas' columns of NumPy's types, are NULL; those of other
-    libraries, which have NULL besides, are values. `nan_as_null` True or False says it for all.
+    `on_conflict` and `conflict_columns` go with if_exists="append", and are as in
+    `copy_columns_to_table`: a row whose key is in the table leaves it as it is ("nothing"), or
+    gives it the frame's values ("update"). The rows that were inserted or updated are returned.
 
     `progress` is called with the rows sent so far; True shows a bar and needs `rich`. `timeout`, in
     seconds, limits the copying.
 
-    Raises DuplicateTableError; InterfaceError for columns that the table does not have; SchemaError
-    for a type that no column can be made of; EncodeError, with column, type and row, for a value
-    that does not fit; PostgresError for what the server refuses.
+    Raises DuplicateTableError; InterfaceError for columns that the table does not have, and for a
+    new table whose name has a dot, where no `schema_name` is given; SchemaError for a type that no
+    column can be made of; EncodeError, with column, type and row, for a value that does not fit;
+    PostgresError for what the server refuses.
     """
-    if if_exists not in _IF_EXISTS:
-        raise ValueError(
-            f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {shown(if_exists)}"
-        )
-    if not isinstance(table_name, str):
-        raise TypeError(f"table_name must be a str, not {type(table_name).__name__}")
+    _check_options(table_name, schema_name, if_exists, on_conflict)
     source = with_index(frame, index)
     with connection_of(con) as connection, _one_unit(connection):
         is_made = _prepared(connection, table_name, schema_name, if_exists, types)
+        if is_made and on_conflict is not None:
+            raise InterfaceError(_no_key(table_name, schema_name))
         with reporting(progress, table_name, frame) as report:
             status = connection.copy_columns_to_table(
                 table_name,
@@ -85,12 +87,38 @@ def write_table(
                 schema_name=schema_name,
                 nan_as_null=nan_as_null,
                 create=(types or {}) if is_made else False,
+                on_conflict=on_conflict,
+                conflict_columns=conflict_columns,
                 progress=report,
                 timeout=timeout,
             )
         if is_made and not _exists(connection, table_name, schema_name):
             raise ValueError(f"no frame came, so that {shown(table_name)} cannot be made")
     return int(status.rpartition(" ")[2])
+
+
+def _check_options(
+    table_name: object,
+    schema_name: object,
+    if_exists: object,
+    on_conflict: object,
+) -> None:
+    if not isinstance(if_exists, str) or if_exists not in _IF_EXISTS:
+        raise ValueError(
+            f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {shown(if_exists)}"
+        )
+    for option, name in (("table_name", table_name), ("schema_name", schema_name)):
+        if not isinstance(name, str) and (name is not None or option == "table_name"):
+            raise TypeError(f"{option} must be a str, not {type(name).__name__}")
+    if on_conflict is not None and if_exists != "append":
+        raise InterfaceError(f'on_conflict goes with if_exists="append", not with "{if_exists}"')
+
+
+def _no_key(table_name: str, schema_name: str | None) -> str:
+    target = _target(table_name, schema_name)
+    return (
+        f"on_conflict needs a table with a unique key: there is no table {target}, make it before"
+    )
 
 
 def _prepared(

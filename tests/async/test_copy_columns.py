@@ -162,11 +162,19 @@ async def test_batches_of_another_connection(
 
 async def test_nan(connection: colonnade.Connection, table: str) -> None:
     source = {"id": np.arange(2), "price": np.array([np.nan, 1.0])}
-    await connection.copy_columns_to_table(table, source)
-    assert str((await rows(connection))[0][2]) == "nan"
-    await connection.execute('TRUNCATE "a table"')
-    await connection.copy_columns_to_table(table, source, nan_as_null=True)
-    assert (await rows(connection))[0][2] is None
+    arrow = pa.table({"id": [0, 1], "price": [np.nan, 1.0]})
+    cases: list[tuple[Any, dict[str, Any], str]] = [
+        (source, {}, "None"),
+        (source, {"nan_as_null": None}, "None"),
+        (source, {"nan_as_null": True}, "None"),
+        (source, {"nan_as_null": False}, "nan"),
+        (arrow, {}, "nan"),
+        (arrow, {"nan_as_null": True}, "None"),
+    ]
+    for given, options, want in cases:
+        await connection.execute('TRUNCATE "a table"')
+        await connection.copy_columns_to_table(table, given, **options)
+        assert str((await rows(connection))[0][2]) == want
 
 
 async def test_create(connection: colonnade.Connection) -> None:
@@ -189,12 +197,16 @@ async def test_create(connection: colonnade.Connection) -> None:
 async def test_a_failing_copy_makes_no_table(connection: colonnade.Connection) -> None:
     values = np.array(["2020-01-01", "NaT"], "M8[us]")
     with pytest.raises(EncodeError, match="nan_as_null=True"):
-        await connection.copy_columns_to_table("made_here", {"t": values}, create=True)
+        await connection.copy_columns_to_table(
+            "made_here", {"t": values}, create=True, nan_as_null=False
+        )
     assert not connection.is_in_transaction()
     assert await connection.fetchval("SELECT to_regclass('made_here')") is None
     await connection.execute("BEGIN")
     with pytest.raises(EncodeError):
-        await connection.copy_columns_to_table("made_here", {"t": values}, create=True)
+        await connection.copy_columns_to_table(
+            "made_here", {"t": values}, create=True, nan_as_null=False
+        )
     assert connection.is_in_transaction()
     await connection.execute("ROLLBACK")
     assert await connection.fetchval("SELECT to_regclass('made_here')") is None
@@ -220,7 +232,7 @@ async def test_on_conflict(connection: colonnade.Connection, table: str) -> None
 async def test_conflicts_that_cannot_be(connection: colonnade.Connection, table: str) -> None:
     copy = connection.copy_columns_to_table
     with pytest.raises(ValueError, match="on_conflict must be"):
-        await copy(table, numbers(1), on_conflict="replace")
+        await copy(table, numbers(1), on_conflict="replace")  # type: ignore[arg-type]
     with pytest.raises(InterfaceError, match="needs conflict_columns"):
         await copy(table, numbers(1), on_conflict="update")
     with pytest.raises(InterfaceError, match="goes with on_conflict"):

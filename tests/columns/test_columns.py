@@ -33,6 +33,19 @@ def test_dimensions_and_names(fetch: Fetch) -> None:
     assert cols[:5].nbytes < cols.nbytes
 
 
+def test_what_frames_have(fetch: Fetch) -> None:
+    cols = fetch(PEOPLE)
+    assert cols.columns == ["id", "name", "score"]
+    assert cols.dtypes == {"id": "int32", "name": "utf8", "score": "float64"}
+    assert cols.head()["id"].tolist() == [0, 1, 2, 3, 4]
+    assert cols.head(2)["name"].tolist() == ["p0", "p1"]
+    assert cols.head(-8)["id"].tolist() == [0, 1]
+    assert (len(cols.head(0)), len(cols.head(99))) == (0, 10)
+    assert np.shares_memory(cols.head(3)["score"], cols["score"])
+    with pytest.raises(ValueError, match="needs column names that differ"):
+        _ = fetch("select 1 as a, 2 as a").dtypes
+
+
 def test_columns_by_name_and_position(fetch: Fetch) -> None:
     cols = fetch(PEOPLE)
     assert cols["id"].tolist() == cols[0].tolist() == cols[-3].tolist() == list(range(10))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import io
 import ipaddress
 import sys
 import uuid
@@ -24,6 +25,7 @@ from colonnade.errors import (
     InterfaceError,
     SchemaError,
     UndefinedObjectError,
+    UndefinedTableError,
 )
 
 if TYPE_CHECKING:
@@ -474,3 +476,91 @@ def test_by_dsn(dsn: str, link: Connection, table: str) -> None:
     assert rows(link, table) == [(1,), (2,)]
     with pytest.raises(TypeError, match="table_name must be a str"):
         write_table("t", ONE, dsn)  # type: ignore[arg-type]
+
+
+def test_upsert(link: Connection, table: str) -> None:
+    first = pd.DataFrame({"id": [1, 2], "at": pd.to_datetime(["2024-01-01", None])})
+    write_table(first, table, link, types={"id": "int8 PRIMARY KEY"})
+    again = pd.DataFrame({"id": [2, 3], "at": pd.to_datetime(["2024-02-02", None])})
+    upsert: dict[str, Any] = {"if_exists": "append", "conflict_columns": "id"}
+    assert write_table(again, table, link, on_conflict="nothing", **upsert) == 1
+    assert rows(link, table) == [(1, dt.datetime(2024, 1, 1)), (2, None), (3, None)]
+    assert write_table(again, table, link, on_conflict="update", **upsert) == 2
+    assert rows(link, table)[1] == (2, dt.datetime(2024, 2, 2))
+    assert not link.is_in_transaction()
+    # The same frame goes in by the other road, with the same meaning of NaT.
+    link.copy_columns_to_table(table, again, on_conflict="update", conflict_columns=["id"])
+    assert rows(link, table)[2] == (3, None)
+
+
+def test_upserts_that_cannot_be(link: Connection, table: str) -> None:
+    with pytest.raises(InterfaceError, match=r"there is no table .* make it before"):
+        write_table(ONE, table, link, if_exists="append", on_conflict="nothing")
+    write_table(ONE, table, link)
+    with pytest.raises(InterfaceError, match='goes with if_exists="append", not with "replace"'):
+        write_table(ONE, table, link, if_exists="replace", on_conflict="nothing")
+    with pytest.raises(InterfaceError, match="needs conflict_columns"):
+        write_table(ONE, table, link, if_exists="append", on_conflict="update")
+    with pytest.raises(ValueError, match='on_conflict must be "nothing" or "update"'):
+        write_table(ONE, table, link, if_exists="append", on_conflict="x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match='on_conflict must be "nothing" or "update", not int'):
+        write_table(ONE, table, link, if_exists="append", on_conflict=1)  # type: ignore[arg-type]
+    assert rows(link, table) == [(1,), (2,)]
+
+
+def test_a_dotted_name_makes_no_table_in_silence(link: Connection) -> None:
+    way_out = r"pass table_name='t1', schema_name='public'"
+    for if_exists in ("fail", "append", "replace", "truncate"):
+        with pytest.raises(InterfaceError, match=way_out):
+            write_table(ONE, "public.t1", link, if_exists=if_exists)
+    with pytest.raises(InterfaceError, match=way_out):
+        link.copy_columns_to_table("public.t1", ONE, create=True)
+    assert types(link, "public.t1") == types(link, "t1") == {}
+    # A table of that very name can be made, and filled without more ado.
+    try:
+        write_table(ONE, "public.t1", link, schema_name="public")
+        assert write_table(ONE, "public.t1", link, if_exists="append") == 2
+        assert write_table(ONE, "public.t1", link, if_exists="truncate") == 2
+    finally:
+        link.execute('DROP TABLE IF EXISTS public."public.t1"')
+
+
+def test_a_copy_of_a_dotted_name_gets_a_hint(link: Connection) -> None:
+    copies: list[Any] = [
+        lambda name: link.copy_columns_to_table(name, ONE),
+        lambda name: link.copy_records_to_table(name, records=[(1,)]),
+        lambda name: link.copy_to_table(name, source=b"1\n"),
+        lambda name: link.copy_from_table(name, output=io.BytesIO()),
+        link.copy_columns_from_table,
+        lambda name: link.copy_columns_from_table(name, columns=["a"]),
+    ]
+    for copy in copies:
+        with pytest.raises(UndefinedTableError) as caught:
+            copy("public.t1")
+        assert any("schema_name='public'" in note for note in caught.value.__notes__)
+        with pytest.raises(UndefinedTableError) as caught:
+            copy("no_dot")
+        assert not any("schema_name" in note for note in getattr(caught.value, "__notes__", []))
+    assert link.fetchval("SELECT 1") == 1
+
+
+WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"types": "int"}, r"the types of a new table must be a mapping .*, not str"),
+    ({"types": ["int"]}, "the types of a new table must be a mapping .*, not list"),
+    (
+        {"types": {"a": int}},
+        "the types of a new table must be a mapping of names to types.* str to type",
+    ),
+    ({"schema_name": 5}, "schema_name must be a str, not int"),
+    ({"if_exists": ["append"]}, "if_exists must be one of fail.*"),
+    ({"columns": "a"}, "columns must be a list or a mapping"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG_OPTIONS)
+def test_options_of_a_wrong_class(
+    link: Connection, table: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        write_table(ONE, table, link, **options)
+    assert types(link, table) == {}

@@ -6,6 +6,7 @@ string says, and one that is left where the server sees code would be an error a
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-from colonnade import Named, dbapi, sync
+from colonnade import Named, _sql_text, dbapi, sync
 from colonnade._sql_text import pieces, replace_parameters
 from colonnade.errors import PostgresError, UnsupportedServerFeatureError
 
@@ -171,3 +172,10 @@ for text in (
 def test_no_text_takes_for_ever() -> None:
     """In a process of its own, which can be ended: it takes a fraction of a second."""
     subprocess.run([sys.executable, "-c", HOSTILE], check=True, timeout=60)
+
+
+def test_no_pattern_names_all_characters_beyond_ascii() -> None:
+    # Such a range takes ten milliseconds of every import to compile.
+    patterns = [value for value in vars(_sql_text).values() if isinstance(value, re.Pattern)]
+    assert len(patterns) > 3
+    assert not [each for each in patterns if "u0010ffff" in each.pattern.lower()]

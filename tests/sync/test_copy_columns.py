@@ -160,11 +160,19 @@ def test_batches_of_another_connection(
 
 def test_nan(connection: colonnade.sync.Connection, table: str) -> None:
     source = {"id": np.arange(2), "price": np.array([np.nan, 1.0])}
-    connection.copy_columns_to_table(table, source)
-    assert str((rows(connection))[0][2]) == "nan"
-    connection.execute('TRUNCATE "a table"')
-    connection.copy_columns_to_table(table, source, nan_as_null=True)
-    assert (rows(connection))[0][2] is None
+    arrow = pa.table({"id": [0, 1], "price": [np.nan, 1.0]})
+    cases: list[tuple[Any, dict[str, Any], str]] = [
+        (source, {}, "None"),
+        (source, {"nan_as_null": None}, "None"),
+        (source, {"nan_as_null": True}, "None"),
+        (source, {"nan_as_null": False}, "nan"),
+        (arrow, {}, "nan"),
+        (arrow, {"nan_as_null": True}, "None"),
+    ]
+    for given, options, want in cases:
+        connection.execute('TRUNCATE "a table"')
+        connection.copy_columns_to_table(table, given, **options)
+        assert str((rows(connection))[0][2]) == want
 
 
 def test_create(connection: colonnade.sync.Connection) -> None:
@@ -187,12 +195,12 @@ def test_create(connection: colonnade.sync.Connection) -> None:
 def test_a_failing_copy_makes_no_table(connection: colonnade.sync.Connection) -> None:
     values = np.array(["2020-01-01", "NaT"], "M8[us]")
     with pytest.raises(EncodeError, match="nan_as_null=True"):
-        connection.copy_columns_to_table("made_here", {"t": values}, create=True)
+        connection.copy_columns_to_table("made_here", {"t": values}, create=True, nan_as_null=False)
     assert not connection.is_in_transaction()
     assert connection.fetchval("SELECT to_regclass('made_here')") is None
     connection.execute("BEGIN")
     with pytest.raises(EncodeError):
-        connection.copy_columns_to_table("made_here", {"t": values}, create=True)
+        connection.copy_columns_to_table("made_here", {"t": values}, create=True, nan_as_null=False)
     assert connection.is_in_transaction()
     connection.execute("ROLLBACK")
     assert connection.fetchval("SELECT to_regclass('made_here')") is None
@@ -218,7 +226,7 @@ def test_on_conflict(connection: colonnade.sync.Connection, table: str) -> None:
 def test_conflicts_that_cannot_be(connection: colonnade.sync.Connection, table: str) -> None:
     copy = connection.copy_columns_to_table
     with pytest.raises(ValueError, match="on_conflict must be"):
-        copy(table, numbers(1), on_conflict="replace")
+        copy(table, numbers(1), on_conflict="replace")  # type: ignore[arg-type]
     with pytest.raises(InterfaceError, match="needs conflict_columns"):
         copy(table, numbers(1), on_conflict="update")
     with pytest.raises(InterfaceError, match="goes with on_conflict"):

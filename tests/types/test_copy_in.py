@@ -306,7 +306,7 @@ def test_what_is_refused(
     link: Connection, table: str, column: str, values: Any, message: str
 ) -> None:
     with pytest.raises(EncodeError, match=message):
-        link.copy_columns_to_table(table, {column: values})
+        link.copy_columns_to_table(table, {column: values}, nan_as_null=False)
     assert link.fetchval("SELECT count(*) FROM copied") == 0
 
 

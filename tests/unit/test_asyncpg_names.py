@@ -142,8 +142,16 @@ def test_the_version_is_that_of_the_peer() -> None:
 def test_all_public_names_are_there() -> None:
     values = [name for name, value in vars(asyncpg).items() if getattr(value, "__module__", "")]
     public = sorted({*asyncpg.__all__, *(name for name in values if name[0] != "_")})
+    # An import from `__future__` there, and no name for users.
+    public.remove("annotations")
     assert [name for name in public if not hasattr(colonnade, name)] == MISSING
     assert sorted(set(asyncpg.__all__) - set(colonnade.__all__)) == MISSING
+
+
+def test_the_package_shows_no_names_of_its_own_making() -> None:
+    shown = set(dir(colonnade))
+    assert not shown & {"annotations", "from_fields", "error_class", "closed_by_server"}
+    assert set(colonnade.__all__) <= shown
 
 
 @pytest.mark.parametrize(("module", "name"), USED)

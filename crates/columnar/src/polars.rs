@@ -3,16 +3,18 @@
 //!
 //! Decimals of 256 bits become decimals of 38 digits where every value has that few, else text.
 //! Intervals become durations, a day as 24 hours, where none of them has months, else text.
-//! Extension types become what they are stored as.
+//! A uuid becomes its text, for Polars has no such type and nobody reads its bytes. Other extension
+//! types become what they are stored as.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal256Type, IntervalMonthDayNanoType};
 use arrow_array::{
-    Array, ArrayRef, Decimal128Array, DurationMicrosecondArray, RecordBatch, StringArray,
-    make_array,
+    Array, ArrayRef, Decimal128Array, DurationMicrosecondArray, FixedSizeBinaryArray, RecordBatch,
+    StringArray, make_array,
 };
 use arrow_buffer::IntervalMonthDayNano;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
@@ -25,6 +27,8 @@ use crate::trusted;
 
 const DAY_MICROS: i64 = 86_400_000_000;
 const NANOS_OF_MICRO: i64 = 1_000;
+const UUID: &str = "arrow.uuid";
+const UUID_TEXT_BYTES: usize = 36;
 
 /// Columns that hold text now, by their positions.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -54,7 +58,7 @@ pub fn for_polars(batch: &RecordBatch) -> Result<(RecordBatch, AsText), ArrowErr
     let described = batch.schema_ref().fields().iter();
     for (index, (field, column)) in described.zip(batch.columns()).enumerate() {
         let mut texted = BTreeSet::new();
-        let converted = convert(column, &mut texted)?;
+        let converted = convert(field, column, &mut texted)?;
         fields.push(plain_field(field, converted.data_type()));
         columns.push(converted);
         for kind in texted {
@@ -77,8 +81,15 @@ fn plain_field(field: &Field, data_type: &DataType) -> FieldRef {
     Arc::new(field.clone().with_data_type(data_type.clone()).with_metadata(metadata))
 }
 
-fn convert(column: &ArrayRef, texted: &mut BTreeSet<Texted>) -> Result<ArrayRef, ArrowError> {
+fn convert(
+    field: &Field,
+    column: &ArrayRef,
+    texted: &mut BTreeSet<Texted>,
+) -> Result<ArrayRef, ArrowError> {
     match column.data_type() {
+        DataType::FixedSizeBinary(16) if field.extension_type_name() == Some(UUID) => {
+            Ok(uuid_texts(column.as_fixed_size_binary()))
+        }
         DataType::Decimal256(_, scale) => Ok(match to_decimal128(column.as_ref(), *scale)? {
             Some(narrow) => narrow,
             None => {
@@ -100,12 +111,26 @@ fn convert(column: &ArrayRef, texted: &mut BTreeSet<Texted>) -> Result<ArrayRef,
         | DataType::Map(..) => {
             let data = column.to_data();
             let parts = data.child_data().iter().map(|part| make_array(part.clone()));
-            let parts = parts.map(|part| convert(&part, texted)).collect::<Result<Vec<_>, _>>()?;
+            let fields = part_fields(column.data_type());
+            let parts = fields.iter().zip(parts).map(|(field, part)| convert(field, &part, texted));
+            let parts = parts.collect::<Result<Vec<_>, _>>()?;
             let data_type = of_parts(column.data_type(), &parts);
             let children = parts.iter().map(|part| part.to_data()).collect();
             Ok(trusted::with_children(data, data_type, children))
         }
         _ => Ok(Arc::clone(column)),
+    }
+}
+
+/// The fields of a column's parts, in the order of its child data.
+fn part_fields(data_type: &DataType) -> Vec<FieldRef> {
+    match data_type {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => vec![Arc::clone(item)],
+        DataType::Struct(fields) => fields.iter().map(Arc::clone).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -155,6 +180,30 @@ fn decimal_text(column: &dyn Array) -> ArrayRef {
     let decimals = column.as_primitive::<Decimal256Type>();
     let text = |row| decimals.is_valid(row).then(|| decimals.value_as_string(row));
     Arc::new((0..decimals.len()).map(text).collect::<StringArray>())
+}
+
+/// As the server prints them: 32 digits in five groups.
+fn uuid_texts(uuids: &FixedSizeBinaryArray) -> ArrayRef {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut texts = StringBuilder::with_capacity(uuids.len(), uuids.len() * UUID_TEXT_BYTES);
+    let mut text = String::with_capacity(UUID_TEXT_BYTES);
+    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).map_or('0', |&byte| char::from(byte));
+    for uuid in uuids {
+        let Some(bytes) = uuid else {
+            texts.append_null();
+            continue;
+        };
+        text.clear();
+        for (place, byte) in bytes.iter().enumerate() {
+            if matches!(place, 4 | 6 | 8 | 10) {
+                text.push('-');
+            }
+            text.push(digit(byte >> 4));
+            text.push(digit(byte & 15));
+        }
+        texts.append_value(&text);
+    }
+    Arc::new(texts.finish())
 }
 
 /// `None` when an interval has months, or is too long.

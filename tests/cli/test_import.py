@@ -87,8 +87,9 @@ def test_a_table_is_made_of_csv(
     )
     done = run(dsn, "import", str(path), TABLE, "--create", "--type", "price=numeric(9,2)")
     assert done.returncode == 0, done.stderr
-    made = "id int8, Day date, price numeric, at timestamptz, ok bool, note text"
-    assert f'made "{TABLE}": {made}; --type COLUMN=TYPE' in done.stderr
+    made = "id bigint, Day date, price numeric(9,2), at timestamp with time zone, "
+    made += "ok boolean, note text"
+    assert f'made "{TABLE}": {made}; for other types: --type' in done.stderr
     assert types_of(connection, TABLE) == {
         "id": "bigint",
         "Day": "date",

@@ -28,6 +28,8 @@ _OF_A_CONNECTION = {
     *("remove_termination_listener", "notifications", "query_logger"),
     *("cursor", "prepare", "transaction", "reset", "get_reset_query", "reload_schema_state"),
     *("get_server_pid", "get_server_version", "get_settings", "last_timing"),
+    # It prepares for the call that comes next on the connection.
+    "parameter_types",
     *("is_closed", "is_in_transaction", "is_inherited", "row_factory"),
     *("reset_type_codec", "set_builtin_type_codec", "set_type_codec"),
 }

@@ -70,7 +70,7 @@ def test_floats(link: Connection, sql_type: str) -> None:
 def test_decimals(link: Connection, sql_type: str) -> None:
     columns, values = fetch(link, sql_type)
     assert columns["v"].tolist() == values
-    assert columns.to_pandas()["v"].tolist()[:-1] == values[:-1]
+    assert columns.to_pandas(decimals="decimal")["v"].tolist()[:-1] == values[:-1]
     polars = columns.to_polars()["v"].to_list()
     if isinstance(polars[0], str):
         assert polars == [None if value is None else f"{value:f}" for value in values]

@@ -114,7 +114,7 @@ def import_(
         made = destination.made_columns() if is_made else None
     if not quiet:
         if made is not None:
-            click.echo(f"made {name.sql}: {made}; --type COLUMN=TYPE says others", err=True)
+            click.echo(f"made {name.sql}: {made}; for other types: --type COLUMN=TYPE", err=True)
         click.echo(f"{count(rows, 'row')} into {name.sql} in {duration(elapsed)}", err=True)
 
 

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from colonnade.frames.write import IfExists
 
 _PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
+_MADE = """
+SELECT pg_catalog.string_agg(
+    pg_catalog.format('%s %s', a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)),
+    ', ' ORDER BY a.attnum)
+FROM pg_catalog.pg_attribute a
+WHERE a.attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.regclass
+    AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+"""
 _NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
 
 
@@ -111,9 +119,7 @@ class Destination:
 
     def made_columns(self) -> str:
         """The columns of the table with their types, for a message."""
-        statement = self.connection.prepare(f"SELECT * FROM {self.table.sql}")
-        attributes = statement.get_attributes()
-        return ", ".join(f"{each.name} {each.type.name}" for each in attributes)
+        return str(self.connection.fetchval(_MADE, self.table.sql))
 
     def names(self, source: Sequence[str], where: str) -> dict[str, str]:
         """The table's column for each column of a file that is not left out."""

@@ -17,7 +17,7 @@ def importable(frame: pl.DataFrame) -> pl.DataFrame:
     for name, dtype in frame.schema.items():
         if "Object" in _type_words(dtype):
             msg = (
-                f'column "{name}" holds Python objects, which Polars hands to nobody: cast it, or '
+                f'column "{name}" holds Python objects, which Polars cannot export: cast it, or '
                 f'pass a mapping with frame["{name}"].to_list()'
             )
             raise TypeError(msg)

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
+from colonnade._arguments import check_names
 from colonnade._copy_options import schema_hint, table_target
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
@@ -54,6 +55,7 @@ def checked_conflict(
     if create:
         msg = "a table that create=True makes has no rows and no key to be in conflict with"
         raise InterfaceError(msg)
+    check_names("conflict_columns", keys)
     keys = (keys,) if isinstance(keys, str) else tuple(keys or ())
     _check_names("conflict_columns", keys)
     if on_conflict == "update" and not keys:
@@ -71,6 +73,7 @@ class Matching:
         schema: str | None,
         columns: Sequence[str] | Mapping[str, str] | None,
     ) -> None:
+        check_names("columns", columns)
         if isinstance(columns, str):
             msg = f"columns must be a list or a mapping of names, not the text {shown(columns)}"
             raise TypeError(msg)

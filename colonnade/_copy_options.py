@@ -6,6 +6,7 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from colonnade._arguments import check_name
 from colonnade._quoting import quote_identifier, quote_literal
 from colonnade.errors import UndefinedTableError, UnsupportedServerFeatureError
 from colonnade.errors._place import ComposedSql
@@ -25,6 +26,9 @@ _WHERE_VERSION = 12
 
 def table_target(table: str, columns: Sequence[str] | None, schema: str | None) -> str:
     """A table, and its columns where not all are meant."""
+    check_name("table_name", table)
+    if schema is not None:
+        check_name("schema_name", schema)
     target = quote_identifier(table)
     if schema is not None:
         target = f"{quote_identifier(schema)}.{target}"

@@ -98,7 +98,7 @@ def asked_types(schema: Schema | None) -> dict[str, str] | None:
     if _module(schema) == "pyarrow" and hasattr(schema, "names") and hasattr(schema, "types"):
         return _arrow_schema(schema)
     raise SchemaError(
-        f"schema is a {type(schema).__name__}",
+        f"schema cannot be of the class {type(schema).__name__}",
         hint='Give a mapping as {"price": "float64"}, a structured dtype or a pyarrow.Schema.',
     )
 

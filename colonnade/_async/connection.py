@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
+from colonnade._arguments import check_count
 from colonnade._async.codecs import CodecsMixin, ColumnCodec
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
@@ -36,7 +37,6 @@ from colonnade._async.shaped import ShapedMixin
 from colonnade._async.transaction import Transaction, TransactionMixin
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
-from colonnade._shown import shown
 from colonnade._transport.asyncio import deadline
 from colonnade._transport.event import batch_of, impossible
 from colonnade._transport.farewell import closed_error
@@ -287,9 +287,7 @@ class Connection(
         `schema` and `infinity` are as in `fetch_columns`. The scale of a numeric without a declared
         one is that of the first batch; a later value with more digits raises DecodeError.
         """
-        if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
-            raise ValueError(msg)
+        check_count("batch_rows", batch_rows)
         overrides = asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:

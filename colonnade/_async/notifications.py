@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._arguments import check_count
 from colonnade._async.operation import checked_timeout
 from colonnade._notifications import Notification, NotificationGap, checked_channels
 from colonnade._shown import shown
@@ -30,9 +31,7 @@ class Mailbox:
     """A queue for one reader, which drops what does not fit, and remembers that it did."""
 
     def __init__(self, size: int, bell: Bell) -> None:
-        if size < 1:
-            msg = f"queue_size must be 1 or more, not {shown(size)}"
-            raise ValueError(msg)
+        check_count("queue_size", size)
         self._size = size
         self._items: deque[Notification | NotificationGap | _Overflow] = deque()
         self._note_count = 0

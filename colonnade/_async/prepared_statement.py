@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from colonnade import _core
+from colonnade._arguments import check_count
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.guard import ConnectionResource, guarded
@@ -15,7 +16,6 @@ from colonnade._async.operation import name_query
 from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
-from colonnade._shown import shown
 from colonnade._transport.event import batch_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
@@ -276,9 +276,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         timeout: float | None = None,
     ) -> ColumnStream:
         """Run it, and iterate over its result in batches; as `Connection.iter_columns`."""
-        if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
-            raise ValueError(msg)
+        check_count("batch_rows", batch_rows)
         connection = self._connection
         overrides = asked_types(schema)
 

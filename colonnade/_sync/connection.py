@@ -9,9 +9,9 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
+from colonnade._arguments import check_count
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
-from colonnade._shown import shown
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.copy import CopyMixin
@@ -285,9 +285,7 @@ class Connection(
         `schema` and `infinity` are as in `fetch_columns`. The scale of a numeric without a declared
         one is that of the first batch; a later value with more digits raises DecodeError.
         """
-        if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
-            raise ValueError(msg)
+        check_count("batch_rows", batch_rows)
         overrides = asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:

@@ -10,9 +10,9 @@ import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from colonnade import _core
+from colonnade._arguments import check_count
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
-from colonnade._shown import shown
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.cursor import CursorFactory
 from colonnade._sync.guard import ConnectionResource, guarded
@@ -276,9 +276,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         timeout: float | None = None,
     ) -> ColumnStream:
         """Run it, and iterate over its result in batches; as `Connection.iter_columns`."""
-        if batch_rows < 1:
-            msg = f"batch_rows must be 1 or more, not {shown(batch_rows)}"
-            raise ValueError(msg)
+        check_count("batch_rows", batch_rows)
         connection = self._connection
         overrides = asked_types(schema)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import colonnade
+from colonnade._arguments import check_count
 from colonnade._frames.pandas import PandasFrames
 from colonnade._shown import shown
 from colonnade.errors import PostgresSyntaxError
@@ -176,8 +177,7 @@ def read_sql(
     convert = _conversion(into, dtypes, decimals, index_col)
     options: dict[str, Any] = {"schema": schema, "infinity": infinity, "timeout": timeout}
     if batch_rows is not None:
-        if batch_rows < 1:
-            raise ValueError(f"batch_rows must be 1 or more, not {shown(batch_rows)}")
+        check_count("batch_rows", batch_rows)
         options["batch_rows"] = batch_rows
     if is_statement(query, con):
         if batch_rows is None:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
+from colonnade._arguments import check_count
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
@@ -104,9 +105,7 @@ class Request:
         if cuts not in _CUTS:
             msg = f"cuts must be 'quantile' or 'range', not {shown(cuts)}"
             raise ValueError(msg)
-        if parts < 1:
-            msg = f"parts must be 1 or more, not {shown(parts)}"
-            raise ValueError(msg)
+        check_count("parts", parts)
         is_named = is_table(table_or_query)
         if partition_by is None and not is_named:
             msg = "a query has no places to be cut at: name a column of its result in partition_by="

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
-from colonnade._shown import shown
+from colonnade._arguments import check_count
 from colonnade.parallel.planning import Request
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ class Reading:
     def __init__(
         self, table_or_query: str, dsn: str, *, connections: int, ordered: bool, **options: Any
     ) -> None:
-        if connections < 1:
-            msg = f"connections must be 1 or more, not {shown(connections)}"
-            raise ValueError(msg)
+        check_count("connections", connections)
         self._request = Request(table_or_query, dsn, **options)
         self._connections = connections
         self._ordered = ordered

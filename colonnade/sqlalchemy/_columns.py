@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from colonnade._arguments import check_count
 from colonnade._shown import shown
 from colonnade.columns import Columns
 from colonnade.sqlalchemy._columns_request import OPTION, ColumnsRequest
@@ -132,8 +133,7 @@ def iter_columns(
     cancelled, and the transaction goes on. A stream that is only dropped cancels its query too, and
     its transaction has failed by that.
     """
-    if batch_rows < 1:
-        raise ValueError(f"batch_rows must be 1 or more, not {shown(batch_rows)}")
+    check_count("batch_rows", batch_rows)
     request = ColumnsRequest(schema, infinity, timeout, batch_rows)
     if _is_asynchronous(connection):
         return AsyncColumnBatches(connection, select, params, request)

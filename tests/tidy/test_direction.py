@@ -54,6 +54,7 @@ ROOMS: dict[str, set[str]] = {
     # columns are asked for.
     "_quoting": set(),
     "_shown": set(),
+    "_arguments": set(),
     "_copy_options": {"_quoting", "errors"},
     "_staging": {"_quoting"},
     "_copy_columns": {"_core", "_copy_options", "_quoting", "_sources", "_staging", "errors"},
@@ -107,8 +108,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 }
 # Whoever composes SQL quotes names and strings by the same two functions.
 FOR_ALL = {"_quoting"}
-# Every message about a caller's object shows it by the same function, whatever room it is in.
-FOR_EVERY_ROOM = {"_shown"}
+# Every message about a caller's object shows it by the same function, whatever room it is in, and
+# arguments of a wrong class are refused by the same ones.
+FOR_EVERY_ROOM = {"_arguments", "_shown"}
 # The library that a room is about; everywhere else a library is imported where it is used.
 SUBJECTS = {"cli": {"click", "rich"}, "sqlalchemy": {"sqlalchemy"}}
 # The transports hold the only sockets; a server that is started asks for a free port.

@@ -7,7 +7,17 @@ A row gives these objects and a parameter takes them. They have the names and th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, Literal, NamedTuple, Self, SupportsFloat, TypeVar, overload
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    SupportsFloat,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 from colonnade._shown import shown
 
@@ -16,6 +26,7 @@ __all__ = [
     "BitString",
     "Box",
     "Circle",
+    "Infinity",
     "Line",
     "LineSegment",
     "Path",
@@ -26,6 +37,10 @@ __all__ = [
     "TextValue",
     "Type",
 ]
+
+Infinity: TypeAlias = Literal["raise", "null", "saturate"]
+"""What becomes of a value that Arrow has no place for, as an infinite date: an error, NULL, or the
+outermost value."""
 
 _T_co = TypeVar("_T_co", covariant=True)
 _BitOrder = Literal["big", "little"]

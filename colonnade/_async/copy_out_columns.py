@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from colonnade._async.operation import Operation
     from colonnade._schema import Schema
     from colonnade._transport.asyncio import AsyncioTransport
+    from colonnade.types import Infinity
 
 _BINARY = {"format": "binary"}
 
@@ -45,7 +46,7 @@ class CopyOutColumnsMixin:
         query: str,
         *args: object,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """Copy a query's rows out, and return them as `Columns`.
@@ -73,7 +74,7 @@ class CopyOutColumnsMixin:
         columns: Sequence[str] | None = None,
         schema_name: str | None = None,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """Copy a table's rows out, and return them as `Columns`.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from colonnade._schema import Schema
     from colonnade.columns import Columns
     from colonnade.rows import RowFactory
+    from colonnade.types import Infinity
 
 _PREFETCH_ROWS = 50
 _SHOWN_CHARACTERS = 30
@@ -307,7 +308,7 @@ class Cursor(BaseCursor[Row]):
         n: int,
         *,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """The next `n` rows as `Columns`; fewer where there are no more.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from colonnade._async.row_factories import Factory, RecordClass
     from colonnade._schema import Schema
     from colonnade.rows import RowFactory
+    from colonnade.types import Infinity
 
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
@@ -190,7 +191,7 @@ class Pipeline(ConnectionResource):
         query: str,
         *args: object,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
     ) -> PipelineResult:
         """As `Connection.fetch_columns`."""
         overrides = asked_types(schema)

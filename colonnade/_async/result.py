@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from colonnade._async.connection import Connection
     from colonnade._async.many import Arguments
     from colonnade._schema import Schema
+    from colonnade.types import Infinity
 
 # Rows that are made in one turn of the loop: a millisecond's worth.
 _ROWS_PER_TURN = 1000
@@ -121,7 +122,7 @@ class HeldResult(_Described):
         return self._held.take_rows(n)
 
     async def fetch_columns(
-        self, *, schema: Schema | None = None, infinity: str = "raise"
+        self, *, schema: Schema | None = None, infinity: Infinity = "raise"
     ) -> Columns:
         """All rows that are left, as `Columns`.
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from colonnade._sync.row_factories import MadeOf, RecordClass
     from colonnade._transport.blocking import BlockingTransport
     from colonnade.rows import Row, RowFactory
+    from colonnade.types import Infinity
 
 
 class Connection(
@@ -241,7 +242,7 @@ class Connection(
         query: str,
         *args: object,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """Run a query, and return its result as `Columns`, in Arrow's memory layout.
@@ -272,7 +273,7 @@ class Connection(
         *args: object,
         batch_rows: int = 65_536,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> ColumnStream:
         """Run a query, and iterate over its result in `Columns` of `batch_rows` rows each.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from colonnade._schema import Schema
     from colonnade._sync.operation import Operation
     from colonnade._transport.blocking import BlockingTransport
+    from colonnade.types import Infinity
 
 _BINARY = {"format": "binary"}
 
@@ -47,7 +48,7 @@ class CopyOutColumnsMixin:
         query: str,
         *args: object,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """Copy a query's rows out, and return them as `Columns`.
@@ -75,7 +76,7 @@ class CopyOutColumnsMixin:
         columns: Sequence[str] | None = None,
         schema_name: str | None = None,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """Copy a table's rows out, and return them as `Columns`.

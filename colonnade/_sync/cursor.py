@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from colonnade._sync.connection import Connection
     from colonnade.columns import Columns
     from colonnade.rows import RowFactory
+    from colonnade.types import Infinity
 
 _PREFETCH_ROWS = 50
 _SHOWN_CHARACTERS = 30
@@ -302,7 +303,7 @@ class Cursor(BaseCursor[Row]):
         n: int,
         *,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """The next `n` rows as `Columns`; fewer where there are no more.

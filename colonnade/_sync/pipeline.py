@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from colonnade._sync.connection import Connection
     from colonnade._sync.row_factories import Factory, RecordClass
     from colonnade.rows import RowFactory
+    from colonnade.types import Infinity
 
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
@@ -192,7 +193,7 @@ class Pipeline(ConnectionResource):
         query: str,
         *args: object,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
     ) -> PipelineResult:
         """As `Connection.fetch_columns`."""
         overrides = asked_types(schema)

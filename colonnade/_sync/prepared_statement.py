@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from colonnade._sync.many import Arguments
     from colonnade._sync.row_factories import MadeOf, RecordClass
     from colonnade.rows import RowFactory
+    from colonnade.types import Infinity
 
 Other = TypeVar("Other")
 
@@ -250,7 +251,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         self,
         *args: object,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
         """Run it, and return its result as `Columns`; as `Connection.fetch_columns`."""
@@ -272,7 +273,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         *args: object,
         batch_rows: int = 65_536,
         schema: Schema | None = None,
-        infinity: str = "raise",
+        infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> ColumnStream:
         """Run it, and iterate over its result in batches; as `Connection.iter_columns`."""

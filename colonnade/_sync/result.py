@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from colonnade._schema import Schema
     from colonnade._sync.connection import Connection
     from colonnade._sync.many import Arguments
+    from colonnade.types import Infinity
 
 # Rows that are made in one turn of the loop: a millisecond's worth.
 _ROWS_PER_TURN = 1000
@@ -113,7 +114,9 @@ class HeldResult(_Described):
         """The next `n` rows, or as many as are left; None takes all of them."""
         return self._held.take_rows(n)
 
-    def fetch_columns(self, *, schema: Schema | None = None, infinity: str = "raise") -> Columns:
+    def fetch_columns(
+        self, *, schema: Schema | None = None, infinity: Infinity = "raise"
+    ) -> Columns:
         """All rows that are left, as `Columns`.
 
         `schema` and `infinity` are as in `Connection.fetch_columns`. Raises SchemaError for what

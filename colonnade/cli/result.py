@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from colonnade.cli.outlet import Outlet, OutputFile
     from colonnade.cli.statement import Prepared
     from colonnade.cli.transfer import Progress
+    from colonnade.types import Infinity
 
     MakeWriter = Callable[[OutputFile, Any], Writer]
 
@@ -33,7 +34,7 @@ class ResultOptions:
     csv: CsvOptions = field(default_factory=CsvOptions)
     #: Arrow's types by column, as `schema=` of the driver takes them.
     schema: dict[str, str] = field(default_factory=dict)
-    infinity: str = "raise"
+    infinity: Infinity = "raise"
     codec: str = "none"
     limits: Limits = field(default_factory=Limits)
 
@@ -127,7 +128,7 @@ def _as_csv(prepared: Prepared, options: ResultOptions, transfer: Transfer) -> N
 def _batches(
     prepared: Prepared,
     schema: dict[str, str],
-    infinity: str,
+    infinity: Infinity,
     made: Callable[[Columns], Any],
     transfer: Transfer,
 ) -> None:

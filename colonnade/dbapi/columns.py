@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from colonnade.dbapi.connection import Connection
     from colonnade.dbapi.placeholders import Parameters
     from colonnade.sync import HeldResult
+    from colonnade.types import Infinity
 
 __all__ = ["ColumnsMixin", "IngestMode"]
 
@@ -42,7 +43,7 @@ class ColumnsMixin:
     _driver: sync.Connection
     _rows: list[Any] | None
 
-    def fetch_columns(self, *, schema: Any = None, infinity: str = "raise") -> Columns:
+    def fetch_columns(self, *, schema: Any = None, infinity: Infinity = "raise") -> Columns:
         """The result as `Columns`; `schema` and `infinity` are those of the driver's method.
 
         Raises ProgrammingError where rows were fetched already, DataError for a value that its

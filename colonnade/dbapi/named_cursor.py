@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from colonnade.dbapi.placeholders import Parameters
     from colonnade.rows import RowFactory
     from colonnade.sync import PreparedStatement
+    from colonnade.types import Infinity
 
 __all__ = ["NamedCursor"]
 
@@ -93,7 +94,7 @@ class NamedCursor(Cursor):
         while rows := self._fetched(f"FORWARD {self.itersize:d}"):
             yield from rows
 
-    def fetch_columns(self, *, schema: Any = None, infinity: str = "raise") -> Columns:
+    def fetch_columns(self, *, schema: Any = None, infinity: Infinity = "raise") -> Columns:
         """The rows that are left, as `Columns`; as `Cursor.fetch_columns`."""
         with self._connection._guard:
             statement = self._statement("FORWARD ALL")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from colonnade import Columns
     from colonnade.columns import Decimals, Dtypes
+    from colonnade.types import Infinity
 
     Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -46,7 +47,7 @@ def read_sql(
     decimals: Decimals = "float64",
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> pd.DataFrame: ...
 @overload
@@ -57,7 +58,7 @@ def read_sql(
     params: Params = None,
     into: Literal["polars"],
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> pl.DataFrame: ...
 @overload
@@ -68,7 +69,7 @@ def read_sql(
     params: Params = None,
     into: Literal["arrow"],
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> pa.Table: ...
 @overload
@@ -79,7 +80,7 @@ def read_sql(
     params: Params = None,
     into: Literal["numpy"],
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> Arrays: ...
 @overload
@@ -93,7 +94,7 @@ def read_sql(
     decimals: Decimals = "float64",
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     batch_rows: int,
     timeout: float | None = None,
 ) -> Generator[pd.DataFrame, None, None]: ...
@@ -105,7 +106,7 @@ def read_sql(
     params: Params = None,
     into: Literal["polars"],
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     batch_rows: int,
     timeout: float | None = None,
 ) -> Generator[pl.DataFrame, None, None]: ...
@@ -117,7 +118,7 @@ def read_sql(
     params: Params = None,
     into: Literal["arrow"],
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     batch_rows: int,
     timeout: float | None = None,
 ) -> Generator[pa.Table, None, None]: ...
@@ -129,7 +130,7 @@ def read_sql(
     params: Params = None,
     into: Literal["numpy"],
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     batch_rows: int,
     timeout: float | None = None,
 ) -> Generator[Arrays, None, None]: ...
@@ -143,7 +144,7 @@ def read_sql(
     decimals: Decimals = "float64",
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     batch_rows: int | None = None,
     timeout: float | None = None,
 ) -> Any:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from colonnade.parallel.partition import Partition
     from colonnade.parallel.planning import Snapshot
     from colonnade.parallel.plans import Plan
+    from colonnade.types import Infinity
 
 __all__ = ["from_plan", "read"]
 
@@ -40,7 +41,7 @@ def read(
     args: Sequence[object] = (),
     snapshot: Snapshot = "export",
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     dtypes: Dtypes = "nullable",
     decimals: Decimals = "float64",
     connect_options: Mapping[str, Any] | None = None,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from colonnade import Columns
+    from colonnade.types import Infinity
 
 
 class PartitionField(NamedTuple):
@@ -43,7 +44,7 @@ class Source:
     args: tuple[object, ...] = dataclasses.field(repr=False)
     snapshot: str | None
     schema: Any
-    infinity: str
+    infinity: Infinity
     fields: tuple[PartitionField, ...] = dataclasses.field(repr=False)
 
     def connect(self) -> sync.Connection:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from colonnade import Columns, sync
     from colonnade.parallel.cuts import Cuts
+    from colonnade.types import Infinity
 
     Snapshot = str | None
 
@@ -44,7 +45,7 @@ def plan(
     args: Sequence[object] = (),
     snapshot: Snapshot = "export",
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Cut a table or a query into partitions that several workers can read at the same time.
@@ -98,7 +99,7 @@ class Request:
         args: Sequence[object],
         snapshot: Snapshot,
         schema: Any,
-        infinity: str,
+        infinity: Infinity,
         connect_options: Mapping[str, Any] | None,
     ) -> None:
         _check_dsn(dsn)

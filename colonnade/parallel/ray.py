@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from colonnade.parallel.partition import Partition
     from colonnade.parallel.planning import Snapshot
     from colonnade.parallel.plans import Plan
+    from colonnade.types import Infinity
 
 __all__ = ["from_plan", "read"]
 
@@ -36,7 +37,7 @@ def read(
     args: Sequence[object] = (),
     snapshot: Snapshot = "export",
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """A `ray.data.Dataset` over a table or query, of `parts` read tasks or fewer.

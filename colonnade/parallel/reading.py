@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from colonnade.parallel.partition import Partition
     from colonnade.parallel.planning import Snapshot
     from colonnade.parallel.plans import Plan
+    from colonnade.types import Infinity
 
 # Partitions for each connection: the one that has the small ones takes more of them.
 _PARTS_EACH = 2
@@ -41,7 +42,7 @@ def read(
     args: Sequence[object] = (),
     snapshot: Snapshot = "export",
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Columns:
     """Read a table or query over several connections at the same time, as `Columns`.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from colonnade import Columns
     from colonnade.parallel.cuts import Cuts
     from colonnade.parallel.planning import Snapshot
+    from colonnade.types import Infinity
 
 
 async def read_async(
@@ -29,7 +30,7 @@ async def read_async(
     args: Sequence[object] = (),
     snapshot: Snapshot = "export",
     schema: Any = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Columns:
     """As `read`, while the event loop goes on.

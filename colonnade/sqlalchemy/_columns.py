@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
     from colonnade.sqlalchemy._columns_request import Schema
+    from colonnade.types import Infinity
 
     Parameters = Mapping[str, Any] | None
 
@@ -37,7 +38,7 @@ def fetch_columns(
     params: Parameters = None,
     *,
     schema: Schema | None = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> Columns: ...
 @overload
@@ -47,7 +48,7 @@ def fetch_columns(
     params: Parameters = None,
     *,
     schema: Schema | None = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> Awaitable[Columns]: ...
 def fetch_columns(
@@ -56,7 +57,7 @@ def fetch_columns(
     params: Parameters = None,
     *,
     schema: Schema | None = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> Columns | Awaitable[Columns]:
     """Run a statement, and return its result as `Columns`; to be awaited on an async connection.
@@ -98,7 +99,7 @@ def iter_columns(
     *,
     batch_rows: int = 65_536,
     schema: Schema | None = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> ColumnBatches: ...
 @overload
@@ -109,7 +110,7 @@ def iter_columns(
     *,
     batch_rows: int = 65_536,
     schema: Schema | None = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> AsyncColumnBatches: ...
 def iter_columns(
@@ -119,7 +120,7 @@ def iter_columns(
     *,
     batch_rows: int = 65_536,
     schema: Schema | None = None,
-    infinity: str = "raise",
+    infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> ColumnBatches | AsyncColumnBatches:
     """Run a statement, and iterate over its result in `Columns` of `batch_rows` rows each.

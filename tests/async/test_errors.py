@@ -294,7 +294,7 @@ async def test_schemas_that_do_not_fit(connection: colonnade.Connection) -> None
             await connection.fetch_columns("SELECT 1 AS a, 'x' AS t", schema=schema)
         await check_usable(connection)
     with pytest.raises(errors.SchemaError, match="maybe"):
-        await connection.fetch_columns("SELECT 1 AS a", infinity="maybe")
+        await connection.fetch_columns("SELECT 1 AS a", infinity="maybe")  # type: ignore[arg-type]
     await check_usable(connection)
 
 

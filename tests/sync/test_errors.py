@@ -296,7 +296,7 @@ def test_schemas_that_do_not_fit(connection: colonnade.sync.Connection) -> None:
             connection.fetch_columns("SELECT 1 AS a, 'x' AS t", schema=schema)
         check_usable(connection)
     with pytest.raises(errors.SchemaError, match="maybe"):
-        connection.fetch_columns("SELECT 1 AS a", infinity="maybe")
+        connection.fetch_columns("SELECT 1 AS a", infinity="maybe")  # type: ignore[arg-type]
     check_usable(connection)
 
 

@@ -13,6 +13,7 @@ from tests.types.corpus import query
 
 if TYPE_CHECKING:
     from colonnade.sync import Connection
+    from colonnade.types import Infinity
 
 # The smallest number of each is NumPy's NaT, so that -infinity is the one above it.
 OUTERMOST = {
@@ -69,13 +70,15 @@ def test_saturate(link: Connection, sql_type: str) -> None:
 )
 def test_numerics(link: Connection, sql_type: str, text: str) -> None:
     argument = oracle.json_texts(["1.25", text, None])
-    for infinity in ("raise", "saturate"):
+    refusing: tuple[Infinity, ...] = ("raise", "saturate")
+    for infinity in refusing:
         with pytest.raises(DecodeError, match=f"Arrow's decimals have no {text}") as refused:
             link.fetch_columns(query(sql_type), argument, infinity=infinity)
         assert refused.value.row == 1
     columns = link.fetch_columns(query(sql_type), argument, infinity="null")
     assert [str(value) for value in columns.to_pydict()["v"]] == ["1.25", "None", "None"]
-    for infinity in ("raise", "null", "saturate"):
+    all_of_them: tuple[Infinity, ...] = ("raise", "null", "saturate")
+    for infinity in all_of_them:
         as_float = link.fetch_columns(
             query(sql_type), argument, infinity=infinity, schema={"v": "float64"}
         )
@@ -85,7 +88,7 @@ def test_numerics(link: Connection, sql_type: str, text: str) -> None:
 
 @pytest.mark.parametrize("sql_type", ["float4", "float8"])
 @pytest.mark.parametrize("infinity", ["raise", "null", "saturate"])
-def test_floats_are_themselves(link: Connection, sql_type: str, infinity: str) -> None:
+def test_floats_are_themselves(link: Connection, sql_type: str, infinity: Infinity) -> None:
     argument = oracle.json_texts(["NaN", "Infinity", "-Infinity", None])
     columns = link.fetch_columns(query(sql_type), argument, infinity=infinity)
     assert repr(columns.to_pydict()["v"]) == "[nan, inf, -inf, None]"
@@ -104,7 +107,7 @@ def test_floats_are_themselves(link: Connection, sql_type: str, infinity: str) -
     ],
 )
 def test_finite_values_are_none_of_its_business(
-    link: Connection, infinity: str, sql_type: str, text: str, reason: str
+    link: Connection, infinity: Infinity, sql_type: str, text: str, reason: str
 ) -> None:
     with pytest.raises(DecodeError, match=reason):
         link.fetch_columns(query(sql_type), oracle.json_texts([text]), infinity=infinity)
@@ -112,7 +115,7 @@ def test_finite_values_are_none_of_its_business(
 
 def test_an_unknown_policy(link: Connection) -> None:
     with pytest.raises(SchemaError, match='infinity is "ignore", which is none of "raise"'):
-        link.fetch_columns("SELECT 1", infinity="ignore")
+        link.fetch_columns("SELECT 1", infinity="ignore")  # type: ignore[arg-type]
 
 
 def test_a_stream_has_the_policy_too(link: Connection) -> None:

@@ -6,15 +6,19 @@ use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Schema};
 use colonnade_protocol::fuzzing::Input;
-use colonnade_protocol::{Frame, Span, next_frame};
+use colonnade_protocol::{Frame, Oid, Span, next_frame};
 
 use super::any_type;
+use crate::Types;
 use crate::builder::{BatchBuilder, DecodeOptions, ResultColumn};
 use crate::column::Fields;
 use crate::encode::{EncodeOptions, RowEncoder, TargetColumn, array_parameter, column_encoder};
 use crate::schema::Infinity;
 use crate::types::{Request, Shape, Type, column_builder};
 use crate::value::Value;
+
+/// The OID of `text`.
+const TEXT: Oid = 25;
 
 /// Bytes of a COPY's head.
 const HEADER_BYTES: usize = 19;
@@ -37,6 +41,14 @@ pub fn arrow(data: &[u8], through: fn(ArrayRef) -> ArrayRef) {
     }
     let array = through(array);
     let Some(bytes) = copied(&pg_type, &array, limit_bytes) else { return };
+    if pg_type.is_text_only() {
+        // What was written is text, which the server casts: a text is read again as itself.
+        if *expected.data_type() == DataType::Utf8 {
+            let decoded = Types::default().find(TEXT).and_then(|text| read(&text, &bytes));
+            assert_eq!(decoded.as_ref(), Some(&expected), "{pg_type:?}");
+        }
+        return;
+    }
     let decoded = read(&pg_type, &bytes);
     // The scale of numerics, and the dimensions of arrays, are those of the rows that are left.
     let is_of_type = decoded.as_ref().is_some_and(|it| it.data_type() == expected.data_type());

@@ -212,7 +212,7 @@ def check_new_name(table: str, schema: str | None) -> None:
     hint = schema_hint(table, schema)
     if hint is not None:
         msg = (
-            f"no table of the name {table!r} is made without its schema: {hint}; for a name with "
+            f"no table of the name {shown(table)} is made without its schema: {hint}; for a name with "
             "a dot, say its schema, as schema_name='public'"
         )
         raise InterfaceError(msg)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._arguments import check_name
 from colonnade._quoting import quote_identifier, quote_literal
+from colonnade._shown import shown
 from colonnade.errors import UndefinedTableError, UnsupportedServerFeatureError
 from colonnade.errors._place import ComposedSql
 
@@ -42,7 +43,7 @@ def schema_hint(table: str, schema: str | None) -> str | None:
     first, dot, rest = table.partition(".")
     if schema is not None or not (first and dot and rest):
         return None
-    return f"a dot is part of a table's name here: pass table_name={rest!r}, schema_name={first!r}"
+    return f"a dot is part of a table's name here: pass table_name={shown(rest)}, schema_name={shown(first)}"
 
 
 @contextlib.contextmanager

@@ -27,8 +27,9 @@ def close_without_loop(link: asyncio.Transport) -> None:
     Such a loop calls nothing any more, and asyncio's transports close their sockets in a call of
     the loop: their last step is taken here. Other loops have closed their sockets themselves.
     """
+    last_step: Any = getattr(link, "_call_connection_lost", None)
+    if last_step is None:
+        return
     with contextlib.suppress(OSError, AttributeError):
         link.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
-    last_step: Any = getattr(link, "_call_connection_lost", None)
-    if last_step is not None:
-        last_step(None)
+    last_step(None)

@@ -145,6 +145,12 @@ async def executemany_of_an_asynchronous_source(ground: Ground) -> None:
     await ground.connection.executemany("INSERT INTO sink VALUES ($1, $2)", sets())
 
 
+@scenario("Connection.parameter_types")
+async def parameter_types(ground: Ground) -> None:
+    types = await ground.connection.parameter_types(new_text(ground, "SELECT $1::int, $2::text"))
+    assert [each.name for each in types] == ["int4", "text"]
+
+
 @scenario(
     "Connection.prepare",
     "PreparedStatement.fetch",

@@ -91,7 +91,7 @@ def test_nan_is_a_number_or_null(link: Connection) -> None:
     for library in ("numpy", "polars", "arrow", "list"):
         source = SOURCES[library]([nan, 0.5])
         assert copied(link, source, nan_as_null=True) == [None, D("0.5")]
-        kept = copied(link, source)
+        kept = copied(link, source, nan_as_null=False)
         assert kept[0] is not None
         assert kept[0].is_nan()
 

@@ -154,3 +154,25 @@ def test_a_connection_that_is_lost_within_a_block(dsn: str) -> None:
         with pytest.raises(dbapi.OperationalError, match="closed"):
             conn.execute("SELECT 1")
         conn.close()
+
+
+def test_a_refused_series_leaves_the_connection(conn: dbapi.Connection) -> None:
+    cursor = conn.cursor()
+    for _ in range(3):
+        with pytest.raises(dbapi.DataError, match="expected an int"):
+            cursor.executemany("SELECT %s::int4", [[object()]])
+        assert conn.info.transaction_status == "in transaction"
+        conn.rollback()
+    cursor.executemany("SELECT %s::int4", [[1]])
+    assert conn.info.transaction_status == "in transaction"
+
+
+def test_a_refused_series_behind_a_refused_statement(conn: dbapi.Connection) -> None:
+    cursor = conn.cursor()
+    with pytest.raises(dbapi.DataError):
+        cursor.execute("SELECT %s::int4", [object()])
+    conn.rollback()
+    with pytest.raises(dbapi.DataError, match="expected an int"):
+        cursor.executemany("SELECT %s::int4", [[object()]])
+    conn.rollback()
+    assert cursor.execute("SELECT %s::int4", [1]).fetchall() == [(1,)]

@@ -10,7 +10,6 @@ mod types;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use colonnade_columnar::{Catalog, Types};
 use colonnade_protocol::auth::Authenticator;
@@ -19,7 +18,7 @@ use colonnade_protocol::frame::{self, Frame};
 use colonnade_protocol::frontend;
 
 use self::parameters::Parameters;
-use crate::exchange::{Context, Exchange, Script, StartupExchange, Step, unexpected};
+use crate::exchange::{Context, Exchange, Script, Series, StartupExchange, Step, unexpected};
 use crate::lease::Returned;
 use crate::receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveBuffer};
 use crate::statement::StatementCache;
@@ -58,10 +57,8 @@ pub(crate) struct Link {
     pub(crate) copying: bool,
     /// The exchange at the back takes more messages of its owner: its Sync was not sent yet.
     pub(crate) series_open: bool,
-    /// How many executions of the last series were sent.
-    series_sent: Arc<AtomicU64>,
-    /// A series that was given up is undone; the server warns that nobody began a transaction.
-    pub(crate) is_undoing: bool,
+    /// What was sent of the last series.
+    series: Arc<Series>,
     parameters: Parameters,
     transaction_status: TransactionStatus,
     /// Something was asked of the server since start-up, or since the last reset.
@@ -141,8 +138,7 @@ impl<S: Sink> Session<S> {
             types: Types::new(catalog),
             copying: false,
             series_open: false,
-            series_sent: Arc::default(),
-            is_undoing: false,
+            series: Arc::default(),
             parameters: Parameters::default(),
             transaction_status: TransactionStatus::Idle,
             touched: false,
@@ -420,7 +416,9 @@ impl<S: Sink> Talk<S> {
     fn take_message(&mut self, message: Message<'_>) -> Result<(), Error> {
         match message {
             Message::NoticeResponse(fields) => {
-                if self.link.is_undoing && fields.code() == Some(NO_ACTIVE_SQL_TRANSACTION) {
+                let is_undoing =
+                    self.running.front().is_some_and(|running| running.exchange.is_undoing());
+                if is_undoing && fields.code() == Some(NO_ACTIVE_SQL_TRANSACTION) {
                     return Ok(());
                 }
                 self.announce(Announcement::Notice(Box::new(fields)));
@@ -500,7 +498,6 @@ impl<S: Sink> Talk<S> {
     fn take_ready(&mut self, status: TransactionStatus) -> Result<(), Error> {
         self.link.transaction_status = status;
         self.link.copying = false;
-        self.link.is_undoing = false;
         let is_overtaking = is_overtaking(&self.running);
         let Some(mut done) = self.running.pop_front() else {
             return Err(unexpected("ReadyForQuery"));

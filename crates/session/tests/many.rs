@@ -13,6 +13,11 @@ use script::{Outcome, TestSink, error, field, message, play, ready, row, text};
 
 /// Begins `SELECT n FROM t` as a series, and sends the first of its sets.
 fn begun() -> Session<TestSink> {
+    begun_behind(|_| {})
+}
+
+/// As `begun`, with something ahead of the series that the server has not answered yet.
+fn begun_behind(send_ahead: impl FnOnce(&mut Session<TestSink>)) -> Session<TestSink> {
     let mut session = script::session();
     session.receive_bytes(&script::welcome());
     script::outcomes(&mut session);
@@ -22,6 +27,7 @@ fn begun() -> Session<TestSink> {
         .receive_bytes(&[message(b'1', &[]), message(b't', &[0, 0]), fields, ready(b'I')].concat());
     let Some(Event::Complete(done)) = session.next_event() else { panic!("not prepared") };
     let statement = done.statement.expect("a statement");
+    send_ahead(&mut session);
     session.data_to_send();
     session.many(statement, TestSink::whole(&[("n", 23)])).expect("many");
     assert!(session.send_many(&set()));
@@ -159,6 +165,35 @@ fn a_transaction_around_it_is_left_to_its_owner() {
     session.many(statement, TestSink::whole(&[("n", 23)])).expect("many");
     session.give_up_many();
     assert_eq!(tags(&session.data_to_send()), "S");
+}
+
+#[test]
+fn a_transaction_that_is_on_its_way_is_left_to_its_owner() {
+    let mut session = begun_behind(|session| {
+        assert!(session.begin_ahead("BEGIN").expect("a begin"));
+    });
+    session.give_up_many();
+    assert_eq!(tags(&session.data_to_send()), "S");
+    let reply = [text(b'C', "BEGIN"), ready(b'T'), answer(1), ready(b'T')];
+    session.receive_bytes(&reply.concat());
+    let outcomes = script::outcomes(&mut session);
+    assert_eq!(outcomes.last(), Some(&Outcome::Complete { tag: Some("SELECT 1".into()) }));
+    assert!(session.is_idle() && !session.is_closed());
+}
+
+#[test]
+fn what_is_given_up_behind_a_reset_is_undone_in_silence() {
+    let mut session = begun_behind(|session| {
+        assert!(session.script_ahead("RESET ALL").expect("a reset"));
+    });
+    session.give_up_many();
+    assert_eq!(tags(&session.data_to_send()), "PBES");
+    let reset = [text(b'C', "RESET"), ready(b'I')].concat();
+    session.receive_bytes(&[reset, answer(1), rolled_back(), ready(b'I')].concat());
+    let outcomes = script::outcomes(&mut session);
+    assert_eq!(outcomes.last(), Some(&Outcome::Complete { tag: Some("ROLLBACK".into()) }));
+    assert!(session.next_announcement().is_none(), "the warning is not the user's");
+    assert!(session.is_idle() && !session.is_closed());
 }
 
 #[test]

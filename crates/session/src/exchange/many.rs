@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use colonnade_protocol::DataRows;
 use colonnade_protocol::backend::Message;
@@ -18,14 +18,38 @@ use super::query::forget_stale;
 use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::{Error, Event, Sink, Statement};
 
+/// What its owner has sent of a series. Each series has its own: others may be under way before it.
+#[derive(Default)]
+pub(crate) struct Series {
+    executions: AtomicU64,
+    is_undone: AtomicBool,
+}
+
+impl Series {
+    /// So many executions more were sent.
+    pub(crate) fn add(&self, executions: u64) {
+        self.executions.fetch_add(executions, Ordering::Relaxed);
+    }
+
+    /// A ROLLBACK was sent, which is one execution more.
+    pub(crate) fn undo(&self) {
+        self.is_undone.store(true, Ordering::Relaxed);
+        self.add(1);
+    }
+
+    fn is_undone(&self) -> bool {
+        self.is_undone.load(Ordering::Relaxed)
+    }
+}
+
 pub(crate) struct Many<S: Sink> {
     statement: Arc<Statement>,
     sink: S,
     held: HeldRows,
     answer: Answer,
-    /// How many executions have ended, and how many were sent.
+    /// How many executions have ended.
     ended: u64,
-    sent: Arc<AtomicU64>,
+    sent: Arc<Series>,
     tag: Option<String>,
     /// Of all executions that the tags have counted.
     row_count: u64,
@@ -35,7 +59,7 @@ impl<S: Sink> Many<S> {
     pub(crate) fn start(
         statement: Arc<Statement>,
         sink: S,
-        sent: Arc<AtomicU64>,
+        sent: Arc<Series>,
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         unkept::bring(&statement, out)?;
@@ -55,7 +79,7 @@ impl<S: Sink> Many<S> {
         context: &Context<'_, S>,
     ) -> Result<(), Error> {
         self.ended += 1;
-        if !self.statement.columns.is_empty() && !context.is_abandoned && !context.link.is_undoing {
+        if !self.statement.columns.is_empty() && !context.is_abandoned && !self.sent.is_undone() {
             self.answer.check_rows(end)?;
         }
         self.row_count = self.row_count.saturating_add(row_count(tag).unwrap_or(0));
@@ -79,7 +103,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
                 return Err(Error::UnexpectedCopy);
             }
             Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
-            Message::ParseComplete if self.answer.is_whole() && context.link.is_undoing => {
+            Message::ParseComplete if self.answer.is_whole() && self.sent.is_undone() => {
                 // Of the ROLLBACK that gives the series up.
             }
             Message::BindComplete if self.answer.is_whole() => {
@@ -112,9 +136,13 @@ impl<S: Sink> Exchange<S> for Many<S> {
         self.sink.read_bytes()
     }
 
+    fn is_undoing(&self) -> bool {
+        self.sent.is_undone()
+    }
+
     fn complete(mut self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         self.answer.check_whole()?;
-        if self.ended != self.sent.load(Ordering::Relaxed) {
+        if self.ended != self.sent.executions.load(Ordering::Relaxed) {
             return Err(unexpected("ReadyForQuery"));
         }
         self.tag = self.tag.map(|tag| in_all(tag, self.row_count));

@@ -34,7 +34,7 @@ pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
 pub use held_rows::can_be_another;
 pub(crate) use introspect::{Introspect, Then};
-pub(crate) use many::Many;
+pub(crate) use many::{Many, Series};
 pub(crate) use portal::PortalRows;
 pub(crate) use prepare::{Keeper, Prepare};
 pub(crate) use query::Query;
@@ -85,6 +85,12 @@ pub(crate) trait Exchange<S: Sink>: Send {
     /// copy goes with its data, which it is checked against.
     fn is_in_vain(&self, message: &str) -> bool {
         matches!(message, "DataRow" | "CopyData" | "CopyDone")
+    }
+
+    /// Whether a ROLLBACK of the session's own is part of it, behind which the server may warn that
+    /// nobody began a transaction.
+    fn is_undoing(&self) -> bool {
+        false
     }
 
     /// The server is ready again and nothing failed.

@@ -1,13 +1,12 @@
 //! Many executions of one statement, from the owner's side.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend::{self, EncodedParams};
 
 use super::{Link, Session};
-use crate::exchange::Many;
+use crate::exchange::{Many, Series};
 use crate::{Error, Sink, Statement};
 
 impl<S: Sink> Session<S> {
@@ -21,10 +20,10 @@ impl<S: Sink> Session<S> {
         if self.is_closed() {
             return Err(self.talk.link.refusal());
         }
-        let sent = Arc::new(AtomicU64::new(0));
+        let sent = Arc::new(Series::default());
         let exchange = Many::start(statement, sink, Arc::clone(&sent), &mut self.talk.out)?;
         self.talk.begin(exchange)?;
-        self.talk.link.series_sent = sent;
+        self.talk.link.series = sent;
         self.talk.link.series_open = true;
         Ok(())
     }
@@ -34,8 +33,7 @@ impl<S: Sink> Session<S> {
     pub fn send_many(&mut self, messages: &[u8]) -> bool {
         if self.talk.link.series_open {
             self.talk.out.extend_from_slice(messages);
-            let executions = frontend::executions(messages);
-            self.talk.link.series_sent.fetch_add(executions, Ordering::Relaxed);
+            self.talk.link.series.add(frontend::executions(messages));
         }
         self.talk.link.series_open
     }
@@ -64,13 +62,14 @@ impl Link {
 
     /// As `end_series`, but what the series did is undone where no transaction surrounds it.
     pub(crate) fn give_up_series(&mut self, out: &mut Vec<u8>) {
-        if self.series_open && self.transaction_status == TransactionStatus::Idle {
-            self.is_undoing = true;
+        // A BEGIN on its way surrounds the series, though the server has not said so yet.
+        let is_alone = self.transaction_status == TransactionStatus::Idle && !self.begun_ahead;
+        if self.series_open && is_alone {
             // Constant texts without NUL always encode.
             let _ = frontend::parse(out, "", "ROLLBACK", &[]);
             let _ = frontend::bind(out, "", "", &EncodedParams::new(), &[]);
             let _ = frontend::execute(out, "", 0);
-            self.series_sent.fetch_add(1, Ordering::Relaxed);
+            self.series.undo();
         }
         self.end_series(out);
     }

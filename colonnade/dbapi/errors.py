@@ -195,7 +195,16 @@ def translated(error: BaseException) -> Error | None:
     """The error as one of this module; None for one that is no business of it.
 
     Such are errors of this module already, Ctrl-C, and mistakes of Python's (TypeError, ...).
+    The notes of the driver's error are notes of this one, too.
     """
+    made = _made(error)
+    if made is not None:
+        for note in getattr(error, "__notes__", ()):
+            made.add_note(note)
+    return made
+
+
+def _made(error: BaseException) -> Error | None:
     for kind, target in _BY_CLASS:
         if isinstance(error, kind):
             # Not its first argument alone, which of an OSError is a number.

@@ -15,10 +15,16 @@ _WINDOW = 68
 _BEFORE = 44
 _LINE_ENDS = re.compile("\r\n|\r|\n")
 _SYNTAX_ERROR = "42601"
+_UNDEFINED_COLUMN = "42703"
+_UNDEFINED_FUNCTION = "42883"
 
-_PLACEHOLDERS = (
+_PERCENT_PLACEHOLDERS = (
     (re.compile(r"%\(\w+\)s"), "%(name)s"),
     (re.compile(r"%s"), "%s"),
+)
+# What makes one operator with a `%` behind it, as in `=%`.
+_BEFORE_PERCENT = re.compile(r"[-+*/<>=~!@#^&|`]+(?=%)")
+_OTHER_PLACEHOLDERS = (
     (re.compile(r":[^\W\d]\w*"), ":name"),
     (re.compile(r"\?"), "?"),
 )
@@ -89,6 +95,9 @@ def note_place(error: PostgresError, query: str) -> None:
     _add(error, place_in(query, position))
     if error.sqlstate == _SYNTAX_ERROR:
         _add(error, _placeholder_hint(query, position))
+    elif error.sqlstate in {_UNDEFINED_COLUMN, _UNDEFINED_FUNCTION}:
+        # `id=%s` is valid SQL: an operator `=%` and a column.
+        _add(error, _percent_hint(query, position - 1))
 
 
 def _add(error: PostgresError, note: str | None) -> None:
@@ -105,7 +114,24 @@ def _placeholder_hint(query: str, position: int) -> str | None:
     before = query[:at].rstrip()
     if before.endswith("?"):
         at = len(before) - 1
-    for pattern, written in _PLACEHOLDERS:
+    for pattern, written in _OTHER_PLACEHOLDERS:
         if pattern.match(query, at):
-            return f"HINT: {written} is no placeholder here: {_TAKEN}"
+            return _no_placeholder(written)
+    return _percent_hint(query, position - 1)
+
+
+def _percent_hint(query: str, at: int) -> str | None:
+    """The hint where a `%s` or `%(name)s` has the place in it, or an operator that it is read with.
+
+    The server stumbles on the operator, or on the name that it has made of the rest.
+    """
+    if operator := _BEFORE_PERCENT.match(query, at):
+        at = operator.end()
+    for pattern, written in _PERCENT_PLACEHOLDERS:
+        if any(found.start() <= at < found.end() for found in pattern.finditer(query)):
+            return _no_placeholder(written)
     return None
+
+
+def _no_placeholder(written: str) -> str:
+    return f"HINT: {written} is no placeholder here: {_TAKEN}"

@@ -109,6 +109,32 @@ async def test_the_placeholder_of_another_interface(
     assert hint.startswith(f"HINT: {written} is no placeholder here: parameters are $1, $2")
 
 
+@pytest.mark.parametrize(
+    ("query", "written"),
+    [
+        ("SELECT * FROM pg_class WHERE oid=%s", "%s"),
+        ("SELECT * FROM pg_class WHERE oid >%s AND relpages = 1", "%s"),
+        ("SELECT * FROM pg_class WHERE oid =%(oid)s", "%(name)s"),
+        ("SELECT * FROM pg_class WHERE oid=%(id)s", "%(name)s"),
+        ("SELECT 1=%s FROM (SELECT 1 AS s) AS t", "%s"),
+    ],
+)
+async def test_a_placeholder_that_is_read_as_an_operator(
+    connection: colonnade.Connection, query: str, written: str
+) -> None:
+    with pytest.raises(PostgresError) as caught:
+        await connection.fetch(query)
+    _place, hint = notes(caught.value)
+    assert hint.startswith(f"HINT: {written} is no placeholder here: ")
+
+
+async def test_other_names_have_no_hint(connection: colonnade.Connection) -> None:
+    for query in ("SELECT s", "SELECT 1 % nosuch", "SELECT nosuch, '%s'", "SELECT 1 =% 'a'"):
+        with pytest.raises(PostgresError) as caught:
+            await connection.fetch(query)
+        assert len(notes(caught.value)) == 1
+
+
 async def test_other_syntax_errors_have_no_hint(connection: colonnade.Connection) -> None:
     for query in ("SELEC 1", "SELECT FROM WHERE", "SELECT '%s' FROM FROM x", "SELECT 1 +"):
         with pytest.raises(PostgresSyntaxError) as caught:

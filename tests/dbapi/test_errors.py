@@ -164,3 +164,20 @@ def test_cancelling_from_another_thread(conn: dbapi.Connection) -> None:
     assert isinstance(caught[0], dbapi.OperationalError)
     conn.rollback()
     assert conn.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_the_notes_of_an_error_come_along(conn: dbapi.Connection) -> None:
+    with pytest.raises(dbapi.ProgrammingError) as caught:
+        conn.execute("SELECT 1,\n  nosuch")
+    assert caught.value.__notes__ == ["LINE 2:   nosuch\n          ^"]
+
+
+def test_the_notes_of_a_refused_login_come_along(dsn: str) -> None:
+    with pytest.raises(dbapi.OperationalError) as caught:
+        dbapi.connect(dsn, user="nobody_of_that_name")
+    assert any("while connecting to" in note for note in caught.value.__notes__)
+
+
+def test_an_error_without_notes_gets_none() -> None:
+    made = translated(errors.InterfaceError("x"))
+    assert not hasattr(made, "__notes__")

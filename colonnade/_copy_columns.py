@@ -212,8 +212,8 @@ def check_new_name(table: str, schema: str | None) -> None:
     hint = schema_hint(table, schema)
     if hint is not None:
         msg = (
-            f"no table of the name {shown(table)} is made without its schema: {hint}; for a name with "
-            "a dot, say its schema, as schema_name='public'"
+            f"no table of the name {shown(table)} is made without its schema: {hint}; for a name "
+            "with a dot, say its schema, as schema_name='public'"
         )
         raise InterfaceError(msg)
 

@@ -43,7 +43,8 @@ def schema_hint(table: str, schema: str | None) -> str | None:
     first, dot, rest = table.partition(".")
     if schema is not None or not (first and dot and rest):
         return None
-    return f"a dot is part of a table's name here: pass table_name={shown(rest)}, schema_name={shown(first)}"
+    names = f"table_name={shown(rest)}, schema_name={shown(first)}"
+    return f"a dot is part of a table's name here: pass {names}"
 
 
 @contextlib.contextmanager

@@ -199,7 +199,7 @@ class Columns:
         dtypes: Dtypes = "numpy",
         *,
         index: str | Sequence[str] | None = None,
-        decimals: Decimals = "float64",
+        decimals: Decimals | None = None,
     ) -> pd.DataFrame:
         """A pandas frame, one block per column, over the same memory where pandas has the type.
 
@@ -215,8 +215,9 @@ class Columns:
 
         ``decimals`` is what numeric becomes, unless ``schema`` has decided it for the column:
 
-        - ``"float64"``: the nearest float64, NULL as NaN, as ``pandas.read_sql`` has it; an
-          ``InexactDecimalWarning`` names the columns with a value that a float64 does not hold.
+        - ``"float64"``: the nearest float64, NULL as NaN, as ``pandas.read_sql`` has it.
+        - None, the default: the same, and an ``InexactDecimalWarning`` names the columns with a
+          value that a float64 does not hold.
         - ``"decimal"``: ``ArrowDtype`` of Arrow's decimals, exact; needs pyarrow. Their mean is
           rounded to the digits that the column has.
         - ``"object"``: Python's ``Decimal``, exact; NULL is None.

@@ -43,24 +43,26 @@ class PandasFrames:
     """How the batches of one result become frames, one after the other.
 
     The columns have the dtypes of one family, and some of them are the frame's index. Decimals
-    whose type nobody asked for become what ``decimals`` says; the first frame with one that its
-    float64 does not hold warns for all. ``stacklevel`` leads from `frame` to the user's line.
+    whose type nobody asked for become what ``decimals`` says. Where it says nothing, they become
+    float64, and the first frame with one that its float64 does not hold warns for all.
+    ``stacklevel`` leads from `frame` to the user's line.
     """
 
     def __init__(
         self,
         dtypes: Dtypes,
         index: str | Sequence[str] | None,
-        decimals: Decimals,
+        decimals: Decimals | None,
         stacklevel: int = 4,
     ) -> None:
         _check_word("dtypes", dtypes, ("numpy", "nullable", "arrow"))
-        _check_word("decimals", decimals, ("float64", "decimal", "object"))
+        if decimals is not None:
+            _check_word("decimals", decimals, ("float64", "decimal", "object"))
         self._dtypes: Dtypes = dtypes
         self._index = index
-        self._decimals: Decimals = decimals
+        self._decimals: Decimals = "float64" if decimals is None else decimals
+        self._warns = decimals is None
         self._stacklevel = stacklevel
-        self._has_warned = False
 
     def frame(self, batch: Batch, asked: Collection[str]) -> pd.DataFrame:
         """The batch as a frame; ``asked`` are the columns whose types a schema decided."""
@@ -77,8 +79,8 @@ class PandasFrames:
                 columns[place] = made(place, self._dtypes)
         frame = pd.DataFrame(columns, index=pd.RangeIndex(batch.num_rows), copy=False)
         frame.columns = pd.Index([field.name for field in batch.fields])
-        if source.inexact and not self._has_warned:
-            self._has_warned = True
+        if source.inexact and self._warns:
+            self._warns = False
             warnings.warn(_inexact(batch, source.inexact), stacklevel=self._stacklevel)
         return frame if self._index is None else _indexed(frame, self._index)
 
@@ -98,8 +100,8 @@ def _inexact(batch: Batch, inexact: dict[int, int]) -> InexactDecimalWarning:
     name = batch.fields[next(iter(inexact))].name
     return InexactDecimalWarning(
         f"a float64 does not hold every decimal of {', '.join(told)}",
-        hint='Pass decimals="decimal" or decimals="object" for exact values, or '
-        f'schema={{"{name}": "float64"}} where floats are meant.',
+        hint='Pass decimals="decimal" or decimals="object" for exact values; where floats '
+        f'are meant, decimals="float64", or schema={{"{name}": "float64"}} for one column.',
     )
 
 

@@ -76,7 +76,7 @@ class ColumnsMixin:
         """The result as a `pyarrow.RecordBatchReader`."""
         return reader_of(self.fetch_columns())
 
-    def fetch_df(self, *, decimals: Decimals = "float64") -> pd.DataFrame:
+    def fetch_df(self, *, decimals: Decimals | None = None) -> pd.DataFrame:
         """The result as a frame of pandas; `decimals` is as in `Columns.to_pandas`."""
         return self.fetch_columns().to_pandas(decimals=decimals)
 

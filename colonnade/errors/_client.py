@@ -57,8 +57,8 @@ class InexactDecimalWarning(InterfaceWarning):
     """A decimal became a float64 that does not hold it, in columns of pandas.
 
     The decimal is neither the shortest one that reads back as the float nor exactly the float.
-    ``decimals=`` of ``to_pandas`` and ``read_sql`` keeps decimals, ``schema={"x": "float64"}`` says
-    that floats are meant.
+    ``decimals=`` of ``to_pandas`` and ``read_sql`` keeps decimals; ``decimals="float64"``, or
+    ``schema={"x": "float64"}`` for one column, says that floats are meant, and nothing warns.
     """
 
 

@@ -44,7 +44,7 @@ def read_sql(
     params: Params = None,
     into: Literal["pandas"] = "pandas",
     dtypes: Dtypes = "numpy",
-    decimals: Decimals = "float64",
+    decimals: Decimals | None = None,
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
     infinity: Infinity = "raise",
@@ -91,7 +91,7 @@ def read_sql(
     params: Params = None,
     into: Literal["pandas"] = "pandas",
     dtypes: Dtypes = "numpy",
-    decimals: Decimals = "float64",
+    decimals: Decimals | None = None,
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
     infinity: Infinity = "raise",
@@ -141,7 +141,7 @@ def read_sql(
     params: Params = None,
     into: Into = "pandas",
     dtypes: Dtypes = "numpy",
-    decimals: Decimals = "float64",
+    decimals: Decimals | None = None,
     index_col: str | Sequence[str] | None = None,
     schema: Any = None,
     infinity: Infinity = "raise",
@@ -160,7 +160,8 @@ def read_sql(
     (a dict of arrays by column name). For pandas, `dtypes` is the family of types and `decimals`
     what numeric becomes, both as in `Columns.to_pandas`, and `index_col` names the columns that
     become the index. By default numeric is float64, and an `InexactDecimalWarning`, one for the
-    call, says where a value is not held by it.
+    call, says where a value is not held by it; with `decimals="float64"` none does. Both ways read
+    decimals first, so NaN, an infinity and what no decimal holds need `schema={"x": "float64"}`.
 
     `schema` and `infinity` are as in `fetch_columns`: other types, by column name, and what becomes
     of infinite dates.
@@ -211,7 +212,7 @@ def _frames(
 
 
 def _conversion(
-    into: str, dtypes: Dtypes, decimals: Decimals, index_col: str | Sequence[str] | None
+    into: str, dtypes: Dtypes, decimals: Decimals | None, index_col: str | Sequence[str] | None
 ) -> Callable[[Columns], Any]:
     if into == "pandas":
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
@@ -222,7 +223,7 @@ def _conversion(
         raise ValueError(f"index_col is for pandas: there is no index in {into}")
     if dtypes != "numpy":
         raise ValueError(f"dtypes is for pandas; for {into}, schema= asks for other types")
-    if decimals != "float64":
+    if decimals is not None:
         raise ValueError(f"decimals is for pandas; {into} has them exactly, or as schema= asks")
     if into == "polars":
         return lambda columns: columns.to_polars()

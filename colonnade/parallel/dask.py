@@ -43,7 +43,7 @@ def read(
     schema: Any = None,
     infinity: Infinity = "raise",
     dtypes: Dtypes = "nullable",
-    decimals: Decimals = "float64",
+    decimals: Decimals | None = None,
     connect_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """A `dask.dataframe.DataFrame` over a table or query, of `parts` partitions or fewer.
@@ -55,7 +55,8 @@ def read(
     `Columns.to_pandas`, "nullable" or "arrow": with "numpy" a column of integers has another type
     in partitions with NULLs than in those without. `decimals` is what numeric becomes, as there:
     float64 by default, and each partition that has a value which it does not hold warns where it is
-    read. The other parameters are those of `colonnade.parallel.plan`.
+    read, unless `decimals` is "float64". The other parameters are those of
+    `colonnade.parallel.plan`.
 
     Raises ImportError without Dask.
     """
@@ -74,7 +75,7 @@ def read(
     return from_plan(made, dtypes=dtypes, decimals=decimals)
 
 
-def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals = "float64") -> Any:
+def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals | None = None) -> Any:
     """A `dask.dataframe.DataFrame` over the partitions of a plan, as `read` makes one.
 
     It can be computed until the plan is closed, which is its owner's to do.
@@ -87,10 +88,10 @@ def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals = "
 class _Reader:
     """Reads a partition in a worker. In the process that made it, it keeps the snapshot."""
 
-    def __init__(self, kept: Plan | None, dtypes: Dtypes, decimals: Decimals) -> None:
+    def __init__(self, kept: Plan | None, dtypes: Dtypes, decimals: Decimals | None) -> None:
         self._kept = kept
         self._dtypes: Dtypes = dtypes
-        self._decimals: Decimals = decimals
+        self._decimals: Decimals | None = decimals
 
     def __call__(self, partition: Partition, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """The partition's rows, of these columns or of all."""
@@ -102,6 +103,6 @@ class _Reader:
         """Without the plan, which is here and nowhere else."""
         return _Reader, (None, self._dtypes, self._decimals)
 
-    def __dask_tokenize__(self) -> tuple[str, str, str, int]:
+    def __dask_tokenize__(self) -> tuple[str, str, str | None, int]:
         """Each reading is its own: what was read before has seen another moment."""
         return type(self).__name__, self._dtypes, self._decimals, id(self._kept)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 import colonnade
-from colonnade import dbapi, read_sql
+from colonnade import dbapi, read_sql, write_table
 
 if TYPE_CHECKING:
     from tests.columns.conftest import Fetch
@@ -76,7 +76,7 @@ def test_the_warning_comes_once(dsn: str) -> None:
     assert one.filename == __file__
     text = str(one.message)
     assert '"big" (row 0: 12345678901234567.89), "again" (row 0' in text
-    assert 'schema={"big": "float64"}' in text
+    assert 'decimals="float64", or schema={"big": "float64"}' in text
     assert "small" not in text
     assert frame["big"][0] == 12345678901234567.89
     with pytest.warns(colonnade.InexactDecimalWarning) as caught:
@@ -99,9 +99,42 @@ def test_no_warning_where_decimals_stay(dsn: str, decimals: Any) -> None:
 
 def test_no_warning_where_floats_are_asked_for_or_hold(dsn: str) -> None:
     assert read_sql(BIG, dsn, schema={"big": "float64"})["small"].tolist() == [0.1]
+    frame = read_sql(BIG, dsn, decimals="float64")
+    assert frame["big"].tolist() == [12345678901234567.89]
+    with dbapi.connect(dsn) as connection, connection.cursor() as cursor:
+        cursor.execute(BIG)
+        assert cursor.fetch_df(decimals="float64")["big"].dtype == "float64"
     exact = "SELECT v FROM (VALUES (0.1), (9007199254740992), (1e20), (-99999999.99999)) x (v)"
     assert read_sql(exact, dsn)["v"].tolist() == [0.1, 2.0**53, 1e20, -99999999.99999]
     assert read_sql("SELECT 1.5::numeric AS v WHERE false", dsn)["v"].dtype == "float64"
+
+
+LATER = "SELECT CASE WHEN k > 2 THEN 1e-30 ELSE 1.5 END AS v FROM generate_series(1, 4) AS k"
+
+
+@pytest.mark.parametrize("decimals", [None, "float64"])
+@pytest.mark.parametrize(
+    ("query", "rows", "want"),
+    [
+        ("SELECT 'NaN'::numeric AS v", None, [math.nan]),
+        ("SELECT 'Infinity'::numeric AS v", None, [math.inf]),
+        ("SELECT 1e100::numeric AS v", None, [1e100]),
+        (LATER, 2, [1.5, 1.5, 1e-30, 1e-30]),
+    ],
+)
+def test_what_no_decimal_holds_needs_a_schema(
+    dsn: str, query: str, rows: int | None, want: list[float], decimals: Any
+) -> None:
+    options: dict[str, Any] = {} if rows is None else {"batch_rows": rows}
+
+    def read(**more: Any) -> list[float]:
+        made: Any = read_sql(query, dsn, **options, **more)
+        frames = [made] if rows is None else list(made)
+        return [value for frame in frames for value in frame["v"].tolist()]
+
+    with pytest.raises(colonnade.DecodeError, match='"float64"'):
+        read(decimals=decimals)
+    assert read(schema={"v": "float64"}) == pytest.approx(want, rel=0, abs=0, nan_ok=True)
 
 
 @pytest.mark.parametrize("decimals", ["float64", "decimal", "object"])
@@ -121,11 +154,32 @@ def test_other_libraries_have_decimals(fetch: Fetch) -> None:
     assert cols.to_pandas()["list"][0] == [Decimal("0.15")]
 
 
+@pytest.mark.parametrize(
+    ("decimals", "types", "want"),
+    [
+        (None, None, "double precision"),
+        ("decimal", None, "numeric"),
+        (None, {"v": "numeric(5, 2)"}, "numeric"),
+    ],
+)
+def test_a_table_that_is_read_and_replaced(dsn: str, decimals: Any, types: Any, want: str) -> None:
+    with colonnade.sync.connect(dsn) as connection:
+        connection.execute("DROP TABLE IF EXISTS replaced")
+        connection.execute("CREATE TABLE replaced AS SELECT 0.1::numeric(5, 2) AS v")
+        frame = read_sql("SELECT v FROM replaced", connection, decimals=decimals)
+        write_table(frame, "replaced", connection, if_exists="replace", types=types)
+        types_and_texts = "SELECT pg_typeof(v)::text || ' ' || (v = 0.1)::text FROM replaced"
+        assert connection.fetchval(types_and_texts) == f"{want} true"
+        connection.execute("DROP TABLE replaced")
+
+
 def test_words_that_are_none(dsn: str, fetch: Fetch) -> None:
     with pytest.raises(ValueError, match='decimals must be "float64", "decimal" or "object"'):
         fetch(BIG).to_pandas(decimals="float")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="decimals is for pandas"):
         read_sql(BIG, dsn, into="polars", decimals="object")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="decimals is for pandas"):
+        read_sql(BIG, dsn, into="arrow", decimals="float64")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match=r"dtypes must be .*, not a dict"):
         read_sql(BIG, dsn, dtypes={"a": "int64"})  # type: ignore[call-overload]
 

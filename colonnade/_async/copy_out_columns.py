@@ -132,18 +132,22 @@ class CopyOutColumnsMixin:
         types = [pg_type.sql for pg_type in statement.parameter_types]
         quoted = ", ".join(
             # By the type's own output, where a cast to text may be somebody else's function.
-            f"pg_catalog.format('%L', ${number}::{name})"
+            f"pg_catalog.format('%L', ${number}::{name}) AS p{number}"
             for number, name in enumerate(types, 1)
         )
         literals: Sequence[str] = ()
         if types or args:
             asked = await self._prepared(f"SELECT {quoted}")
-            self._session.fetch_rows(asked, args, 1)
-            rows = (await self._completion()).rows or []
+            self._session.fetch_batches(asked, args, None, "raise", None)
+            batch = batch_of(await self._transport.next_event())
+            await self._completion()
+            # As they came: a codec of the user's for text would write SQL.
+            stored = [Columns(batch.stored_column(place)) for place in range(batch.num_columns)]
+            values = [value for each in stored for (value,) in each.to_pydict().values()]
             literals = [
                 # In brackets, for what follows is about the value: `$1[1]` is not a type of arrays.
-                f"({literal}::{name})"
-                for literal, name in zip(rows[0].values(), types, strict=True)
+                f"({value.decode() if isinstance(value, bytes) else value}::{name})"
+                for value, name in zip(values, types, strict=True)
             ]
         return replace_parameters(query, _literal_of(literals))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -92,3 +94,20 @@ async def test_errors_leave_the_connection_usable(connection: colonnade.Connecti
     with pytest.raises(TimeoutError):
         await connection.copy_columns_from_query("SELECT pg_sleep(10)::text", timeout=0.05)
     assert await connection.fetchval("SELECT 1") == 1
+
+
+@pytest.mark.parametrize("form", ["text", "binary"])
+async def test_a_codec_of_text_writes_no_sql(connection: colonnade.Connection, form: Any) -> None:
+    def made(value: Any) -> str:
+        raise AssertionError(value)
+
+    def encoded(value: str) -> Any:
+        return value if form == "text" else value.encode()
+
+    await connection.set_type_codec(
+        "text", schema="pg_catalog", encoder=encoded, decoder=made, format=form
+    )
+    out = io.BytesIO()
+    query = "SELECT length($1::text), $2::int"
+    await connection.copy_from_query(query, "x'||version()||'", 5, output=out)
+    assert out.getvalue() == b"16\t5\n"

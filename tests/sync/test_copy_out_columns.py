@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import io
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -90,3 +92,20 @@ def test_errors_leave_the_connection_usable(connection: colonnade.sync.Connectio
     with pytest.raises(TimeoutError):
         connection.copy_columns_from_query("SELECT pg_sleep(10)::text", timeout=0.05)
     assert connection.fetchval("SELECT 1") == 1
+
+
+@pytest.mark.parametrize("form", ["text", "binary"])
+def test_a_codec_of_text_writes_no_sql(connection: colonnade.sync.Connection, form: Any) -> None:
+    def made(value: Any) -> str:
+        raise AssertionError(value)
+
+    def encoded(value: str) -> Any:
+        return value if form == "text" else value.encode()
+
+    connection.set_type_codec(
+        "text", schema="pg_catalog", encoder=encoded, decoder=made, format=form
+    )
+    out = io.BytesIO()
+    query = "SELECT length($1::text), $2::int"
+    connection.copy_from_query(query, "x'||version()||'", 5, output=out)
+    assert out.getvalue() == b"16\t5\n"

@@ -11,7 +11,7 @@ use crate::values::classes;
 const LENGTH_BYTES: usize = 4;
 
 /// A value has less than 1 GiB.
-const VALUE_BYTES_END: usize = 1 << 30;
+pub(super) const VALUE_BYTES_END: usize = 1 << 30;
 
 /// A type of one value, with its binary form.
 #[derive(Clone, Copy)]

@@ -12,6 +12,7 @@ use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
 };
 
+use super::plain::VALUE_BYTES_END;
 use super::{expected, figures, moments, numpy, sequences};
 use crate::values::classes;
 
@@ -204,6 +205,11 @@ pub(super) fn bytes<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]
         return Ok(Cow::Borrowed(bytes.as_bytes()));
     }
     match PyBuffer::<u8>::get(argument) {
+        // Before it is copied: a buffer may claim more than there is memory.
+        Ok(buffer) if buffer.len_bytes() >= VALUE_BYTES_END => Err(PyValueError::new_err(format!(
+            "the value has {} bytes, and PostgreSQL takes less than 1 GiB",
+            buffer.len_bytes()
+        ))),
         Ok(buffer) => Ok(Cow::Owned(buffer.to_vec(argument.py())?)),
         Err(_) => expected("bytes", argument),
     }

@@ -26,7 +26,6 @@ __all__ = [
     "BitString",
     "Box",
     "Circle",
-    "Infinity",
     "Line",
     "LineSegment",
     "Path",

@@ -228,10 +228,12 @@ impl Session {
         Ok(self.lock(py)?.core.is_idle())
     }
 
-    /// Whether the talk has ended, or is the parent process's.
+    /// Whether the talk has ended, or is the parent process's. It goes on while another thread is
+    /// within it.
     #[getter]
-    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.is_inherited() || self.is_cut_off() || self.lock(py)?.core.is_closed())
+    fn is_closed(&self, py: Python<'_>) -> bool {
+        let has_ended = || self.lock(py).is_ok_and(|inner| inner.core.is_closed());
+        self.is_inherited() || self.is_cut_off() || has_ended()
     }
 
     /// Whether this process is a fork of the one that the talk belongs to.

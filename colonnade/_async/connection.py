@@ -485,7 +485,7 @@ class Connection(
             if begin(*arguments):
                 completion = self._complete(await transport.answer(limit))
         except EncodeError as error:
-            # The longer way encodes again, but not what has changed meanwhile.
+            # The longer way would encode a changed container again, and find it settled.
             if isinstance(error.__cause__, RuntimeError):
                 self._owner = None
                 raise

@@ -148,7 +148,7 @@ class CopyRecordsMixin:
         source: Batches,
         kinds: list[tuple[str, _core.PgType]],
     ) -> str:
-        """Copy records of which some values are sent as text, and have the server cast them."""
+        """Copy records into a staging table; the server casts the values sent as text."""
         await self._open_staging(staging)
         await self._copy_records(copy_sql(staging.table, [n for n, _ in kinds]), encoder, source)
         return f"COPY {(await self._close_staging(staging)).split()[-1]}"

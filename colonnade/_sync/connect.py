@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _LIFETIME_SECONDS_MAX = 1e9
 
-# How somebody is not let in: the error is told host, user and database.
+# Errors of a refused login: each gets a note with host, user and database.
 _REFUSALS = (PostgresError, AuthenticationError)
 
 

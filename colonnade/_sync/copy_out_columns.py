@@ -133,7 +133,7 @@ class CopyOutColumnsMixin:
         """The query with its parameters written out, each as the server quotes it."""
         types = [pg_type.sql for pg_type in statement.parameter_types]
         quoted = ", ".join(
-            # By the type's own output, where a cast to text may be somebody else's function.
+            # `format` uses the type's own output; a cast to text may call a user's function.
             f"pg_catalog.format('%L', ${number}::{name}) AS p{number}"
             for number, name in enumerate(types, 1)
         )

@@ -60,7 +60,7 @@ def name_query(error: BaseException | None, query: str | None) -> None:
 def name_limit(
     error: BaseException | None, what: str, seconds: float | None, usual: float | None = None
 ) -> None:
-    """Tell an error of a limit in time what was waited for, unless it knows.
+    """Write into a TimeoutError which wait ended and after how long, if it has no text yet.
 
     `usual` is the connection's own limit, which the error names where it was in force.
     """

@@ -25,7 +25,7 @@ use pyo3::types::{PyBytes, PyList, PySequence, PyString, PyTuple};
 
 pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
-use self::refusal::{Refusal, expected};
+use self::refusal::{Refusal, answered, expected};
 pub(crate) use self::row_cells::RowCells;
 use crate::codecs::Codecs;
 use crate::errors;

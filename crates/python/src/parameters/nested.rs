@@ -8,7 +8,7 @@ use pyo3::types::{
     PyString, PyTuple,
 };
 
-use super::refusal::{Refusal, Step, brackets, expected};
+use super::refusal::{Refusal, Step, answered, brackets, expected};
 use super::{is_null, to_value};
 use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
@@ -111,7 +111,7 @@ fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>() {
         return Ok(true);
     }
-    let is_sized = object.len().is_ok() && object.hasattr("__iter__")?;
+    let is_sized = answered(object.py(), object.len())?.is_some() && object.hasattr("__iter__")?;
     Ok(is_sized && !classes::MAPPING.is_instance(object)?)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use colonnade_columnar::{EncodeError, Place, Value};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -70,6 +70,9 @@ impl Refusal {
         type_name: &str,
         argument: &Bound<'_, PyAny>,
     ) -> PyErr {
+        if self.is_interruption(py) {
+            return self.reason;
+        }
         let (number, shown) = (index + 1, shown(argument));
         let (place, reason) = (self.place(), self.reason.value(py));
         let text = match row {
@@ -97,6 +100,9 @@ impl Refusal {
         type_name: &str,
         value: &Bound<'_, PyAny>,
     ) -> PyErr {
+        if self.is_interruption(value.py()) {
+            return self.reason;
+        }
         let kind = value.get_type().fully_qualified_name();
         let kind = kind.map_or_else(|_| "an object".to_owned(), |kind| kind.to_string());
         let (shown, place, reason) = (shown(value), self.place(), self.reason.value(py));
@@ -106,6 +112,12 @@ impl Refusal {
         let error = errors::of_class(py, "EncodeError", &text);
         error.set_cause(py, Some(self.reason));
         error
+    }
+
+    /// Whether the reason says nothing of the value: Ctrl-C and the end of the program come while
+    /// an object's own methods run.
+    fn is_interruption(&self, py: Python<'_>) -> bool {
+        !self.reason.is_instance_of::<PyException>(py)
     }
 
     /// Such as `element [2][0], field "city": `.
@@ -145,6 +157,16 @@ pub(super) fn indices(mut index: usize, dimensions: &[usize]) -> Vec<usize> {
 /// An index in each dimension, as Python writes it.
 pub(super) fn brackets(indices: &[usize]) -> String {
     indices.iter().map(|index| format!("[{index}]")).collect()
+}
+
+/// What a method of an object's own answers; `None` where it raises an exception, which means that
+/// the object is none of that kind. Ctrl-C and the end of the program are no answer.
+pub(super) fn answered<T>(py: Python<'_>, answer: PyResult<T>) -> PyResult<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) fn expected<T>(what: &str, argument: &Bound<'_, PyAny>) -> PyResult<T> {

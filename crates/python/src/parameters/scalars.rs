@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use colonnade_columnar::{Kind, PgType, Value};
 use pyo3::basic::CompareOp;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -13,7 +13,7 @@ use pyo3::types::{
 };
 
 use super::plain::VALUE_BYTES_END;
-use super::{expected, figures, moments, numpy, sequences};
+use super::{answered, expected, figures, moments, numpy, sequences};
 use crate::values::classes;
 
 /// Whether the class of an object is none of Python's plain ones.
@@ -42,7 +42,7 @@ pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyR
         Kind::UInt => Ok(Value::UInt(unsigned(argument)?)),
         // The encoder sees the whole double, or integer, so that it can tell what does not fit.
         Kind::Float | Kind::Float32 => {
-            match index(argument).and_then(|number| number.extract().ok()) {
+            match index(argument)?.and_then(|number| number.extract().ok()) {
                 Some(number) => Ok(Value::Int(number)),
                 None => Ok(Value::Float(float(argument)?)),
             }
@@ -115,7 +115,7 @@ pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
     if argument.is_instance_of::<PyString>() {
         return expected("an int", argument);
     }
-    if let Ok(number) = argument.call_method0("__index__") {
+    if let Some(number) = answered(argument.py(), argument.call_method0("__index__"))? {
         return Ok(number);
     }
     // To make an int of 1E+1000000000 takes a gigabyte, and to divide long integers their square.
@@ -131,16 +131,17 @@ pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
             expected("an int", argument)
         };
     }
-    match argument.call_method0("__int__") {
-        Ok(number) if is_equal(argument, &number) => Ok(number),
+    match answered(argument.py(), argument.call_method0("__int__"))? {
+        Some(number) if is_equal(argument, &number)? => Ok(number),
         _ => expected("an int", argument),
     }
 }
 
 /// An array that compares element by element is equal to nothing.
-fn is_equal(argument: &Bound<'_, PyAny>, number: &Bound<'_, PyAny>) -> bool {
+fn is_equal(argument: &Bound<'_, PyAny>, number: &Bound<'_, PyAny>) -> PyResult<bool> {
     let equal = argument.rich_compare(number, CompareOp::Eq);
-    equal.and_then(|equal| equal.extract::<bool>()).unwrap_or(false)
+    let equal = equal.and_then(|equal| equal.extract::<bool>());
+    Ok(answered(argument.py(), equal)?.unwrap_or(false))
 }
 
 pub(super) fn integer(argument: &Bound<'_, PyAny>) -> PyResult<i64> {
@@ -171,18 +172,21 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
     let float = argument.extract::<f64>().or_else(|error| {
         // An int of more than 308 digits is a number, and Python says what is wrong with it.
-        if error.is_instance_of::<PyOverflowError>(argument.py()) {
+        let py = argument.py();
+        if error.is_instance_of::<PyOverflowError>(py) || !error.is_instance_of::<PyException>(py) {
             Err(error)
         } else {
             expected("a float", argument)
         }
     })?;
-    match index(argument) {
-        Some(number) if !is_equal(&number, &PyFloat::new(argument.py(), float)) => {
+    match index(argument)? {
+        Some(number) if !is_equal(&number, &PyFloat::new(argument.py(), float))? => {
             Err(PyValueError::new_err("a float8 cannot hold the integer exactly"))
         }
         // `float` makes an infinity of a decimal that is too large, and says nothing.
-        None if float.is_infinite() && !is_equal(argument, &PyFloat::new(argument.py(), float)) => {
+        None if float.is_infinite()
+            && !is_equal(argument, &PyFloat::new(argument.py(), float))? =>
+        {
             Err(PyValueError::new_err("value is beyond the largest float8"))
         }
         _ => Ok(float),
@@ -190,14 +194,15 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 /// A number that says by `__index__` that it is a whole one, as Python's `int`.
-fn index<'py>(argument: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+fn index<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if argument.is_instance_of::<PyFloat>() || argument.is_instance_of::<PyString>() {
-        return None;
+        return Ok(None);
     }
     if argument.is_exact_instance_of::<PyInt>() {
-        return Some(argument.clone());
+        return Ok(Some(argument.clone()));
     }
-    argument.call_method0(intern!(argument.py(), "__index__")).ok()
+    let py = argument.py();
+    answered(py, argument.call_method0(intern!(py, "__index__")))
 }
 
 pub(super) fn bytes<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {

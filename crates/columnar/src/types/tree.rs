@@ -357,24 +357,28 @@ impl Type {
     /// The bytes are no value of the type.
     #[inline]
     pub fn value<'a>(&self, raw: &'a [u8]) -> Result<Value<'a>, Reason> {
-        match &self.shape {
-            // Almost every value of almost every row.
-            Shape::Scalar(line) => (line.value)(raw),
-            _ => self.value_at_depth(raw, 0),
-        }
+        self.value_at_depth(raw, 0)
     }
 
     /// `depth` counts the values around this one.
+    #[inline]
     pub(crate) fn value_at_depth<'a>(
         &self,
         raw: &'a [u8],
         depth: usize,
     ) -> Result<Value<'a>, Reason> {
-        if self.is_plain_text() {
-            return (text::TEXT.value)(raw);
+        match &self.shape {
+            // Almost every value of almost every row, and almost every element of an array.
+            Shape::Scalar(line) => (line.value)(raw),
+            _ => self.made_value(raw, depth),
         }
+    }
+
+    /// The value of a type that is made of others.
+    fn made_value<'a>(&self, raw: &'a [u8], depth: usize) -> Result<Value<'a>, Reason> {
         match &self.shape {
             Shape::Scalar(line) => (line.value)(raw),
+            _ if self.is_plain_text() => (text::TEXT.value)(raw),
             Shape::Array(element) if element.format() == Format::Text => {
                 array_text::value(element, raw)
             }

@@ -408,8 +408,10 @@ class Connection(
         return self._command_timeout if timeout is None else checked_timeout(timeout)
 
     def _operation(
-        self, timeout: float | None, query: str | None = None, args: Any = ()
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
     ) -> Operation:
+        # More than the server can be told of are refused before it is asked about the text.
+        _core.check_arguments(args)
         if query is not None and self._is_observed():
             return ObservedOperation(self, self._limit(timeout), query, args)
         return Operation(self, self._limit(timeout), query)

@@ -130,20 +130,21 @@ class CopyOutColumnsMixin:
     ) -> str:
         """The query with its parameters written out, each as the server quotes it."""
         types = [pg_type.sql for pg_type in statement.parameter_types]
+        # A row for each: a row has no more than 1,664 columns.
         quoted = ", ".join(
             # `format` uses the type's own output; a cast to text may call a user's function.
-            f"pg_catalog.format('%L', ${number}::{name}) AS p{number}"
+            f"(pg_catalog.format('%L', ${number}::{name}))"
             for number, name in enumerate(types, 1)
         )
         literals: Sequence[str] = ()
         if types or args:
-            asked = await self._prepared(f"SELECT {quoted}")
+            asked = await self._prepared(f"VALUES {quoted}" if types else "SELECT")
             self._session.fetch_batches(asked, args, None, "raise", None)
             batch = batch_of(await self._transport.next_event())
             await self._completion()
             # As they came: a codec of the user's for text would write SQL.
             stored = [Columns(batch.stored_column(place)) for place in range(batch.num_columns)]
-            values = [value for each in stored for (value,) in each.to_pydict().values()]
+            values = [value for each in stored for value in each.to_pydict()["column1"]]
             literals = [
                 # In brackets, for what follows is about the value: `$1[1]` is not a type of arrays.
                 f"({value.decode() if isinstance(value, bytes) else value}::{name})"

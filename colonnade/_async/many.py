@@ -7,7 +7,8 @@ from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from colonnade import _core
-from colonnade._async.operation import STALE_PLAN, may_run_again
+from colonnade._async.observed_operation import ObservedOperation
+from colonnade._async.operation import STALE_PLAN, Operation, may_run_again
 from colonnade._async.prepared_statement import described
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
@@ -43,6 +44,15 @@ def declared(types: Sequence[int | None] | None) -> tuple[int, ...]:
     return tuple(oid or 0 for oid in types) if types else ()
 
 
+def check_sets(sets: object) -> None:
+    """Refuse sets of arguments of which the first has more than the protocol can count.
+
+    Of lists and tuples, that is: whatever else gives sets, or is one, is read when it is sent.
+    """
+    if isinstance(sets, list | tuple) and sets and isinstance(sets[0], list | tuple):
+        _core.check_arguments(sets[0])
+
+
 class ManyMixin:
     """The methods of a connection that run one statement many times."""
 
@@ -50,7 +60,13 @@ class ManyMixin:
     _transport: AsyncioTransport
     _record_class: type[_core.Record | tuple[Any, ...]] | None
 
-    def _operation(self, timeout: float | None, query: str | None = None, args: Any = ()) -> Any:
+    def _operation(self, timeout: float | None, query: str | None = None) -> Any:
+        raise NotImplementedError
+
+    def _limit(self, timeout: float | None) -> float | None:
+        raise NotImplementedError
+
+    def _is_observed(self) -> bool:
         raise NotImplementedError
 
     async def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
@@ -93,7 +109,7 @@ class ManyMixin:
         """
         if parameter_types:
             types = declared(parameter_types)
-            async with self._operation(timeout, command, args):
+            async with self._series(timeout, command, args):
                 await self._run_many(command, args, self._session.execute_many, types)
             return
         await self._executemany(command, args, timeout)
@@ -156,7 +172,7 @@ class ManyMixin:
                 query, args, timeout, types=types
             )
         record_class, row_factory = self._row_making(record_class, row_factory)
-        async with self._operation(timeout, query, args):
+        async with self._series(timeout, query, args):
             begin = self._fetching_many(record_class)
             types = declared(parameter_types)
             completion = await self._run_many(query, args, begin, types)
@@ -174,9 +190,16 @@ class ManyMixin:
 
     # Inside
 
+    def _series(self, timeout: float | None, query: str, sets: Arguments) -> Operation:
+        check_sets(sets)
+        connection, limit = cast("Connection", self), self._limit(timeout)
+        if self._is_observed():
+            return ObservedOperation(connection, limit, query, sets)
+        return Operation(connection, limit, query)
+
     async def _executemany(self, command: str, args: Arguments, timeout: float | None) -> None:
         """As `executemany`, under asyncpg's name: tools that trace queries replace it."""
-        async with self._operation(timeout, command, args):
+        async with self._series(timeout, command, args):
             await self._run_many(command, args, self._session.execute_many)
 
     async def _execute_many(self, statement: _core.Statement, args: Arguments) -> None:

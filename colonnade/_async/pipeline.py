@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from colonnade import _core
 from colonnade._async.guard import ConnectionResource
-from colonnade._async.many import CHUNK_BYTES, check_many
+from colonnade._async.many import CHUNK_BYTES, check_many, check_sets
 from colonnade._async.observation import Observation
 from colonnade._async.operation import (
     STALE_PLAN,
@@ -182,7 +182,8 @@ class Pipeline(ConnectionResource):
         if not isinstance(args, Iterable):
             msg = f"executemany in a pipeline takes an iterable of sequences, not {shown(args)}"
             raise TypeError(msg)
-        result = self._add(command, args, self._session.execute_many, _nothing)
+        check_sets(args)
+        result = self._queue(command, args, self._session.execute_many, _nothing)
         self._waiting[-1].sets = iter(())
         return result
 
@@ -300,6 +301,16 @@ class Pipeline(ConnectionResource):
         return result
 
     def _add(
+        self,
+        query: str,
+        args: tuple[object, ...],
+        begin: Callable[[_core.Statement], object] | None,
+        finish: Finish,
+    ) -> PipelineResult:
+        _core.check_arguments(args)
+        return self._queue(query, args, begin, finish)
+
+    def _queue(
         self,
         query: str,
         args: Any,

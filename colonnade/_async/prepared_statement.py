@@ -213,7 +213,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
             return await connection._shaped_many(  # type: ignore[no-any-return]
                 self._shaped, args, timeout, self._statement
             )
-        async with connection._operation(timeout, self._query, args):
+        async with connection._series(timeout, self._query, args):
             rows = await connection._fetch_many(self._statement, args, self._record_class)
         return await self._made(rows, row_factory)
 
@@ -223,7 +223,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     async def executemany(self, args: Arguments, *, timeout: float | None = None) -> None:
         """Run it once for each set of arguments; as `Connection.executemany`."""
         connection = self._connection
-        async with connection._operation(timeout, self._query, args):
+        async with connection._series(timeout, self._query, args):
             await connection._execute_many(self._statement, args)
 
     # Rows, piece by piece

@@ -29,8 +29,11 @@ class ShapedMixin:
     _transport: AsyncioTransport
 
     def _operation(
-        self, timeout: float | None, query: str | None = None, args: Any = ()
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
     ) -> Operation:
+        raise NotImplementedError
+
+    def _series(self, timeout: float | None, query: str, sets: Arguments) -> Operation:
         raise NotImplementedError
 
     async def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
@@ -124,7 +127,7 @@ class ShapedMixin:
         def take(batch: _core.Batch) -> None:
             shapes[0].add(self._decoded(batch))
 
-        async with self._operation(timeout, query, args):
+        async with self._series(timeout, query, args):
             try:
                 if statement is None:
                     await self._run_many(query, args, begin, types, take)

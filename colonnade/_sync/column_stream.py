@@ -54,6 +54,7 @@ class ColumnStream(ConnectionResource):
         self._is_started = False
         self._is_sent = False
         self._is_finished = False
+        _core.check_arguments(args)
 
     def __iter__(self) -> Self:
         """The stream is its own iterator."""

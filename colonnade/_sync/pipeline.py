@@ -14,7 +14,7 @@ from colonnade._shaped_query import Shape, ShapedQuery
 from colonnade._shown import shown
 from colonnade._sql_text import is_read
 from colonnade._sync.guard import ConnectionResource
-from colonnade._sync.many import CHUNK_BYTES, check_many
+from colonnade._sync.many import CHUNK_BYTES, check_many, check_sets
 from colonnade._sync.observation import Observation
 from colonnade._sync.operation import (
     STALE_PLAN,
@@ -184,7 +184,8 @@ class Pipeline(ConnectionResource):
         if not isinstance(args, Iterable):
             msg = f"executemany in a pipeline takes an iterable of sequences, not {shown(args)}"
             raise TypeError(msg)
-        result = self._add(command, args, self._session.execute_many, _nothing)
+        check_sets(args)
+        result = self._queue(command, args, self._session.execute_many, _nothing)
         self._waiting[-1].sets = iter(())
         return result
 
@@ -302,6 +303,16 @@ class Pipeline(ConnectionResource):
         return result
 
     def _add(
+        self,
+        query: str,
+        args: tuple[object, ...],
+        begin: Callable[[_core.Statement], object] | None,
+        finish: Finish,
+    ) -> PipelineResult:
+        _core.check_arguments(args)
+        return self._queue(query, args, begin, finish)
+
+    def _queue(
         self,
         query: str,
         args: Any,

@@ -183,7 +183,7 @@ class ResultMixin:
         """
         connection = cast("Connection", self)
         types, begin = declared(parameter_types), connection._fetching_many(record_class)
-        with connection._operation(timeout, query, args):
+        with connection._series(timeout, query, args):
             completion = connection._run_many(query, args, begin, types)
         return Result(completion, connection.last_timing)
 

@@ -31,8 +31,11 @@ class ShapedMixin:
     _transport: BlockingTransport
 
     def _operation(
-        self, timeout: float | None, query: str | None = None, args: Any = ()
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
     ) -> Operation:
+        raise NotImplementedError
+
+    def _series(self, timeout: float | None, query: str, sets: Arguments) -> Operation:
         raise NotImplementedError
 
     def _run(self, query: str, begin: Callable[[_core.Statement], None]) -> object:
@@ -126,7 +129,7 @@ class ShapedMixin:
         def take(batch: _core.Batch) -> None:
             shapes[0].add(self._decoded(batch))
 
-        with self._operation(timeout, query, args):
+        with self._series(timeout, query, args):
             try:
                 if statement is None:
                     self._run_many(query, args, begin, types, take)

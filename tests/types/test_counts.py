@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlalchemy as sa
 
 import colonnade
+from colonnade import dbapi
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -56,3 +58,31 @@ def test_too_few_arguments_for_too_many_parameters(connection: Connection) -> No
     with pytest.raises(InterfaceError, match=f"at most {MOST}"):
         connection.fetchval(query(MOST + 1))
     assert connection.fetchval("SELECT 1") == 1
+
+
+def test_too_many_arguments_of_a_cursor(dsn: str) -> None:
+    with dbapi.connect(dsn) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TEMP TABLE counted (a int)")
+        text = f"this is no SQL: {', '.join(['%s'] * (MOST + 1))}"
+        given = tuple(range(MOST + 1))
+        with pytest.raises(dbapi.InterfaceError, match=f"at most {MOST}"):
+            cursor.execute(text, given)
+        with pytest.raises(dbapi.InterfaceError, match=f"at most {MOST}"):
+            cursor.executemany(text, [given])
+        cursor.execute("SELECT count(*) FROM counted")
+        assert cursor.fetchall() == [(0,)]
+
+
+def test_too_many_arguments_of_an_engine(dsn: str) -> None:
+    engine = sa.create_engine(dsn.replace("postgresql://", "postgresql+colonnade://"))
+    with engine.connect() as connection:
+        connection.exec_driver_sql("CREATE TEMP TABLE counted (a int)")
+        numbers = tuple(range(MOST + 1))
+        with pytest.raises(sa.exc.InterfaceError, match=f"at most {MOST}"):
+            connection.exec_driver_sql("this is no SQL", numbers)
+        table = sa.table("counted", sa.column("a", sa.Integer))
+        wanted = sa.or_(*(table.c.a + number > number for number in range(40_000)))
+        with pytest.raises(sa.exc.InterfaceError, match=f"80000 parameters.*at most {MOST}"):
+            connection.execute(sa.select(table).where(wanted))
+        assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar() == 0
+    engine.dispose()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from colonnade.errors import DecodeError, EncodeError, PostgresError
+from colonnade.errors import DecodeError, EncodeError, LocalProtocolError, PostgresError
 from tests.types import oracle
 
 if TYPE_CHECKING:
@@ -63,4 +63,12 @@ def test_the_largest_values_that_there_are(link: Connection) -> None:
         link.fetch_columns(f"SELECT repeat('x', {1 << 30}) AS v")
     with pytest.raises(EncodeError, match="PostgreSQL takes less than 1 GiB"):
         link.fetchval("SELECT length($1::bytea)", bytes(1 << 30))
+    text = "x" * (1 << 30)
+    for call in (link.execute, link.fetch, link.prepare):
+        with pytest.raises(LocalProtocolError, match="query text takes 1073741824 bytes"):
+            call(text)
+    with pytest.raises(EncodeError, match="PostgreSQL takes less than 1 GiB"):
+        link.fetchval("SELECT length($1)", text)
+    with pytest.raises(LocalProtocolError, match="Bind message"):
+        link.fetchval("SELECT length($1) + length($2)", text[: 1 << 29], text[: 1 << 29])
     assert link.fetchval("SELECT 1") == 1

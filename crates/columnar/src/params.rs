@@ -15,6 +15,7 @@ pub fn push_parameter(
     pg_type: &Type,
     value: &Value<'_>,
 ) -> Result<(), EncodeError> {
+    check_long(value)?;
     match (value, &pg_type.bare().shape) {
         (Value::Null, shape) => {
             // A server without a function that reads the binary form refuses even a NULL in it.
@@ -75,6 +76,17 @@ fn is_parsed_by_server(shape: &Shape) -> bool {
 /// A value has less than 1 GiB.
 const BYTES_END: usize = 1 << 30;
 
+/// Refuses a long value before it is copied.
+fn check_long(value: &Value<'_>) -> Result<(), EncodeError> {
+    let bytes = match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::Custom { raw, .. } => raw.len(),
+        _ => 0,
+    };
+    if bytes < BYTES_END { Ok(()) } else { Err(EncodeError::TooLong { bytes }) }
+}
+
 /// The same writing, refused where it has written more than a value can have.
 fn bounded(
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
@@ -117,6 +129,25 @@ mod tests {
         assert_eq!(before, [&expected[..], &[0xff; 8]].concat());
         use Format::{Binary, Text};
         assert_eq!(params.formats(), [Binary, Binary, Text, Binary, Text, Text, Text]);
+    }
+
+    #[test]
+    fn a_long_value_is_refused_before_it_is_copied() {
+        // Pages of zeros that nobody writes to take no memory.
+        let zeros = vec![0; BYTES_END];
+        let long = [
+            Value::Bytes(zeros.as_slice().into()),
+            Value::Custom { codec: 0, raw: zeros.as_slice().into() },
+            Value::Text(std::str::from_utf8(&zeros).unwrap().into()),
+        ];
+        let mut params = EncodedParams::new();
+        for (value, oid) in long.iter().zip([17, 25, 25]) {
+            let refused = push_parameter(&mut params, built_in(oid).unwrap(), value);
+            assert_eq!(refused, Err(EncodeError::TooLong { bytes: BYTES_END }));
+        }
+        assert!(params.bytes().is_empty() && params.formats().is_empty());
+        let kept = Value::Bytes([0; 8].as_slice().into());
+        push_parameter(&mut params, built_in(17).unwrap(), &kept).unwrap();
     }
 
     #[test]

@@ -101,5 +101,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
     record::add_to(module)?;
     type_table::add_tables(module)?;
+    parameters::add_functions(module)?;
     session::add_functions(module)
 }

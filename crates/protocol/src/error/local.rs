@@ -35,6 +35,13 @@ pub enum LocalError {
         /// Its encoded length in bytes.
         length: usize,
     },
+    /// A text alone is larger than a message that PostgreSQL accepts.
+    TextTooLong {
+        /// What the text was going to be, such as "query text".
+        what: &'static str,
+        /// Its length in bytes.
+        length: usize,
+    },
     /// The whole message is larger than PostgreSQL accepts.
     MessageTooLarge {
         /// The protocol's name of the message.
@@ -86,6 +93,11 @@ impl fmt::Display for LocalError {
                 f,
                 "parameter ${} takes {length} bytes, a PostgreSQL value holds less than 1 GiB",
                 index.saturating_add(1)
+            ),
+            Self::TextTooLong { what, length } => write!(
+                f,
+                "the {what} takes {length} bytes, PostgreSQL accepts less than 1 GiB: give long \
+                 values as arguments, or load the data with COPY"
             ),
             Self::MessageTooLarge { message, length } => write!(
                 f,

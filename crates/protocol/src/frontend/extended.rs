@@ -2,7 +2,7 @@
 
 use super::LocalError;
 use super::params::EncodedParams;
-use super::writer::{bare, formats, message, text};
+use super::writer::{bare, formats, message, message_length, text};
 use crate::Oid;
 use crate::format::Format;
 
@@ -49,6 +49,7 @@ pub fn bind(
     if let Some((index, length)) = params.oversized() {
         return Err(LocalError::ValueTooLarge { index, length });
     }
+    message_length("Bind", params.bytes().len())?;
     message(out, b'B', "Bind", |out| {
         text(out, "portal name", portal)?;
         text(out, "statement name", statement)?;

@@ -3,7 +3,7 @@
 use super::LocalError;
 use super::extended::execute;
 use super::params::EncodedParams;
-use super::writer::{formats, message, text};
+use super::writer::{formats, message, message_length, text};
 use crate::format::Format;
 
 /// Writes a Bind and an Execute of one statement for each set of values, by way of the unnamed
@@ -60,6 +60,7 @@ impl BindExecute {
         if let Some((index, length)) = params.oversized() {
             return Err(LocalError::ValueTooLarge { index, length });
         }
+        message_length("Bind", params.bytes().len())?;
         if self.formats != params.formats() {
             self.describe(params.formats())?;
         }

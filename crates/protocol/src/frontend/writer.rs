@@ -33,19 +33,22 @@ pub(super) fn counted(
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     let result = body(out).and_then(|()| {
-        let length = out.len().saturating_sub(start);
-        match u32::try_from(length) {
-            Ok(counted) if length <= MESSAGE_LEN_MAX => {
-                patch(out, start, counted);
-                Ok(())
-            }
-            _ => Err(LocalError::MessageTooLarge { message: name, length }),
-        }
+        let length = message_length(name, out.len().saturating_sub(start))?;
+        patch(out, start, length);
+        Ok(())
     });
     if result.is_err() {
         out.truncate(start);
     }
     result
+}
+
+/// The length of a message as it is told; also asked before so much is copied.
+pub(super) fn message_length(name: &'static str, length: usize) -> Result<u32, LocalError> {
+    match u32::try_from(length) {
+        Ok(told) if length <= MESSAGE_LEN_MAX => Ok(told),
+        _ => Err(LocalError::MessageTooLarge { message: name, length }),
+    }
 }
 
 /// Overwrites the four bytes at `start`.
@@ -62,6 +65,9 @@ pub(super) fn bare(out: &mut Vec<u8>, tag: u8) {
 
 /// Appends a text and the zero byte that ends it; `what` names the text in the error.
 pub(super) fn text(out: &mut Vec<u8>, what: &'static str, text: &str) -> Result<(), LocalError> {
+    if text.len() > MESSAGE_LEN_MAX {
+        return Err(LocalError::TextTooLong { what, length: text.len() });
+    }
     if text.as_bytes().contains(&0) {
         return Err(LocalError::NulInText { what });
     }
@@ -89,4 +95,43 @@ pub(super) fn formats(out: &mut Vec<u8>, formats: &[Format]) -> Result<(), Local
         out.extend_from_slice(&format.code().to_be_bytes());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_told_up_to_the_servers_limit() {
+        assert_eq!(message_length("Bind", 4), Ok(4));
+        assert_eq!(message_length("Bind", MESSAGE_LEN_MAX), Ok(0x3fff_ffff));
+        for length in [MESSAGE_LEN_MAX + 1, u32::MAX as usize + 5, usize::MAX] {
+            let refused = Err(LocalError::MessageTooLarge { message: "Bind", length });
+            assert_eq!(message_length("Bind", length), refused);
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_refused_before_it_is_copied() {
+        // Pages of zeros that nobody writes to take no memory.
+        let zeros = vec![0; MESSAGE_LEN_MAX + 1];
+        let long = std::str::from_utf8(&zeros).unwrap();
+        let mut out = b"x".to_vec();
+        let refused = message(&mut out, b'Q', "Query", |out| text(out, "query text", long));
+        let length = zeros.len();
+        assert_eq!(refused, Err(LocalError::TextTooLong { what: "query text", length }));
+        assert_eq!(out, b"x");
+        assert!(out.capacity() < 1024);
+    }
+
+    #[test]
+    fn more_formats_than_can_be_counted_are_refused() {
+        let mut out = Vec::new();
+        let mut many = vec![Format::Binary; usize::from(u16::MAX) + 1];
+        assert_eq!(formats(&mut out, &many), Ok(()));
+        assert_eq!(out, [0, 1, 0, 1]);
+        many.push(Format::Text);
+        let refused = Err(LocalError::TooManyResultFormats { count: many.len() });
+        assert_eq!(formats(&mut out, &many), refused);
+    }
 }

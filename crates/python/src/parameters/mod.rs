@@ -16,15 +16,18 @@ mod sequences;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_in_binary, push_parameter};
+use colonnade_columnar::{
+    CodecFormat, EncodeError, Shape, Type, Value, push_in_binary, push_parameter,
+};
 use colonnade_protocol::frontend::EncodedParams;
-use colonnade_protocol::{Format, Oid};
+use colonnade_protocol::{Format, LocalError, Oid};
 use colonnade_session::Statement;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PySequence, PyString, PyTuple};
 
 pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
+use self::plain::VALUE_BYTES_END;
 use self::refusal::{Refusal, answered, expected};
 pub(crate) use self::row_cells::RowCells;
 use crate::codecs::Codecs;
@@ -56,6 +59,25 @@ impl<'a> Taken<'a> {
     }
 }
 
+/// Refuses more arguments than the protocol can count.
+pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
+    if count <= usize::from(u16::MAX) {
+        return Ok(());
+    }
+    let refused = LocalError::TooManyParameters { count };
+    Err(errors::of_class(py, "LocalProtocolError", &refused.to_string()))
+}
+
+/// `check_count`, for a call whose text must be prepared before its arguments can be encoded.
+#[pyfunction]
+fn check_arguments(arguments: &Bound<'_, PyAny>) -> PyResult<()> {
+    check_count(arguments.py(), arguments.len()?)
+}
+
+pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_arguments, module)?)
+}
+
 /// Encodes the arguments of a query; the error names the argument and its type.
 pub(crate) fn encode(
     py: Python<'_>,
@@ -78,6 +100,7 @@ pub(crate) fn encode_into(
     arguments: &Bound<'_, PyTuple>,
     row: Option<u64>,
 ) -> PyResult<()> {
+    check_count(py, arguments.len())?;
     if arguments.len() != taken.types.len() {
         return Err(miscounted(taken.types.len(), arguments));
     }
@@ -191,6 +214,9 @@ fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result
     let text = argument.cast::<PyString>().map_err(PyErr::from)?.to_str()?;
     if text.contains('\0') {
         return Err(Refusal::because("PostgreSQL's texts have no NUL characters"));
+    }
+    if text.len() >= VALUE_BYTES_END {
+        return Err(Refusal::because(EncodeError::TooLong { bytes: text.len() }.to_string()));
     }
     encoded.push(Format::Text, |out| {
         out.extend_from_slice(text.as_bytes());

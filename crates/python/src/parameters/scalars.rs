@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use colonnade_columnar::{Kind, PgType, Value};
+use colonnade_columnar::{EncodeError, Kind, PgType, Value};
 use pyo3::basic::CompareOp;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError, PyValueError};
@@ -206,15 +206,15 @@ fn index<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>
 }
 
 pub(super) fn bytes<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
+    let too_long = |bytes| PyValueError::new_err(EncodeError::TooLong { bytes }.to_string());
     if let Ok(bytes) = argument.cast::<PyBytes>() {
-        return Ok(Cow::Borrowed(bytes.as_bytes()));
+        let bytes = bytes.as_bytes();
+        let fits = bytes.len() < VALUE_BYTES_END;
+        return if fits { Ok(Cow::Borrowed(bytes)) } else { Err(too_long(bytes.len())) };
     }
     match PyBuffer::<u8>::get(argument) {
         // Before it is copied: a buffer may claim more than there is memory.
-        Ok(buffer) if buffer.len_bytes() >= VALUE_BYTES_END => Err(PyValueError::new_err(format!(
-            "the value has {} bytes, and PostgreSQL takes less than 1 GiB",
-            buffer.len_bytes()
-        ))),
+        Ok(buffer) if buffer.len_bytes() >= VALUE_BYTES_END => Err(too_long(buffer.len_bytes())),
         Ok(buffer) => Ok(Cow::Owned(buffer.to_vec(argument.py())?)),
         Err(_) => expected("bytes", argument),
     }

@@ -122,6 +122,7 @@ impl Session {
         record_class: Option<&Bound<'_, PyAny>>,
         declared: Option<Vec<u32>>,
     ) -> PyResult<bool> {
+        parameters::check_count(py, arguments.len())?;
         let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
         self.fetch_rows(py, &statement, arguments, row_limit, record_class)
     }
@@ -160,6 +161,7 @@ impl Session {
         declared: Option<Vec<u32>>,
         makes_rows: bool,
     ) -> PyResult<bool> {
+        parameters::check_count(py, arguments.len())?;
         let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };
         self.hold_rows(py, &statement, arguments, record_class, makes_rows)
     }
@@ -201,6 +203,7 @@ impl Session {
         sql: &str,
         arguments: &Bound<'_, PyTuple>,
     ) -> PyResult<bool> {
+        parameters::check_count(py, arguments.len())?;
         let Some(statement) = self.cached_statement(py, sql, None)? else { return Ok(false) };
         self.execute(py, &statement, arguments)?;
         Ok(true)

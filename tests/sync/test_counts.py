@@ -1,0 +1,212 @@
+# Generated from tests/async/test_counts.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Counts that the protocol has no place for are refused before anything is sent."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade
+from colonnade import rkt
+from colonnade.errors import (
+    EncodeError,
+    InterfaceError,
+    LocalProtocolError,
+    NotNullViolationError,
+    PostgresSyntaxError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST = 65_535
+TOO_MANY = tuple(range(MOST + 1))
+# The server would refuse it as such, if it were asked.
+NO_SQL = "this is no SQL: $1"
+
+
+def stream(link: colonnade.sync.Connection) -> None:
+    for _ in link.iter_columns(NO_SQL, *TOO_MANY):
+        pytest.fail("there is no such query")
+
+
+def cursor(link: colonnade.sync.Connection) -> None:
+    for _ in link.cursor(NO_SQL, *TOO_MANY):
+        pytest.fail("there is no such query")
+
+
+def shaped_cursor(link: colonnade.sync.Connection) -> None:
+    for _ in link.cursor(rkt.set_query_dtype(NO_SQL, [("a", "i4")]), *TOO_MANY):
+        pytest.fail("there is no such query")
+
+
+def pipeline(link: colonnade.sync.Connection, method: str, *args: Any) -> None:
+    with link.pipeline() as talk:
+        one = talk.fetchval("SELECT 1")
+        with pytest.raises(InterfaceError, match="at most 65535"):
+            getattr(talk, method)(NO_SQL, *args)
+    assert one.result() == 1
+    msg = "at most 65535 it was"
+    raise InterfaceError(msg)
+
+
+ROADS: dict[str, Callable[[colonnade.sync.Connection], Any]] = {
+    "fetch": lambda link: link.fetch(NO_SQL, *TOO_MANY),
+    "fetchrow": lambda link: link.fetchrow(NO_SQL, *TOO_MANY),
+    "fetchval": lambda link: link.fetchval(NO_SQL, *TOO_MANY),
+    "fetch in a shape": lambda link: link.fetch(
+        rkt.set_query_dtype(NO_SQL, [("a", "i4")]), *TOO_MANY
+    ),
+    "execute": lambda link: link.execute(NO_SQL, *TOO_MANY),
+    "executemany": lambda link: link.executemany(NO_SQL, [TOO_MANY]),
+    "executemany of lists": lambda link: link.executemany(NO_SQL, (list(TOO_MANY), [1])),
+    "fetchmany": lambda link: link.fetchmany(NO_SQL, [TOO_MANY]),
+    "fetch_result": lambda link: link.fetch_result(NO_SQL, *TOO_MANY),
+    "fetchmany_result": lambda link: link.fetchmany_result(NO_SQL, [TOO_MANY]),
+    "hold_result": lambda link: link.hold_result(NO_SQL, *TOO_MANY),
+    "parameter_types": lambda link: link.fetch_result(
+        "SELECT $1::int4", 1, parameter_types=[0] * (MOST + 1)
+    ),
+    "fetch_columns": lambda link: link.fetch_columns(NO_SQL, *TOO_MANY),
+    "iter_columns": stream,
+    "cursor": cursor,
+    "shaped cursor": shaped_cursor,
+    "open cursor": lambda link: link.cursor(NO_SQL, *TOO_MANY).open(),
+    "copy_from_query": lambda link: link.copy_from_query(NO_SQL, *TOO_MANY, output=io.BytesIO()),
+    "copy_columns_from_query": lambda link: link.copy_columns_from_query(NO_SQL, *TOO_MANY),
+    "pipeline fetch": lambda link: pipeline(link, "fetch", *TOO_MANY),
+    "pipeline fetchrow": lambda link: pipeline(link, "fetchrow", *TOO_MANY),
+    "pipeline fetchval": lambda link: pipeline(link, "fetchval", *TOO_MANY),
+    "pipeline execute": lambda link: pipeline(link, "execute", *TOO_MANY),
+    "pipeline executemany": lambda link: pipeline(link, "executemany", [TOO_MANY]),
+    "pipeline fetch_columns": lambda link: pipeline(link, "fetch_columns", *TOO_MANY),
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_too_many_arguments(connection: colonnade.sync.Connection, road: str) -> None:
+    with connection.transaction():
+        before = connection.fetchval("SELECT txid_current()")
+        for _ in range(2):
+            with pytest.raises(InterfaceError, match="at most 65535"):
+                ROADS[road](connection)
+        assert connection.fetchval("SELECT txid_current()") == before
+    with pytest.raises(PostgresSyntaxError):
+        connection.fetch(NO_SQL)
+
+
+PREPARED: dict[str, Callable[[Any], Any]] = {
+    "fetch": lambda made: made.fetch(*TOO_MANY),
+    "fetchrow": lambda made: made.fetchrow(*TOO_MANY),
+    "fetchval": lambda made: made.fetchval(*TOO_MANY),
+    "fetchmany": lambda made: made.fetchmany([TOO_MANY]),
+    "executemany": lambda made: made.executemany([TOO_MANY]),
+    "fetch_columns": lambda made: made.fetch_columns(*TOO_MANY),
+    "cursor": lambda made: made.cursor(*TOO_MANY).open(),
+    "explain": lambda made: made.explain(*TOO_MANY),
+}
+
+
+@pytest.mark.parametrize("road", PREPARED)
+def test_too_many_arguments_of_a_prepared_statement(
+    connection: colonnade.sync.Connection, road: str
+) -> None:
+    with connection.transaction():
+        made = connection.prepare("SELECT $1::int4")
+        with pytest.raises(LocalProtocolError, match="at most 65535"):
+            PREPARED[road](made)
+        assert made.fetchval(7) == 7
+
+
+def test_a_later_set_with_too_many_arguments(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMP TABLE counted (a int4)")
+    for sets in ([(1,), TOO_MANY], iter([TOO_MANY]), iter([(1,), TOO_MANY])):
+        with pytest.raises(LocalProtocolError, match="at most 65535"):
+            connection.executemany("INSERT INTO counted VALUES ($1)", sets)
+        assert connection.fetchval("SELECT count(*) FROM counted") == 0
+
+
+def test_many_sets_of_arguments_are_not_many_arguments(
+    connection: colonnade.sync.Connection,
+) -> None:
+    connection.execute("CREATE TEMP TABLE counted (a int4)")
+    sets = tuple((number,) for number in TOO_MANY)
+    connection.executemany("INSERT INTO counted VALUES ($1)", sets)
+    with connection.pipeline() as talk:
+        talk.executemany("INSERT INTO counted VALUES ($1)", sets)
+    assert connection.fetchval("SELECT count(*) FROM counted") == 2 * len(sets)
+
+
+def between_others(link: colonnade.sync.Connection, text: str) -> None:
+    try:
+        with link.pipeline() as talk:
+            others = [talk.fetchval("SELECT 1")]
+            talk.fetchval(text)
+            others.append(talk.fetchval("SELECT 2"))
+    finally:
+        assert [other.result() for other in others] == [1, 2]
+
+
+def test_too_many_placeholders(connection: colonnade.sync.Connection) -> None:
+    """The server counts them as the rest of a division by 65,536, and says so."""
+    texts = [
+        f"SELECT {number} FROM (VALUES {','.join(f'(${n}::int)' for n in range(1, count + 1))}) v"
+        for number, count in enumerate([MOST + 1, MOST + 2, 2 * (MOST + 1)])
+    ]
+    with connection.transaction():
+        for text in texts:
+            for road in (
+                lambda text=text: connection.prepare(text),
+                lambda text=text: connection.prepare(text, name="counted"),
+                lambda text=text: connection.parameter_types(text),
+                lambda text=text: connection.fetch_columns(text),
+                lambda text=text: connection.copy_columns_from_query(text),
+                lambda text=text: connection.executemany(text, iter([(1,)])),
+                lambda text=text: between_others(connection, text),
+            ):
+                with pytest.raises(LocalProtocolError, match=r"parameters.*at most 65535"):
+                    road()
+        kept = "SELECT statement FROM pg_prepared_statements WHERE length(statement) > 10000"
+        assert connection.fetch(kept) == []
+
+
+def test_a_copy_with_more_arguments_than_a_row_has_columns(
+    connection: colonnade.sync.Connection,
+) -> None:
+    numbers = range(1, 3_001)
+    values = ",".join(f"(${number}::int4)" for number in numbers)
+    query = f"SELECT sum(v), count(*) FROM (VALUES {values}) AS t (v)"
+    out = io.BytesIO()
+    connection.copy_from_query(query, *numbers, output=out)
+    assert out.getvalue() == b"4501500\t3000\n"
+    columns = connection.copy_columns_from_query(query, *numbers)
+    assert columns.to_pydict() == {"sum": [4_501_500], "count": [3_000]}
+    with pytest.raises(EncodeError, match=r"\$2000 "):
+        connection.copy_from_query(query, *numbers[:1_999], "x", *numbers[2_000:], output=out)
+
+
+def test_a_value_of_a_gibibyte(connection: colonnade.sync.Connection) -> None:
+    """Its zeros are pages that nobody has written to: it is refused before it is read."""
+    huge = bytes(1 << 30)
+    connection.execute("CREATE TEMP TABLE large (b bytea NOT NULL)")
+    with connection.transaction():
+        for wrong in (
+            lambda: connection.fetchval("SELECT length($1::bytea)", huge),
+            lambda: connection.fetch_columns("SELECT length($1::bytea)", memoryview(huge)),
+            lambda: connection.executemany("INSERT INTO large VALUES ($1)", [(huge,)]),
+            lambda: connection.fetchval("SELECT cardinality($1::bytea[])", [huge]),
+        ):
+            with pytest.raises(EncodeError, match=r"1073741824 bytes.*less than 1 GiB"):
+                wrong()
+            assert connection.fetchval("SELECT 1") == 1
+    for records in ([(huge,)], [{"b": huge}]):
+        with pytest.raises(EncodeError, match="1073741824 bytes"):
+            connection.copy_records_to_table("large", records=records)
+    with pytest.raises(EncodeError, match="1073741824 bytes"):
+        connection.copy_columns_to_table("large", {"b": [huge]})
+    with pytest.raises(NotNullViolationError):
+        connection.copy_records_to_table("large", records=[(None,)])
+    assert connection.fetchval("SELECT count(*) FROM large") == 0

@@ -22,6 +22,8 @@ FAILED = 1
 # What the driver's messages offer, as Python has it.
 _SCHEMA = re.compile(r'schema=\{"((?:[^"\\]|\\.)*)": "([^"]*)"\}')
 _INFINITY = re.compile(r'infinity="(\w+)"')
+# All but the ends of lines and tabs.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INSTALL = 'pip install "colonnade[{extra}]"'
 _HINTS: tuple[tuple[type[BaseException], str], ...] = (
     (
@@ -47,9 +49,17 @@ class CommandError(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print it to standard error."""
         out = file or sys.stderr
-        click.echo(f"colonnade: {self.format_message()}", file=out)
+        click.echo(f"colonnade: {_visible(self.format_message())}", file=out)
         if self.hint:
-            click.echo(f"  hint: {self.hint}", file=out)
+            click.echo(f"  hint: {_visible(self.hint)}", file=out)
+
+
+def _visible(text: str) -> str:
+    """The text with the escapes of characters that would command a terminal.
+
+    Names and values of files and servers may have any.
+    """
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def missing_library(name: str, extra: str, purpose: str) -> CommandError:
@@ -81,7 +91,10 @@ def failures_of(name: str) -> Generator[None, None, None]:
     """
     try:
         yield
-    except (errors.PostgresError, errors.InterfaceError, ValueError, TypeError) as error:
+    except errors.PostgresError as error:
+        told = of_server(error, None)
+        raise CommandError(f"{name}: {told.message}", told.hint) from error
+    except (errors.InterfaceError, ValueError, TypeError) as error:
         raise CommandError(f"{name}: {error}", _hint(error)) from error
 
 
@@ -89,6 +102,8 @@ def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
     """The server's words, its code, and the place in the text that it complains about."""
     if isinstance(error, errors.DecodeError):
         return CommandError(_in_options(str(error)))
+    if isinstance(error, errors.EncodeError):
+        return CommandError(str(error), _hint(error))
     lines = [error.message or type(error).__name__]
     if error.sqlstate:
         lines[0] += f" (SQLSTATE {error.sqlstate})"

@@ -228,6 +228,138 @@ def test_an_error_names_file_line_and_column(
     assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
 
 
+def good_lines(count: int) -> str:
+    return "".join(f'{{"a": {number}, "t": "ok"}}\n' for number in range(1, count + 1))
+
+
+FAULTY_LINES = {
+    "a lone surrogate": (r'{"t": "x\ud800y"}', "low surrogate must follow"),
+    "a lone low surrogate": (r'{"t": "x\udc00y"}', "low surrogate must follow"),
+    "a surrogate in json": (r'{"j": ["\ud800"]}', "low surrogate must follow"),
+    "a surrogate in jsonb": (r'{"b": {"x": "\ud800"}}', "low surrogate must follow"),
+    "a surrogate in an array": (r'{"l": ["\ud800"]}', "low surrogate must follow"),
+    "a surrogate in a key": (r'{"\ud800": 1}', "low surrogate must follow"),
+    "a NUL": (r'{"t": "x\u0000y"}', "cannot be converted to text"),
+    "a NUL in a number": (r'{"a": "\u0000"}', "cannot be converted to text"),
+    "a NUL in json": (r'{"j": "\u0000"}', "cannot be converted to text"),
+    "a NUL in a key": (r'{"\u0000": 1}', "cannot be converted to text"),
+    "a NUL in a key within": (r'{"j": {"\u0000": 1}}', "cannot be converted to text"),
+    "a NUL byte": ('{"t": "x\0y"}', "0x00"),
+    "a check": ('{"a": -1}', "violates check constraint"),
+    "no NULL": ('{"a": null}', "violates not-null constraint"),
+    "a key that is there": ('{"a": 2}', "violates unique constraint"),
+    "another type": ('{"a": "x"}', 'column "a": invalid input syntax'),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTY_LINES)
+def test_every_faulty_line_of_json_is_named(
+    fault: str, dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    connection.execute(
+        f"CREATE TABLE {TABLE} (a int PRIMARY KEY DEFAULT 0 CHECK (a >= 0), t text, j json, "
+        "b jsonb, l text[])"
+    )
+    line, reason = FAULTY_LINES[fault]
+    path = tmp_path / "bad.ndjson"
+    more = "".join(f'{{"a": {number}}}\n' for number in range(100, 120))
+    path.write_text(good_lines(8) + line + "\n" + more)
+    done = run(dsn, "import", str(path), TABLE)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"colonnade: {path}, line 9"), done.stderr
+    assert reason in done.stderr
+    assert "\0" not in done.stderr
+    assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
+
+
+def test_an_error_of_no_line_names_none(
+    dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    connection.execute(f"CREATE TABLE {TABLE} (a int, t text)")
+    connection.execute(
+        f"CREATE OR REPLACE FUNCTION {TABLE}_refuses() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'closed today'; END $$; "
+        f"CREATE TRIGGER refuses BEFORE INSERT ON {TABLE} EXECUTE FUNCTION {TABLE}_refuses()"
+    )
+    path = tmp_path / "good.ndjson"
+    path.write_text(good_lines(3))
+    try:
+        done = run(dsn, "import", str(path), TABLE)
+    finally:
+        connection.execute(f"DROP FUNCTION {TABLE}_refuses CASCADE")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"colonnade: {path}: closed today"), done.stderr
+
+
+FAULTY_CSV = {
+    "a NUL": (b"1,x\n2,x\0\n", 'bad.csv, line 3: invalid byte sequence for encoding "UTF8": 0x00'),
+    "a NUL far away": (b"1,x\n" * 200_000 + b"2,\0\n", "bad.csv, line 200002: invalid byte"),
+    "json": (
+        b'1,"""\\ud800"""\n',
+        'bad.csv, line 2, column "j": invalid input syntax for type json',
+    ),
+}
+
+
+@pytest.mark.parametrize("words", [(), ("--skip", "a")])
+@pytest.mark.parametrize("fault", FAULTY_CSV)
+def test_every_faulty_line_of_csv_is_named(
+    fault: str,
+    words: tuple[str, ...],
+    dsn: str,
+    connection: colonnade.sync.Connection,
+    tmp_path: Path,
+) -> None:
+    connection.execute(f"CREATE TABLE {TABLE} (a int, j {'jsonb' if fault == 'json' else 'text'})")
+    content, told = FAULTY_CSV[fault]
+    path = tmp_path / "bad.csv"
+    path.write_bytes(b"a,j\n" + content)
+    done = run(dsn, "import", str(path), TABLE, *words)
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
+
+
+FAULTY_CELLS = {
+    "a NUL": ("t", ["x", "x\0y"], 'column "t", row 1, from Utf8 to text: the string has a NUL'),
+    "jsonb": ("b", ["1", r'"\ud800"'], 'row 1, column "b": invalid input syntax for type json'),
+    "a name": ("t\0", ["x"], "the name of column 1 has a NUL character"),
+}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@pytest.mark.parametrize("fault", FAULTY_CELLS)
+def test_every_faulty_cell_is_named(
+    fault: str, kind: str, dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
+) -> None:
+    connection.execute(f"CREATE TABLE {TABLE} (t text, b jsonb)")
+    name, values, told = FAULTY_CELLS[fault]
+    path = tmp_path / f"bad.{kind}"
+    table = pa.table({name: values})
+    if kind == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+    for words in ((), ("--if-exists", "replace"))[: 1 if fault == "jsonb" else 2]:
+        done = run(dsn, "import", str(path), TABLE, *words)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"colonnade: {path}"), done.stderr
+        assert told in done.stderr
+        assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
+
+
+def test_a_sample_that_cannot_be_read_has_its_row(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_bytes(b"a,b\n1,2\n\0\n")
+    done = run(dsn, "import", str(path), TABLE, "--create")
+    assert done.returncode == 1
+    assert "Row #3: Expected 2 columns, got 1" in done.stderr
+    # What a terminal would act upon is shown as an escape.
+    assert "\\x00" in done.stderr
+    assert "\0" not in done.stderr
+
+
 def test_values_of_parquet_that_do_not_fit(
     dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import colonnade
 from colonnade.cli.failures import CommandError
 from colonnade.cli.formats import Format
+from colonnade.cli.importing.places import copy_place, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -67,16 +68,24 @@ class ArrowFile:
         with self._opened() as (schema, batches, _):
             names = destination.names(schema.names, self.name)
             reader = importlib.import_module("pyarrow").RecordBatchReader
-            return colonnade.write_table(
-                reader.from_batches(schema, self._read(batches)),
-                destination.table.name,
-                destination.connection,
-                schema_name=destination.table.schema,
-                if_exists=destination.if_exists if is_first else "append",
-                columns=names,
-                types=destination.types if is_first else None,
-                progress=progress,
-            )
+            try:
+                return colonnade.write_table(
+                    reader.from_batches(schema, self._read(batches)),
+                    destination.table.name,
+                    destination.connection,
+                    schema_name=destination.table.schema,
+                    if_exists=destination.if_exists if is_first else "append",
+                    columns=names,
+                    types=destination.types if is_first else None,
+                    progress=progress,
+                )
+            except colonnade.PostgresError as error:
+                raise self._told(error) from error
+
+    def _told(self, error: colonnade.PostgresError) -> CommandError:
+        """What the server refuses; the driver's own errors count rows from 0, and so does this."""
+        line, column = copy_place(error)
+        return refused(error, self.name if line is None else f"{self.name}, row {line - 1}", column)
 
     @contextmanager
     def _opened(self) -> Generator[tuple[Any, Iterator[Any], int | None], None, None]:

@@ -6,7 +6,6 @@ import csv
 import importlib
 import importlib.util
 import io
-import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +14,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import colonnade
 from colonnade._quoting import quote_identifier
-from colonnade.cli.failures import CommandError, missing_library, of_server
+from colonnade.cli.failures import CommandError, missing_library
 from colonnade.cli.formats.csv import split_rows
 from colonnade.cli.formats.text import BYTE_ORDER_MARK
+from colonnade.cli.importing.places import copy_place, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -29,9 +29,6 @@ _CHUNK_BYTES = 256 * 1024
 _SAMPLE_BYTES = 4 << 20
 _STAGING = "colonnade_import"
 _STAGING_SQL = f"pg_temp.{_STAGING}"
-_PLACE = re.compile(
-    r"COPY .*?, line (?P<line>\d+)(?:, column (?P<column>.*?))?(?:: .*)?", re.DOTALL
-)
 
 
 @dataclass(frozen=True)
@@ -179,6 +176,8 @@ class CsvFile:
         try:
             return arrow_csv.read_csv(
                 pa.py_buffer(b"".join(split_rows(beginning).rows)),
+                # With threads, its errors do not say the row.
+                read_options=arrow_csv.ReadOptions(use_threads=False),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True
                 ),
@@ -195,14 +194,8 @@ class CsvFile:
 
     def _told(self, error: colonnade.PostgresError) -> CommandError:
         """The server's error with the file, the line and the column in front."""
-        told = of_server(error, None)
-        place = _PLACE.fullmatch(error.context or "")
-        where = self.name
-        if place is not None:
-            where += f", line {place['line']}"
-            if place["column"] is not None:
-                where += f', column "{place["column"]}"'
-        return CommandError(f"{where}: {told.message}", told.hint)
+        line, column = copy_place(error)
+        return refused(error, self.name if line is None else f"{self.name}, line {line}", column)
 
 
 def _beginning(file: IO[bytes]) -> bytes:

@@ -129,6 +129,12 @@ class Destination:
         again = next((name for name in source if list(source).count(name) > 1), None)
         if again is not None:
             raise CommandError(f'{where} has several columns "{again}"')
+        for number, name in enumerate(source, 1):
+            if "\0" in name:
+                raise CommandError(
+                    f"{where}: the name of column {number} has a NUL character, which no name of "
+                    "PostgreSQL's has"
+                )
         return {name: self.renamed.get(name, name) for name in source if name not in self.skipped}
 
     def check_columns(self, names: Iterable[str], where: str) -> None:

@@ -11,12 +11,14 @@ from typing import IO, TYPE_CHECKING
 
 import colonnade
 from colonnade._quoting import quote_identifier, quote_literal
-from colonnade.cli.failures import CommandError, of_server
+from colonnade.cli.failures import CommandError
 from colonnade.cli.formats.text import BYTE_ORDER_MARK
+from colonnade.cli.importing.places import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from colonnade import sync
     from colonnade.cli.importing.destination import Destination
 
 _CHUNK_BYTES = 256 * 1024
@@ -24,6 +26,12 @@ _STAGING = "colonnade_import"
 _STAGING_SQL = f"pg_temp.{_STAGING}"
 _PLACE = re.compile(rf"^COPY {_STAGING}, line (\d+)", re.MULTILINE)
 _BETWEEN = "line OPERATOR(pg_catalog.>=) {} AND line OPERATOR(pg_catalog.<=) {}"
+#: What the server says of escapes in JSON that stand for no character of a text.
+_ESCAPE_STATES = {"22P02", "22P05"}
+_ESCAPES_HINT = (
+    "PostgreSQL's text holds neither \\u0000 nor one half of a surrogate pair: "
+    "replace the escape in the file"
+)
 #: Characters that JSON has only as escapes: a line is one value of one column.
 _DELIMITER, _QUOTE = "\x02", "\x01"
 
@@ -65,7 +73,9 @@ class NdjsonFile:
             with connection.transaction():
                 status = connection.execute(_insert_sql(destination, names))
         except colonnade.PostgresError as error:
-            raise self._told(error, *self._place(destination, names)) from error
+            raise self._line_refused(
+                destination, error, lambda lines: _insert_sql(destination, names, lines), names
+            ) from error
         connection.execute(f"DROP TABLE {_STAGING_SQL}")
         return int(status.rpartition(" ")[2])
 
@@ -86,40 +96,41 @@ class NdjsonFile:
         )
         if other is not None:
             raise CommandError(f"{self.name}, line {other}: an object of JSON is expected here")
-        found = connection.fetch(
-            "SELECT DISTINCT pg_catalog.json_object_keys(object) AS name "
-            f"FROM {_STAGING_SQL} ORDER BY name"
-        )
+        try:
+            with connection.transaction():
+                found = connection.fetch(_keys_sql())
+        except colonnade.PostgresError as error:
+            # Type json has kept what no text can be, and what no key's name can be.
+            raise self._line_refused(destination, error, _keys_sql, {}) from error
         names = destination.names([row["name"] for row in found], self.name) if found else {}
         destination.check_columns(names.values(), self.name)
         return names
 
-    def _place(self, destination: Destination, names: dict[str, str]) -> tuple[int | None, str]:
-        """Find the line that the server did not take, and its column, by asking again for parts."""
-        lines = f"SELECT pg_catalog.max(line) FROM {_STAGING_SQL}"
-        first, last = 1, destination.connection.fetchval(lines)
-        if last is None or not _fails(destination, names, first, last):
-            # Only all lines together fail, as two with the same key do.
-            return None, ""
-        while first < last:
-            middle = (first + last) // 2
-            if _fails(destination, names, first, middle):
-                last = middle
-            else:
-                first = middle + 1
-        for source, name in names.items():
-            if _fails(destination, {source: name}, first, first):
-                return first, source
-        return first, ""
-
-    def _told(
-        self, error: colonnade.PostgresError, line: int | None, column: str = ""
+    def _line_refused(
+        self,
+        destination: Destination,
+        error: colonnade.PostgresError,
+        sql_of: Callable[[str], str],
+        names: dict[str, str],
     ) -> CommandError:
-        told = of_server(error, None)
-        where = self.name if line is None else f"{self.name}, line {line}"
-        if column:
-            where += f', column "{column}"'
-        return CommandError(f"{where}: {told.message}", told.hint)
+        """The error with the line that the server did not take, and its column where one is."""
+        line, error = _first_failing(destination.connection, error, sql_of)
+        if line is None:
+            return refused(error, self.name)
+        column = _column_failing(destination, names, line)
+        hint = _ESCAPES_HINT if error.sqlstate in _ESCAPE_STATES and not column else None
+        return refused(error, f"{self.name}, line {line}", column, hint)
+
+    def _told(self, error: colonnade.PostgresError, line: int | None) -> CommandError:
+        return refused(error, self.name if line is None else f"{self.name}, line {line}")
+
+
+def _keys_sql(lines: str = "true") -> str:
+    """The names that the objects have; the server reads each object in full to tell them."""
+    return (
+        "SELECT DISTINCT pg_catalog.json_object_keys(object) AS name "
+        f"FROM {_STAGING_SQL} WHERE {lines} ORDER BY name"
+    )
 
 
 def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "true") -> str:
@@ -138,27 +149,62 @@ def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "tru
     )
 
 
-def _insert_sql(destination: Destination, names: dict[str, str]) -> str:
+def _insert_sql(destination: Destination, names: dict[str, str], lines: str = "true") -> str:
     if not names:
         # Objects without a name that is wanted: rows of nothing but defaults.
-        return f"INSERT INTO {destination.table.sql} SELECT FROM {_STAGING_SQL}"
+        return f"INSERT INTO {destination.table.sql} SELECT FROM {_STAGING_SQL} WHERE {lines}"
     columns = ", ".join(map(quote_identifier, names.values()))
     return (
         f"INSERT INTO {destination.table.sql} ({columns}) OVERRIDING SYSTEM VALUE "
-        f"{_rows_sql(destination, names)}"
+        f"{_rows_sql(destination, names, lines)}"
     )
 
 
-def _fails(destination: Destination, names: dict[str, str], first: int, last: int) -> bool:
-    """Whether these lines cannot be read as rows."""
-    rows = _rows_sql(destination, names, _BETWEEN.format(first, last))
-    sql = f"SELECT pg_catalog.count(parts) FROM ({rows}) AS parts"
+def _first_failing(
+    connection: sync.Connection, error: colonnade.PostgresError, sql_of: Callable[[str], str]
+) -> tuple[int | None, colonnade.PostgresError]:
+    """The first line for which a statement fails, and how; None where no single line is to blame.
+
+    What succeeds stays until the import is rolled back, so that a line that only fails after
+    others, as one with the same key does, is found as well.
+    """
+
+    def failure(first: int, last: int) -> colonnade.PostgresError | None:
+        return _failure(connection, sql_of(_BETWEEN.format(first, last)))
+
+    if connection.is_closed() or failure(0, 0) is not None:
+        # It fails without any line, too.
+        return None, error
+    last = connection.fetchval(f"SELECT pg_catalog.max(line) FROM {_STAGING_SQL}")
+    first = 1
+    while last is not None and first < last:
+        middle = (first + last) // 2
+        if failure(first, middle) is None:
+            first = middle + 1
+        else:
+            last = middle
+    found = failure(first, first)
+    return (None, error) if found is None else (first, found)
+
+
+def _column_failing(destination: Destination, names: dict[str, str], line: int) -> str | None:
+    """The column of a line whose value cannot be read as the column's type."""
+    for source, name in names.items():
+        rows = _rows_sql(destination, {source: name}, _BETWEEN.format(line, line))
+        counted = f"SELECT pg_catalog.count(parts) FROM ({rows}) AS parts"
+        if _failure(destination.connection, counted) is not None:
+            return source
+    return None
+
+
+def _failure(connection: sync.Connection, sql: str) -> colonnade.PostgresError | None:
+    """How a statement fails; None where it does not."""
     try:
-        with destination.connection.transaction():
-            destination.connection.fetchval(sql)
-    except colonnade.PostgresError:
-        return True
-    return False
+        with connection.transaction():
+            connection.execute(sql)
+    except colonnade.PostgresError as error:
+        return error
+    return None
 
 
 def _line_of(error: colonnade.PostgresError) -> int | None:

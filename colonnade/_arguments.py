@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 
 
 def check_count(option: str, value: object) -> None:
@@ -20,19 +20,19 @@ def check_count(option: str, value: object) -> None:
 def check_name(option: str, value: object) -> None:
     """Refuse a name that is no text."""
     if not isinstance(value, str):
-        msg = f"{option} must be a str, not {type(value).__name__}"
+        msg = f"{option} must be a str, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def check_names(option: str, value: object) -> None:
     """Refuse what is neither None nor names of columns."""
     if value is not None and not isinstance(value, Iterable):
-        msg = f"{option} must be names of columns, not {type(value).__name__}"
+        msg = f"{option} must be names of columns, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def check_callable(option: str, value: object) -> None:
     """Refuse what is neither None nor a function."""
     if value is not None and not callable(value):
-        msg = f"{option} must be a function, not {type(value).__name__}"
+        msg = f"{option} must be a function, not {class_name(value)}"
         raise TypeError(msg)

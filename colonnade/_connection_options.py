@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade._transport.address import Address, TcpAddress, UnixAddress
 from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy, tls_policy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
@@ -152,7 +152,7 @@ def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
         elif isinstance(value, str | os.PathLike):
             arguments.append((name, os.fsdecode(value)))
         else:
-            msg = f"{name} must be a str, not {type(value).__name__}"
+            msg = f"{name} must be a str, not {class_name(value)}"
             raise ClientConfigurationError(msg)
     return arguments
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 from colonnade._arguments import check_names
 from colonnade._copy_options import schema_hint, table_target
 from colonnade._quoting import quote_identifier
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade._sources.piece import Column
 from colonnade._staging import StagedColumn, Staging
 from colonnade.errors import InterfaceError
@@ -47,7 +47,7 @@ def checked_conflict(
             raise InterfaceError(msg)
         return None
     if not isinstance(on_conflict, str):
-        msg = f'on_conflict must be "nothing" or "update", not {type(on_conflict).__name__}'
+        msg = f'on_conflict must be "nothing" or "update", not {class_name(on_conflict)}'
         raise TypeError(msg)
     if on_conflict not in _CONFLICT:
         msg = f'on_conflict must be "nothing" or "update", not {shown(on_conflict)}'
@@ -169,14 +169,14 @@ def _checked_types(given: object) -> Mapping[str, str]:
     """The mapping of columns to SQL's types."""
     if not isinstance(given, Mapping):
         msg = 'the types of a new table must be a mapping as {"price": "numeric(12, 2)"}'
-        msg += f", not {type(given).__name__}"
+        msg += f", not {class_name(given)}"
         raise TypeError(msg)
     types: dict[str, str] = {}
     for name, kind in given.items():
         if not isinstance(name, str) or not isinstance(kind, str):
             msg = (
                 f"the types of a new table must be a mapping of names to types, both str, not of "
-                f"{type(name).__name__} to {type(kind).__name__}"
+                f"{class_name(name)} to {class_name(kind)}"
             )
             raise TypeError(msg)
         types[name] = kind

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
-from colonnade._shown import shown
+from colonnade._shown import class_name, package_name, shown
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def asked_types(schema: Schema | None) -> dict[str, str] | None:
     if _module(schema) == "pyarrow" and hasattr(schema, "names") and hasattr(schema, "types"):
         return _arrow_schema(schema)
     raise SchemaError(
-        f"schema cannot be of the class {type(schema).__name__}",
+        f"schema cannot be of the class {class_name(schema)}",
         hint='Give a mapping as {"price": "float64"}, a structured dtype or a pyarrow.Schema.',
     )
 
@@ -184,7 +184,7 @@ def _is_type_of(wanted: Any, name: str) -> bool:
 def _module(wanted: Any) -> str:
     """The library that a type, or an object that is one, comes from."""
     kind = wanted if isinstance(wanted, type) else type(wanted)
-    return kind.__module__.partition(".")[0]
+    return package_name(kind)
 
 
 def _as_dtype(name: str, wanted: Any) -> Any:

@@ -32,6 +32,10 @@ _ZONES = {type(None), dt.timezone, zoneinfo.ZoneInfo}
 _SIZED = {list, tuple, dict, set, frozenset, bytearray}
 # Libraries whose containers know their length.
 _LIBRARIES = {"numpy", "pandas", "polars", "pyarrow"}
+# What a class is really called: asked by its attributes, a metaclass may answer what it likes.
+_NAME = type.__dict__["__name__"].__get__
+_QUALIFIED_NAME = type.__dict__["__qualname__"].__get__
+_MODULE = type.__dict__["__module__"].__get__
 
 
 def shown(value: object) -> str:
@@ -49,9 +53,9 @@ def shown(value: object) -> str:
         return _cut(repr(value)) if type(zone) in _ZONES else _described(value)
     # Not isinstance, which asks the object for its class.
     if issubclass(kind, enum.Enum):
-        return f"{_named(kind)}.{value._name_}"  # type: ignore[attr-defined]
+        return f"{full_name(kind)}.{value._name_}"  # type: ignore[attr-defined]
     if issubclass(kind, type):
-        return f"the class {_named(value)}"  # type: ignore[arg-type]
+        return f"the class {full_name(value)}"  # type: ignore[arg-type]
     if kind is types.FunctionType or kind is types.BuiltinFunctionType:
         return f"the function {_cut(value.__qualname__)}"  # type: ignore[attr-defined]
     return _described(value)
@@ -65,19 +69,38 @@ def _described(value: object) -> str:
     """The class, and the length."""
     kind = type(value)
     length = _length(value)
-    name = _named(kind)
+    name = full_name(kind)
     return f"an object of {name}" if length is None else f"a {name} of length {length}"
 
 
-def _named(kind: type) -> str:
-    module = str(kind.__module__)
-    name = kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
-    return _cut(name)
+def class_name(value: object) -> str:
+    """The name of an object's class, without its module. It runs no code of the class."""
+    return _cut(_NAME(type(value)))
+
+
+def module_name(kind: type) -> str:
+    """The module of a class; nothing where it says none. It runs no code of the class."""
+    try:
+        module = _MODULE(kind)
+    except AttributeError:
+        return ""
+    return module if type(module) is str else ""
+
+
+def package_name(kind: type) -> str:
+    """The outermost package of a class."""
+    return module_name(kind).partition(".")[0]
+
+
+def full_name(kind: type) -> str:
+    """The name of a class with its module. It runs no code of the class."""
+    module, name = module_name(kind), _QUALIFIED_NAME(kind)
+    return _cut(name if module in {"", "builtins"} else f"{module}.{name}")
 
 
 def _length(value: object) -> int | None:
     kind = type(value)
-    if kind in _SIZED or str(kind.__module__).partition(".")[0] in _LIBRARIES:
+    if kind in _SIZED or package_name(kind) in _LIBRARIES:
         try:
             return len(value)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001 - a message is made, whatever the object is

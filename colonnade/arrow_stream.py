@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Self
 
+from colonnade._shown import class_name
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
 
@@ -43,12 +44,12 @@ class ArrowStream:
     def __init__(self, batches: Iterable[Columns]) -> None:
         if isinstance(batches, AsyncIterable):
             raise TypeError(
-                f"{type(batches).__name__} is an asynchronous iterable, which no other library "
+                f"{class_name(batches)} is an asynchronous iterable, which no other library "
                 "can wait for: use iter_columns of colonnade.sync, or a list of the batches"
             )
         # `__iter__` of Columns is None, and that of a class which has none is missing.
         if getattr(type(batches), "__iter__", None) is None:
-            raise TypeError(f"batches must be an iterable of Columns, not {type(batches).__name__}")
+            raise TypeError(f"batches must be an iterable of Columns, not {class_name(batches)}")
         self._batches = batches
         self._reading = _Reading(batches)
         # Consumers fetch in threads of their own, and a connection is read by one at a time.
@@ -146,5 +147,5 @@ class _Reading:
         if columns is None:
             return None
         if not isinstance(columns, Columns):
-            raise TypeError(f"a batch must be Columns, not {type(columns).__name__}")
+            raise TypeError(f"a batch must be Columns, not {class_name(columns)}")
         return columns._batch  # noqa: SLF001 - its memory is what leaves

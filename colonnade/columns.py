@@ -17,6 +17,7 @@ from colonnade._frames.polars import polars_frame
 from colonnade._frames.structured import structured_array
 from colonnade._frames.text_table import text_table
 from colonnade._frames.values import python_values
+from colonnade._shown import class_name
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Columns:
     ) -> None:
         if not isinstance(batch, _core.Batch):
             raise TypeError(
-                f"Columns are made by fetch_columns and iter_columns, not of {type(batch).__name__}"
+                f"Columns are made by fetch_columns and iter_columns, not of {class_name(batch)}"
             )
         self._batch = batch
         self._fields = batch.fields
@@ -313,7 +314,7 @@ class Columns:
             index = operator.index(key)
         except TypeError:
             raise TypeError(
-                f"a column is taken by its name or position, not by {type(key).__name__}"
+                f"a column is taken by its name or position, not by {class_name(key)}"
             ) from None
         count = self.num_columns
         if not -count <= index < count:

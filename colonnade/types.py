@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 
 __all__ = [
     "Attribute",
@@ -96,7 +96,7 @@ class BitString:
             return
         text: object = "" if bitstring is None else bitstring
         if not isinstance(text, str):
-            kind = type(text).__name__
+            kind = class_name(text)
             raise TypeError(f"a BitString is made of a str, not of {kind}; see frombytes, from_int")
         for position, bit in enumerate(text):
             if bit not in "01" and not bit.isspace():
@@ -261,7 +261,7 @@ class Range(Generic[_T_co]):
     def issubset(self, other: Range[Any]) -> bool:
         """Whether the other range has everything that this one has."""
         if not isinstance(other, Range):
-            raise TypeError(f"a Range is compared with a Range, not with {type(other).__name__}")
+            raise TypeError(f"a Range is compared with a Range, not with {class_name(other)}")
         if self._empty or other._empty:
             return self._empty
         return self._begins_within(other) and self._ends_within(other)
@@ -269,7 +269,7 @@ class Range(Generic[_T_co]):
     def issuperset(self, other: Range[Any]) -> bool:
         """Whether this range has everything that the other one has."""
         if not isinstance(other, Range):
-            raise TypeError(f"a Range is compared with a Range, not with {type(other).__name__}")
+            raise TypeError(f"a Range is compared with a Range, not with {class_name(other)}")
         return other.issubset(self)
 
     def _begins_within(self, other: Range[Any]) -> bool:

@@ -13,7 +13,7 @@ from colonnade._async.connection import Connection
 from colonnade._async.operation import checked_timeout
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
 from colonnade._gssapi import GssExchange
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade._transport.asyncio import connect as open_transport, deadline
 from colonnade._transport.tls import TlsRefusedError
 from colonnade.errors import (
@@ -163,7 +163,7 @@ def _checked_amount(name: str, amount: object) -> int:
 
 def _checked_switch(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        msg = f"{name} is True or False, not {type(value).__name__}"
+        msg = f"{name} is True or False, not {class_name(value)}"
         raise InterfaceError(msg)
     return value
 
@@ -369,7 +369,7 @@ class _Attempt:
         if password is None:
             return None
         if inspect.isawaitable(password) or not isinstance(password, str):
-            msg = f"the password callable gave {type(password).__name__}, not str"
+            msg = f"the password callable gave {class_name(password)}, not str"
             raise InterfaceError(msg)
         return password
 

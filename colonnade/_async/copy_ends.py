@@ -8,6 +8,8 @@ import os
 from collections.abc import AsyncIterable, Iterable
 from typing import IO, TYPE_CHECKING, Any
 
+from colonnade._shown import class_name
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
@@ -37,7 +39,7 @@ class Output:
         if not is_path and not hasattr(sink, "write") and not callable(sink):
             msg = (
                 "output is expected to be a file-like object, a path-like object or a coroutine "
-                f"function, not {type(sink).__name__}"
+                f"function, not {class_name(sink)}"
             )
             raise TypeError(msg)
 
@@ -91,7 +93,7 @@ class Input:
         if not is_known and not isinstance(source, Iterable | AsyncIterable):
             msg = (
                 "source must be a path, a binary file, bytes, or an (async) iterable of bytes, "
-                f"not {type(source).__name__}"
+                f"not {class_name(source)}"
             )
             raise TypeError(msg)
 

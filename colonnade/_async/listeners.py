@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+from colonnade._arguments import check_name
 from colonnade._async.notifications import ConnectionNotifications
 from colonnade._logged_query import LoggedQuery
 from colonnade._notifications import QUEUE_SIZE
@@ -256,6 +257,7 @@ class ListenersMixin:
 
 def _checked_channel(channel: str) -> str:
     """The channel's name as SQL text."""
+    check_name("channel", channel)
     length = len(channel.encode())
     if not 0 < length <= CHANNEL_BYTES_MAX or "\0" in channel:
         msg = (

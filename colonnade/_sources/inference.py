@@ -8,6 +8,7 @@ import ipaddress
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from colonnade._shown import class_name
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ _WIDER: dict[frozenset[str], str] = {
 }
 # Of bigint.
 _LEAST, _MOST = -(2**63), 2**63 - 1
+# Lists within lists; json may be nested deeper than an array has dimensions.
+_DEPTH_MOST = 64
 
 
 class _Seen(NamedTuple):
@@ -53,10 +56,14 @@ class _Seen(NamedTuple):
 
 
 class Inference:
-    """What has been seen of a column. `of_array` says the type of an array's elements."""
+    """What has been seen of a column. `of_array` says the type of an array's elements.
 
-    def __init__(self, name: str, of_array: Callable[[Any], str]) -> None:
+    `depth` counts the lists around them.
+    """
+
+    def __init__(self, name: str, of_array: Callable[[Any], str], depth: int = 0) -> None:
         self._name = name
+        self._depth = depth
         self._of_array = of_array
         self._types: dict[str, _Seen] = {}
         self._elements: Inference | None = None
@@ -85,29 +92,36 @@ class Inference:
             return
         kind = self._type_of(value)
         if kind not in self._types:
-            self._types[kind] = _Seen(row, type(value).__name__)
+            self._types[kind] = _Seen(row, class_name(value))
 
     def _see_list(self, value: Any, row: int) -> None:
+        if self._depth == _DEPTH_MOST:
+            raise self._refusal(
+                f"row {row} has lists in more than {_DEPTH_MOST} others, or one that holds itself"
+            )
         if self._elements is None:
-            self._elements = Inference(self._name, self._of_array)
-            self._first_list = _Seen(row, type(value).__name__)
+            self._elements = Inference(self._name, self._of_array, self._depth + 1)
+            self._first_list = _Seen(row, class_name(value))
+        if not isinstance(value, list | tuple) and value.dtype.kind == "O":
+            # Its objects may be lists, and the array itself.
+            value = value.ravel().tolist()
         if isinstance(value, list | tuple):
             for element in value:
                 if not is_missing(element):
                     self._elements._see_one(element, row)  # noqa: SLF001 - one of its own
             return
         kind = self._of_array(value.ravel())
-        self._elements._types.setdefault(kind, _Seen(row, type(value).__name__))  # noqa: SLF001
+        self._elements._types.setdefault(kind, _Seen(row, class_name(value)))  # noqa: SLF001
 
     def _type_of(self, value: Any) -> str:
         if isinstance(value, dt.datetime):
             return "timestamp" if value.tzinfo is None else "timestamptz"
-        for kind in type(value).__mro__:
+        for kind in type.mro(type(value)):
             if kind in _CLASSES:
                 found = _CLASSES[kind]
                 is_wide = found == "bigint" and not _LEAST <= value <= _MOST
                 return "numeric" if is_wide else found
-        raise self._refusal(f"no type stands for {type(value).__name__}")
+        raise self._refusal(f"no type stands for {class_name(value)}")
 
     def sql_type(self) -> str:
         """The type; text where nothing was seen.
@@ -150,6 +164,6 @@ class Inference:
 
 def is_missing(value: Any) -> bool:
     """None, and what pandas has for it; NaN is one of them in a column of objects."""
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+    if value is None or class_name(value) in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float) and value != value  # noqa: PLR0124 - what NaN does

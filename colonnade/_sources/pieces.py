@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from colonnade._core import ArrowSource
+from colonnade._shown import class_name
 from colonnade._sources.arrays import ArraysPiece
 from colonnade._sources.own import BatchPiece
 from colonnade._sources.piece import ArrowPiece, Piece
@@ -35,7 +36,7 @@ def piece(source: Any) -> Piece:
     """The rows of an object that is one source, not many."""
     found = _piece(source)
     if found is None:
-        msg = f"source must be {_KINDS}, not {type(source).__name__}"
+        msg = f"source must be {_KINDS}, not {class_name(source)}"
         raise TypeError(msg)
     return found
 

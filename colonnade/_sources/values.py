@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade._core import ArrowColumn, ArrowSource
+from colonnade._shown import class_name, package_name
 from colonnade._sources.inference import Inference
 from colonnade.errors import EncodeError, SchemaError
 
@@ -293,7 +294,7 @@ def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> ND
 def values_of(name: str, value: Any) -> Values:
     """The values of any object that holds a column."""
     kind = type(value)
-    module = kind.__module__.partition(".")[0]
+    module = package_name(kind)
     if module == "pandas":
         from colonnade._sources.pandas import series_values
 
@@ -310,7 +311,7 @@ def values_of(name: str, value: Any) -> Values:
         return numpy_values(name, np.asarray(value))
     msg = (
         f'column "{name}" must be an array of NumPy, Arrow, pandas or Polars, or a list, '
-        f"not {kind.__name__}"
+        f"not {class_name(value)}"
     )
     raise TypeError(msg)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from colonnade import _core
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
 from colonnade._gssapi import GssExchange
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade._sync import connect_address
 from colonnade._sync.connection import Connection
 from colonnade._sync.operation import checked_timeout
@@ -155,7 +155,7 @@ def _checked_amount(name: str, amount: object) -> int:
 
 def _checked_switch(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        msg = f"{name} is True or False, not {type(value).__name__}"
+        msg = f"{name} is True or False, not {class_name(value)}"
         raise InterfaceError(msg)
     return value
 
@@ -355,7 +355,7 @@ class _Attempt:
         if password is None:
             return None
         if inspect.isawaitable(password) or not isinstance(password, str):
-            msg = f"the password callable gave {type(password).__name__}, not str"
+            msg = f"the password callable gave {class_name(password)}, not str"
             raise InterfaceError(msg)
         return password
 

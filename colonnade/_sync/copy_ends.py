@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, Any
 
+from colonnade._shown import class_name
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
@@ -38,7 +40,7 @@ class Output:
         if not is_path and not hasattr(sink, "write") and not callable(sink):
             msg = (
                 "output is expected to be a file-like object, a path-like object or a coroutine "
-                f"function, not {type(sink).__name__}"
+                f"function, not {class_name(sink)}"
             )
             raise TypeError(msg)
 
@@ -82,7 +84,7 @@ class Input:
         if not is_known and not isinstance(source, Iterable | Iterable):
             msg = (
                 "source must be a path, a binary file, bytes, or an (async) iterable of bytes, "
-                f"not {type(source).__name__}"
+                f"not {class_name(source)}"
             )
             raise TypeError(msg)
 

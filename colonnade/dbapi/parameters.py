@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from colonnade._shown import class_name
 from colonnade.dbapi._oids import ARRAY_OIDS, OIDS, UNKNOWN
 from colonnade.dbapi._types import Json
 from colonnade.dbapi.errors import DataError
@@ -127,7 +128,7 @@ def _adapted(value: Any) -> tuple[Any, int]:
     if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "shape", ()):
         # A scalar of NumPy's is what Python has for it.
         return _scalar(value)
-    for base in kind.__mro__:
+    for base in type.mro(kind):
         if base in _ZONED:
             return value, _ZONED[base][value.tzinfo is not None]
         if base in _BY_CLASS:
@@ -153,7 +154,7 @@ def _list(value: list[Any]) -> tuple[Any, int]:
     if known <= set(_SIZES) and all(isinstance(leaf, int) for leaf in taken):
         return value, ARRAY_OIDS[_int_oid(taken)]
     if len(known) > 1:
-        classes = ", ".join(sorted({type(leaf).__name__ for leaf in leaves}))
+        classes = ", ".join(sorted({class_name(leaf) for leaf in leaves}))
         raise DataError(f"a list is an array of one type, and this one has values of {classes}")
     oid = known.pop()
     if all(a is b for a, b in zip(taken, leaves, strict=True)):

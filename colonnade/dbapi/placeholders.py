@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from colonnade._shown import class_name
 from colonnade._sql_text import pieces
 from colonnade.dbapi.errors import ProgrammingError
 
@@ -167,7 +168,7 @@ def _outside_code(kind: str, text: str) -> str:
 def _values(text: _Text, parameters: Parameters) -> Sequence[Any]:
     if text.names is not None:
         if not isinstance(parameters, Mapping):
-            kind = type(parameters).__name__
+            kind = class_name(parameters)
             raise ProgrammingError(f"the query takes its values by name, from a dict, not a {kind}")
         try:
             return [parameters[name] for name in text.names]
@@ -188,7 +189,7 @@ def _values(text: _Text, parameters: Parameters) -> Sequence[Any]:
 def _sequence(parameters: Parameters) -> Sequence[Any]:
     if isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes | bytearray):
         return parameters
-    kind = type(parameters).__name__
+    kind = class_name(parameters)
     raise TypeError(f"parameters are a sequence or a mapping, not {kind}: one value is (value,)")
 
 

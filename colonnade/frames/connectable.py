@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from colonnade import sync
+from colonnade._shown import class_name, full_name
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -79,7 +80,7 @@ def check_dialect(con: Any) -> None:
     dialect = (con.get_bind() if hasattr(con, "get_bind") else con).dialect
     if dialect.driver != "colonnade" or dialect.is_async:
         raise TypeError(
-            f"{type(con).__name__} is of the dialect {dialect.name}+{dialect.driver}"
+            f"{class_name(con)} is of the dialect {dialect.name}+{dialect.driver}"
             f"{' for asyncio' if dialect.is_async else ''}: make it with "
             'create_engine("postgresql+colonnade://..."), or pass a DSN'
         )
@@ -100,7 +101,7 @@ def _lent_by_sqlalchemy(con: Any) -> Generator[sync.Connection, None, None]:
 
 def _refusal(con: object) -> str:
     kind = type(con)
-    name = f"{kind.__module__}.{kind.__qualname__}"
+    name = full_name(kind)
     if inspect.iscoroutinefunction(getattr(kind, "fetch_columns", None)):
         return (
             f"con is a {name}, whose methods are awaited: await its fetch_columns and "

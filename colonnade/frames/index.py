@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ def with_index(frame: Any, index: bool | str | Sequence[str]) -> Any:
         return frame
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(frame, pandas.DataFrame):
-        raise TypeError(f"index is for frames of pandas: a {type(frame).__name__} has none")
+        raise TypeError(f"index is for frames of pandas: a {class_name(frame)} has none")
     levels = _level_names(frame, index)
     columns: dict[str, Any] = {
         name: frame.index.get_level_values(level) for level, name in enumerate(levels)

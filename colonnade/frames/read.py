@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import colonnade
 from colonnade._arguments import check_count
 from colonnade._frames.pandas import PandasFrames
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.selects import batches, fetched, is_statement
@@ -186,7 +186,7 @@ def read_sql(
             return convert(fetched(query, con, params, options))
         return (convert(columns) for columns in batches(query, con, params, options))
     if not isinstance(query, str):
-        raise TypeError(f"query must be a str, not {type(query).__name__}; con comes second")
+        raise TypeError(f"query must be a str, not {class_name(query)}; con comes second")
     sql, args = _arguments(query, params)
     if batch_rows is not None:
         return _frames(con, sql, args, options, convert)
@@ -241,7 +241,7 @@ def _arguments(query: str, params: Params) -> tuple[str, Sequence[object]]:
     if isinstance(params, str | bytes) or not isinstance(params, Sequence):
         raise TypeError(
             f"params must be a sequence for $1, $2, ... or a mapping for :name, "
-            f"not {type(params).__name__}"
+            f"not {class_name(params)}"
         )
     return query, params
 

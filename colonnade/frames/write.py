@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from colonnade._quoting import quote_identifier
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade.errors import DuplicateTableError, InterfaceError
 from colonnade.frames.connectable import Connectable, connection_of
 from colonnade.frames.index import with_index
@@ -109,7 +109,7 @@ def _check_options(
         )
     for option, name in (("table_name", table_name), ("schema_name", schema_name)):
         if not isinstance(name, str) and (name is not None or option == "table_name"):
-            raise TypeError(f"{option} must be a str, not {type(name).__name__}")
+            raise TypeError(f"{option} must be a str, not {class_name(name)}")
     if on_conflict is not None and if_exists != "append":
         raise InterfaceError(f'on_conflict goes with if_exists="append", not with "{if_exists}"')
 

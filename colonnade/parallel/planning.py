@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._arguments import check_count
 from colonnade._quoting import quote_identifier
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
 from colonnade.parallel.cuts import (
     block_conditions,
@@ -129,7 +129,7 @@ class Request:
 
 def _check_dsn(dsn: object) -> None:
     if not isinstance(dsn, str):
-        msg = f"dsn is the address that each partition connects to, a str, not {type(dsn).__name__}"
+        msg = f"dsn is the address that each partition connects to, a str, not {class_name(dsn)}"
         raise TypeError(msg)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._shaped_query import Shape, ShapedQuery
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade.errors import DTypeError
 from colonnade.rkt._fields import Field, matched_fields
 from colonnade.rkt._shapes import BlocksShape, RowsShape
@@ -64,7 +64,7 @@ def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> Shape
     match the result, before the first row, and where a text is longer than its field.
     """
     if not isinstance(query, str):
-        raise TypeError(f"query must be a str, not {type(query).__name__}")
+        raise TypeError(f"query must be a str, not {class_name(query)}")
     # NumPy would take bytes for the name of a dtype. asyncpg-rkt unpickled them.
     if isinstance(dtype, bytes):
         raise DTypeError("the dtype must be a structure, not bytes: nothing is unpickled")

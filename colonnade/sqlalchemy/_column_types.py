@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects import postgresql as pg
 
+from colonnade._shown import class_name
 from colonnade.sqlalchemy.dialect import ColonnadeDialect
 
 # What a generic type is made of there, an interval for example.
@@ -43,7 +44,7 @@ def column_types(select: Any) -> dict[str, str]:
     """
     columns = getattr(select, "selected_columns", None)
     if columns is None:
-        raise TypeError(f"column_types takes a select, not {type(select).__name__}")
+        raise TypeError(f"column_types takes a select, not {class_name(select)}")
     return dict(_named(columns.items()))
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from colonnade._arguments import check_count
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade.columns import Columns
 from colonnade.sqlalchemy._columns_request import OPTION, ColumnsRequest
 
@@ -290,7 +290,7 @@ def _executed(
     if isinstance(statement, str):
         raise TypeError("the statement is a str: wrap it in sqlalchemy.text()")
     if params is not None and not isinstance(params, Mapping):
-        raise TypeError(f"params are one mapping of names to values, not {type(params).__name__}")
+        raise TypeError(f"params are one mapping of names to values, not {class_name(params)}")
     _check_connection(connection)
     engine = connection.get_bind() if isinstance(connection, Session) else connection
     if engine.dialect.driver != "colonnade":
@@ -311,5 +311,5 @@ def _check_connection(connection: object) -> None:
         hint = "async with engine.connect() as connection"
     else:
         hint = "engine.connect() gives one"
-    kind = type(connection).__name__
+    kind = class_name(connection)
     raise TypeError(f"columns are fetched by a connection or a session, not by {kind}: {hint}")

@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects import postgresql as pg
 
+from colonnade._shown import class_name
+
 
 def in_array(column: Any, values: Iterable[Any]) -> sa.ColumnElement[bool]:
     """Whether the column is one of the values: `column = ANY ($1)`, with all values in one array.
@@ -36,7 +38,7 @@ def in_array(column: Any, values: Iterable[Any]) -> sa.ColumnElement[bool]:
 def _expression(column: Any) -> sa.ColumnElement[Any]:
     inspected = column.__clause_element__() if hasattr(column, "__clause_element__") else column
     if not isinstance(inspected, sa.ColumnElement):
-        raise TypeError(f"in_array takes a column or an expression, not {type(column).__name__}")
+        raise TypeError(f"in_array takes a column or an expression, not {class_name(column)}")
     return inspected
 
 

@@ -17,6 +17,7 @@ from sqlalchemy.sql.elements import (
     _textual_label_reference,
 )
 
+from colonnade._shown import class_name
 from colonnade.sqlalchemy._rewritable import (
     bare_text,
     check_select,
@@ -75,7 +76,7 @@ def or_to_union_all(
     TypeError for what is no `Select`.
     """
     if not isinstance(select, sa.Select):
-        raise TypeError(f"or_to_union_all takes a Select, not {type(select).__name__}")
+        raise TypeError(f"or_to_union_all takes a Select, not {class_name(select)}")
     rewritten: TypedReturnsRows[*_Row] = _rewritten(select, frozenset(map(str.lower, functions)))
     return rewritten
 

@@ -14,6 +14,7 @@ from sqlalchemy.sql.elements import FunctionFilter, Over, WithinGroup
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import SelectBase, TableSample
 
+from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.sqlalchemy._known_functions import AGGREGATES, SCALAR_FUNCTIONS, SYNTAX
 from colonnade.sqlalchemy._select_parts import Around, refused_part
@@ -107,5 +108,5 @@ def _check_call(name: str, functions: frozenset[str], *, is_nested: bool) -> Non
 
 
 def _function_name(element: Any) -> str:
-    name = getattr(element, "name", None) or type(element).__name__
+    name = getattr(element, "name", None) or class_name(element)
     return ".".join((*getattr(element, "packagenames", ()), str(name))).lower()

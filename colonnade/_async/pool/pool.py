@@ -16,7 +16,7 @@ from colonnade._async.pool.options import checked_options
 from colonnade._async.pool.proxy import PoolConnectionProxy
 from colonnade._async.pool.queries import PoolQueriesMixin
 from colonnade._core import Record
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade._supply.asyncio import Supply, made
 from colonnade._transport.asyncio import deadline
 from colonnade._transport.forks import tell_in_child
@@ -284,7 +284,7 @@ class Pool(PoolQueriesMixin):
             raise InterfaceError(
                 "expected pool connect callback to return an instance of "
                 f"'{expected.__module__}.{expected.__qualname__}', "
-                f"got '{type(connection).__name__}'"
+                f"got '{class_name(connection)}'"
             )
         return connection
 

@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from colonnade._core import Record
-from colonnade._shown import shown
+from colonnade._shown import class_name, shown
 from colonnade._supply.threads import Supply, made
 from colonnade._sync.connection import Connection
 from colonnade._sync.pool.holder import PoolConnectionHolder
@@ -261,7 +261,7 @@ class Pool(PoolQueriesMixin):
             raise InterfaceError(
                 "expected pool connect callback to return an instance of "
                 f"'{expected.__module__}.{expected.__qualname__}', "
-                f"got '{type(connection).__name__}'"
+                f"got '{class_name(connection)}'"
             )
         return connection
 

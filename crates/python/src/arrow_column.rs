@@ -15,6 +15,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrow_names::arrow_type_name;
+use crate::foreign_buffer::copied;
 use crate::{arrow_series, numpy_import};
 
 /// An Arrow array for [`ArrowSource`](crate::copy_rows::ArrowSource).
@@ -65,7 +66,7 @@ impl ArrowColumn {
     /// A value for each code, which counts from 0; a negative one stands for no value.
     #[staticmethod]
     fn from_codes(codes: &Bound<'_, PyAny>, values: &Self) -> PyResult<Self> {
-        let codes: Vec<i32> = PyBuffer::get(codes)?.to_vec(codes.py())?;
+        let codes: Vec<i32> = copied(&PyBuffer::get(codes)?, codes.py())?;
         let keys: Int32Array = codes.into_iter().map(|code| (code >= 0).then_some(code)).collect();
         let array = DictionaryArray::try_new(keys, Arc::clone(&values.0));
         array.map(|array| Self(Arc::new(array))).map_err(|error| refused(&error))
@@ -120,7 +121,8 @@ fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     if !is_void || width == 0 || !dtype.getattr("names")?.is_none() {
         return Ok(None);
     }
-    let bytes: Vec<u8> = array.call_method0("tobytes")?.extract()?;
+    let bytes = PyBuffer::<u8>::get(&array.call_method0("tobytes")?)?;
+    let bytes = copied(&bytes, array.py())?;
     let cells = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None);
     cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(|error| refused(&error))
 }
@@ -161,7 +163,7 @@ fn nested(values: ArrayRef, lengths: &[usize]) -> PyResult<ArrayRef> {
 
 /// The array without the values that a mask hides.
 fn masked(array: &ArrayRef, mask: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
-    let hidden: Vec<u8> = PyBuffer::get(&mask.call_method1("view", ("u1",))?)?.to_vec(mask.py())?;
+    let hidden: Vec<u8> = copied(&PyBuffer::get(&mask.call_method1("view", ("u1",))?)?, mask.py())?;
     if hidden.len() != array.len() {
         return Err(PyValueError::new_err(format!(
             "{} values have a mask of {}",

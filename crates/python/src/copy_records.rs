@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use colonnade_columnar::encode::RowEncoder;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyString, PyTuple};
 
+use crate::class_names;
 use crate::errors;
 use crate::parameters::RowCells;
 use crate::record::is_record;
+use crate::values::classes;
 
 /// For so long, and one record more, a call may keep the interpreter and the event loop.
 const TURN: Duration = Duration::from_micros(800);
@@ -122,11 +124,11 @@ impl State {
             || record.is_instance_of::<PyBytes>()
             || record.is_instance_of::<PyByteArray>();
         let is_record = is_record(record);
-        if !is_record && let Ok(mapping) = record.cast::<PyMapping>() {
-            self.check_length(record, mapping.len()?)?;
+        if !is_record && classes::MAPPING.is_instance(record)? {
+            self.check_length(record, record.len()?)?;
             let names: Vec<String> = self.cells.names().map(str::to_owned).collect();
             for (index, name) in names.iter().enumerate() {
-                let value = mapping.get_item(name).map_err(|error| {
+                let value = record.get_item(name).map_err(|error| {
                     let cause = format!("row {} has no value for column {name:?}", self.rows_done);
                     let refused = errors::of_class(record.py(), "EncodeError", &cause);
                     refused.set_cause(record.py(), Some(error));
@@ -137,7 +139,7 @@ impl State {
             return Ok(());
         }
         if is_text || !record.hasattr("__getitem__")? {
-            let kind = record.get_type().fully_qualified_name()?;
+            let kind = class_names::full(&record.get_type());
             return Err(errors::of_class(
                 record.py(),
                 "EncodeError",

@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 
 use crate::arrow_import::check_by_owner;
 use crate::calendar::first_day;
+use crate::class_names;
+use crate::foreign_buffer::copied;
 
 /// What a NaT is as a number.
 const NAT: i64 = i64::MIN;
@@ -28,7 +30,7 @@ const DAY_S: i64 = 86_400;
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = object.get_type();
     // A subclass, such as a masked array, may mean something else by its values.
-    Ok(class.name()? == "ndarray" && class.module()? == "numpy")
+    Ok(class.name()? == "ndarray" && class_names::is_of(&class, "numpy"))
 }
 
 /// Whether an object is an array of NumPy's that has Python objects or strings for elements.
@@ -44,13 +46,12 @@ pub(crate) fn holds_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// of its own, its objects are taken, with None for what is missing.
 pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let class = object.get_type();
-    let module = class.module()?;
-    if module.to_str()?.split('.').next() != Some("pandas") || !object.hasattr("to_numpy")? {
+    if !class_names::is_of(&class, "pandas") || !object.hasattr("to_numpy")? {
         return Ok(object.clone());
     }
     // A frame has none.
     let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(object.clone()) };
-    if dtype.get_type().module()?.to_str()?.starts_with("numpy") {
+    if class_names::is_of(&dtype.get_type(), "numpy") {
         return object.call_method0("to_numpy");
     }
     check_arrow(object, &dtype)?;
@@ -128,7 +129,7 @@ fn as_type<'py>(array: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, P
 }
 
 fn values<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-    PyBuffer::<T>::get(array)?.to_vec(array.py())
+    copied(&PyBuffer::get(array)?, array.py())
 }
 
 fn primitive<T>(array: &Bound<'_, PyAny>) -> PyResult<ArrayRef>

@@ -12,6 +12,7 @@ use pyo3::types::{
     PySet, PySlice, PyString, PyTuple, PyType,
 };
 
+use crate::class_names;
 use crate::values::classes;
 
 const CHARACTERS_MOST: usize = 80;
@@ -96,9 +97,7 @@ fn described(object: &Bound<'_, PyAny>) -> String {
 }
 
 fn named(class: &Bound<'_, PyType>) -> String {
-    let name = class.fully_qualified_name();
-    let name = name.map_or_else(|_| "an unnamed class".to_owned(), |name| name.to_string());
-    name.chars().take(CHARACTERS_MOST).collect()
+    class_names::full(class).chars().take(CHARACTERS_MOST).collect()
 }
 
 fn length(object: &Bound<'_, PyAny>) -> Option<usize> {
@@ -108,7 +107,10 @@ fn length(object: &Bound<'_, PyAny>) -> Option<usize> {
         || object.is_exact_instance_of::<PySet>()
         || object.is_exact_instance_of::<PyFrozenSet>()
         || object.is_exact_instance_of::<PyByteArray>();
-    let module = object.get_type().module().ok()?;
-    let library = module.to_str().ok()?.split('.').next()?;
-    if is_of_python || LIBRARIES.contains(&library) { object.len().ok() } else { None }
+    let class = object.get_type();
+    if is_of_python || LIBRARIES.iter().any(|library| class_names::is_of(&class, library)) {
+        object.len().ok()
+    } else {
+        None
+    }
 }

@@ -7,6 +7,7 @@ use arrow_schema::{ArrowError, Field, Schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::class_names;
 use crate::{arrow_series, numpy_import};
 
 /// The Arrow array of what a codec returned for a whole column.
@@ -21,7 +22,7 @@ pub(super) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     {
         return Ok(array);
     }
-    let class = values.get_type().fully_qualified_name()?;
+    let class = class_names::full(&values.get_type());
     Err(PyTypeError::new_err(format!(
         "a column_decoder returns an Arrow array or a NumPy array of numbers, times or text in one \
          dimension, not {class}; without one, the decoder makes an object of each value"

@@ -8,8 +8,10 @@ use colonnade_columnar::encode::{ArrayParameterError, EncodeOptions, array_param
 use colonnade_columnar::{Kind, Shape, Type};
 use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
+use pyo3::intern;
 use pyo3::prelude::*;
 
+use super::plain::check_array_elements;
 use super::refusal::{Refusal, Step, indices};
 use super::scalars::is_foreign;
 use crate::arrow_import::check_by_owner;
@@ -38,6 +40,7 @@ pub(super) fn push(
     }
     let argument = numpy_import::without_index(argument)?;
     if numpy_import::is_array(&argument)? {
+        check_array_elements(argument.getattr(intern!(argument.py(), "size"))?.extract()?)?;
         let is_utc = element.kind() == Some(Kind::TimestampTz);
         return match numpy_import::array(&argument, is_utc)? {
             Some((array, shape)) => push_array(encoded, element, &array, &shape, Library::NumPy),
@@ -47,6 +50,7 @@ pub(super) fn push(
     match arrow_series::array(&argument)? {
         Some(array) => {
             let length = array.len();
+            check_array_elements(length)?;
             push_array(encoded, element, &array, &[length], Library::Arrow)
         }
         None => Ok(false),

@@ -8,8 +8,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
+use super::plain::check_value_bytes;
 use super::scalars::float;
-use super::{expected, scalars};
+use super::{answered, expected, scalars};
 use crate::values::classes;
 
 pub(super) fn bits<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
@@ -89,12 +90,14 @@ fn parts<'py, const N: usize>(
     let items = if let Ok(tuple) = argument.cast::<PyTuple>() {
         tuple.iter().collect::<Vec<_>>()
     } else if argument.is_instance_of::<PyList>() || argument.hasattr("__array_interface__")? {
-        argument.try_iter()?.collect::<PyResult<Vec<_>>>()?
+        // One more tells that there are too many; an array may have more than there is memory.
+        argument.try_iter()?.take(N + 1).collect::<PyResult<Vec<_>>>()?
     } else {
         return expected(what, argument);
     };
-    items.try_into().map_err(|items: Vec<_>| {
-        PyValueError::new_err(format!("expected {what}, got a sequence of {}", items.len()))
+    let given = argument.len()?;
+    items.try_into().map_err(|_: Vec<_>| {
+        PyValueError::new_err(format!("expected {what}, got a sequence of {given}"))
     })
 }
 
@@ -131,9 +134,14 @@ pub(super) fn path<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
 }
 
 pub(super) fn points(argument: &Bound<'_, PyAny>) -> PyResult<Vec<[f64; 2]>> {
-    if argument.is_instance_of::<PyString>() || argument.len().is_err() {
-        return expected("a sequence of points (x, y)", argument);
+    const WHAT: &str = "a sequence of points (x, y)";
+    if argument.is_instance_of::<PyString>() {
+        return expected(WHAT, argument);
     }
+    let Some(length) = answered(argument.py(), argument.len())? else {
+        return expected(WHAT, argument);
+    };
+    check_value_bytes(length.saturating_mul(size_of::<[f64; 2]>()))?;
     // All of them before the first is looked at, whose methods may change the sequence.
     let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
     let points = items.iter().map(point).collect::<PyResult<Vec<_>>>()?;

@@ -16,18 +16,16 @@ mod sequences;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use colonnade_columnar::{
-    CodecFormat, EncodeError, Shape, Type, Value, push_in_binary, push_parameter,
-};
+use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_in_binary, push_parameter};
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_protocol::{Format, LocalError, Oid};
 use colonnade_session::Statement;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PySequence, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
-use self::plain::VALUE_BYTES_END;
+use self::plain::check_value_bytes;
 use self::refusal::{Refusal, answered, expected};
 pub(crate) use self::row_cells::RowCells;
 use crate::codecs::Codecs;
@@ -141,10 +139,13 @@ fn miscounted(expected: usize, arguments: &Bound<'_, PyTuple>) -> PyErr {
 /// The items of a sequence; None where it is none.
 pub(crate) fn sequence<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTuple>>> {
     let py = object.py();
-    if object.cast::<PySequence>().is_err() && !is_record(object) {
+    // Not by a cast to a sequence, which would keep Ctrl-C in the object's methods to itself.
+    if !is_record(object) && !classes::SEQUENCE.is_instance(object)? {
         return Ok(None);
     }
-    let items: Vec<_> = object.try_iter()?.collect::<PyResult<_>>()?;
+    // No query takes more, and there may be more than there is memory.
+    let most = usize::from(u16::MAX) + 1;
+    let items: Vec<_> = object.try_iter()?.take(most).collect::<PyResult<_>>()?;
     PyTuple::new(py, items).map(Some)
 }
 
@@ -215,9 +216,7 @@ fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result
     if text.contains('\0') {
         return Err(Refusal::because("PostgreSQL's texts have no NUL characters"));
     }
-    if text.len() >= VALUE_BYTES_END {
-        return Err(Refusal::because(EncodeError::TooLong { bytes: text.len() }.to_string()));
-    }
+    check_value_bytes(text.len())?;
     encoded.push(Format::Text, |out| {
         out.extend_from_slice(text.as_bytes());
         Ok(())

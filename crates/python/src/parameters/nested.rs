@@ -8,6 +8,7 @@ use pyo3::types::{
     PyString, PyTuple,
 };
 
+use super::plain::check_array_elements;
 use super::refusal::{Refusal, Step, answered, brackets, expected};
 use super::{is_null, to_value};
 use crate::calendar::DAY_US;
@@ -126,6 +127,7 @@ pub(super) fn list(
     }
     let elements = Elements::of(element);
     let dimensions = dimensions_of(elements, argument)?;
+    check_array_elements(dimensions.iter().fold(1, |count, length| count.saturating_mul(*length)))?;
     let mut reader =
         ListReader { element, codecs, elements, dimensions: &dimensions, values: Vec::new() };
     reader.read(argument, &mut Vec::new())?;
@@ -210,7 +212,8 @@ fn changed() -> Refusal {
 /// may change it.
 pub(super) fn items<'py>(container: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyAny>>, Refusal> {
     let length = container.len()?;
-    let mut items = Vec::with_capacity(length);
+    // Without room for as many: a length may be a lie.
+    let mut items = Vec::new();
     for item in container.try_iter()? {
         items.push(item?);
         if items.len() > length {

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::calendar::{DAY_US, first_day};
+use crate::class_names;
 
 /// Microseconds of a second and parts of a microsecond, as NumPy's units count them.
 const SECOND_US: i128 = 1_000_000;
@@ -17,9 +18,9 @@ pub(super) fn is_missing(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = argument.get_type();
     let name = class.name()?;
     Ok(match name.to_str()? {
-        "NaTType" | "NAType" => module_begins(&class, "pandas")?,
-        "MaskedConstant" => module_begins(&class, "numpy")?,
-        "datetime64" | "timedelta64" if module_begins(&class, "numpy")? => {
+        "NaTType" | "NAType" => class_names::is_of(&class, "pandas"),
+        "MaskedConstant" => class_names::is_of(&class, "numpy"),
+        "datetime64" | "timedelta64" if class_names::is_of(&class, "numpy") => {
             // NaT is the one moment that is not equal to itself.
             argument.ne(argument)?
         }
@@ -37,18 +38,14 @@ pub(super) fn is_nat(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!is_nothing_else && is_missing(argument)?)
 }
 
-fn module_begins(class: &Bound<'_, pyo3::types::PyType>, package: &str) -> PyResult<bool> {
-    Ok(class.module()?.to_str()?.split('.').next() == Some(package))
-}
-
 fn is_scalar(argument: &Bound<'_, PyAny>, class_name: &str) -> PyResult<bool> {
     let class = argument.get_type();
-    Ok(class.name()? == class_name && module_begins(&class, "numpy")?)
+    Ok(class.name()? == class_name && class_names::is_of(&class, "numpy"))
 }
 
 /// A number of NumPy's as Python's `int` or `float`; anything else as it is.
 pub(super) fn plain_number<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if !super::scalars::is_foreign(argument) || !module_begins(&argument.get_type(), "numpy")? {
+    if !super::scalars::is_foreign(argument) || !class_names::is_of(&argument.get_type(), "numpy") {
         return Ok(argument.clone());
     }
     match argument.getattr_opt("dtype")? {

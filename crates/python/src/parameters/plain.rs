@@ -1,7 +1,8 @@
 //! The values that most rows are made of, written without a step in between.
 
-use colonnade_columnar::{PgType, Shape, Type};
+use colonnade_columnar::{EncodeError, PgType, Shape, Type};
 use colonnade_protocol::Format;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 
@@ -11,7 +12,26 @@ use crate::values::classes;
 const LENGTH_BYTES: usize = 4;
 
 /// A value has less than 1 GiB.
-pub(super) const VALUE_BYTES_END: usize = 1 << 30;
+const VALUE_BYTES_END: usize = 1 << 30;
+
+/// Refuses what is no value by its size, before it is copied: a buffer or a sequence may claim more
+/// than there is memory.
+pub(super) fn check_value_bytes(bytes: usize) -> PyResult<()> {
+    if bytes < VALUE_BYTES_END {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(EncodeError::TooLong { bytes }.to_string()))
+}
+
+/// The same of an array, in which each element has at least its length.
+pub(super) fn check_array_elements(count: usize) -> PyResult<()> {
+    if count < VALUE_BYTES_END / LENGTH_BYTES {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "the array has {count} elements, and PostgreSQL takes less than 1 GiB"
+    )))
+}
 
 /// A type of one value, with its binary form.
 #[derive(Clone, Copy)]

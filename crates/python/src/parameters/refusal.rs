@@ -6,6 +6,7 @@ use colonnade_columnar::{EncodeError, Place, Value};
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::class_names;
 use crate::errors;
 use crate::shown::shown;
 
@@ -103,8 +104,7 @@ impl Refusal {
         if self.is_interruption(value.py()) {
             return self.reason;
         }
-        let kind = value.get_type().fully_qualified_name();
-        let kind = kind.map_or_else(|_| "an object".to_owned(), |kind| kind.to_string());
+        let kind = class_names::full(&value.get_type());
         let (shown, place, reason) = (shown(value), self.place(), self.reason.value(py));
         let text = format!(
             "column {column:?}, row {row}, from {kind} to {type_name}: {shown} ({place}{reason})"
@@ -171,6 +171,6 @@ pub(super) fn answered<T>(py: Python<'_>, answer: PyResult<T>) -> PyResult<Optio
 
 pub(super) fn expected<T>(what: &str, argument: &Bound<'_, PyAny>) -> PyResult<T> {
     // With its module: NumPy and Python both have a `bool`.
-    let kind = argument.get_type().fully_qualified_name()?;
+    let kind = class_names::full(&argument.get_type());
     Err(PyTypeError::new_err(format!("expected {what}, got {kind}")))
 }

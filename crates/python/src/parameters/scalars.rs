@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use colonnade_columnar::{EncodeError, Kind, PgType, Value};
+use colonnade_columnar::{Kind, PgType, Value};
 use pyo3::basic::CompareOp;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyException, PyOverflowError, PyTypeError, PyValueError};
@@ -12,7 +12,7 @@ use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
 };
 
-use super::plain::VALUE_BYTES_END;
+use super::plain::check_value_bytes;
 use super::{answered, expected, figures, moments, numpy, sequences};
 use crate::values::classes;
 
@@ -206,18 +206,15 @@ fn index<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>
 }
 
 pub(super) fn bytes<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
-    let too_long = |bytes| PyValueError::new_err(EncodeError::TooLong { bytes }.to_string());
     if let Ok(bytes) = argument.cast::<PyBytes>() {
-        let bytes = bytes.as_bytes();
-        let fits = bytes.len() < VALUE_BYTES_END;
-        return if fits { Ok(Cow::Borrowed(bytes)) } else { Err(too_long(bytes.len())) };
+        check_value_bytes(bytes.as_bytes().len())?;
+        return Ok(Cow::Borrowed(bytes.as_bytes()));
     }
-    match PyBuffer::<u8>::get(argument) {
-        // Before it is copied: a buffer may claim more than there is memory.
-        Ok(buffer) if buffer.len_bytes() >= VALUE_BYTES_END => Err(too_long(buffer.len_bytes())),
-        Ok(buffer) => Ok(Cow::Owned(buffer.to_vec(argument.py())?)),
-        Err(_) => expected("bytes", argument),
-    }
+    let Some(buffer) = answered(argument.py(), PyBuffer::<u8>::get(argument))? else {
+        return expected("bytes", argument);
+    };
+    check_value_bytes(buffer.len_bytes())?;
+    Ok(Cow::Owned(buffer.to_vec(argument.py())?))
 }
 
 fn uuid<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {

@@ -8,8 +8,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
-use super::expected;
+use super::plain::check_value_bytes;
 use super::scalars::{float, unsigned};
+use super::{answered, expected};
 use crate::shown::shown;
 use crate::values::classes;
 
@@ -54,17 +55,22 @@ pub(super) fn snapshot<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
 /// A vector: a sequence of numbers, an array of NumPy's, or the text form.
 pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     const WHAT: &str = "a sequence of floats";
-    if let Ok(buffer) = PyBuffer::<f32>::get(argument)
+    if let Some(buffer) = answered(argument.py(), PyBuffer::<f32>::get(argument))?
         && buffer.dimensions() == 1
     {
+        check_value_bytes(buffer.len_bytes())?;
         return Ok(Value::Floats(buffer.to_vec(argument.py())?));
     }
     if let Some(text) = text(argument)? {
         return Ok(text);
     }
-    if argument.len().is_err() || argument.is_instance(classes::MAPPING.get(argument.py())?)? {
+    let Some(length) = answered(argument.py(), argument.len())? else {
+        return expected(WHAT, argument);
+    };
+    if classes::MAPPING.is_instance(argument)? {
         return expected(WHAT, argument);
     }
+    check_value_bytes(length.saturating_mul(size_of::<f32>()))?;
     // All of them before the first is looked at, whose methods may change the sequence.
     let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
     let numbers = items.iter().enumerate().map(|(index, item)| {

@@ -12,6 +12,7 @@ use super::query::column_sink;
 use crate::arrow_column::ArrowColumn;
 use crate::copy_records::RecordEncoder;
 use crate::copy_rows::CopyEncoder;
+use crate::foreign_buffer::copied;
 use crate::parameters::{CellPlace, RowCells};
 use crate::pg_type::PgType;
 use crate::sink::RowSink;
@@ -80,7 +81,7 @@ impl Session {
         if let Ok(bytes) = data.cast::<PyBytes>() {
             return self.send_pieces(py, bytes.as_bytes());
         }
-        self.send_pieces(py, &PyBuffer::<u8>::get(data)?.to_vec(py)?)
+        self.send_pieces(py, &copied(&PyBuffer::<u8>::get(data)?, py)?)
     }
 
     /// Sends the encoder's next chunk of COPY data, and says how many bytes wait to be written to

@@ -28,6 +28,7 @@ from colonnade._async.operation import (
     name_query,
 )
 from colonnade._async.pipeline import PipelineMixin
+from colonnade._async.plain import PlainMixin
 from colonnade._async.prepared_statement import PreparingMixin
 from colonnade._async.reset import ResetMixin
 from colonnade._async.result import ResultMixin
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 
 class Connection(
+    PlainMixin,
     CodecsMixin,
     CopyOutColumnsMixin,
     CopyMixin,

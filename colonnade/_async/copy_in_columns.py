@@ -56,6 +56,9 @@ class CopyInColumnsMixin:
     def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
+    async def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
+
     async def _begin_copy_in(self, statement: str) -> None:
         raise NotImplementedError
 
@@ -145,9 +148,7 @@ class CopyInColumnsMixin:
         wanted = types_to_make(matching.names(first), first, types)
         known = [kind for _, kind in wanted if isinstance(kind, tuple)]
         if known:
-            statement = await self._describe(type_names_sql(known))
-            self._session.fetch_rows(statement, (), 0)
-            rows = (await self._done()).rows or []
+            rows = await self._plain_rows(type_names_sql(known), ())
             spelled = dict(zip(known, (row[0] for row in rows), strict=True))
             wanted = [
                 (name, spelled[kind] if isinstance(kind, tuple) else kind) for name, kind in wanted

@@ -46,7 +46,7 @@ class CopyRecordsMixin:
     def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
-    async def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
+    async def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
     async def _describe(self, sql: str) -> _core.Statement:
@@ -178,7 +178,7 @@ class CopyRecordsMixin:
         key = (table, names)
         found = self._generated_columns.get(key)
         if found is None:
-            found = frozenset(row[0] for row in await self._rows(_GENERATED, (table,), 0))
+            found = frozenset(row[0] for row in await self._plain_rows(_GENERATED, (table,)))
             if len(self._generated_columns) >= _KEPT_TABLES:
                 self._generated_columns.clear()
             self._generated_columns[key] = found

@@ -186,8 +186,8 @@ class Transaction(ConnectionResource):
         level = outer._isolation
         if not level:
             # The session's default, or what SET TRANSACTION said.
-            level = await self._connection.fetchval("SHOW transaction_isolation")
-            level = str(level).replace(" ", "_")
+            shown = await self._connection.fetch_plain("SHOW transaction_isolation")
+            level = str(shown[0][0]).replace(" ", "_")
         if level != self._isolation:
             msg = (
                 "nested transaction has a different isolation level: "

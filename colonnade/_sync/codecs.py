@@ -73,7 +73,7 @@ class CodecsMixin:
     def _operation(self, timeout: float | None) -> Operation:
         raise NotImplementedError
 
-    def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
+    def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
     def set_type_codec(
@@ -178,11 +178,11 @@ class CodecsMixin:
         if schema == "pg_catalog":
             # asyncpg knows "timestamp with timezone", which is not SQL.
             name = _MISSPELT.sub("time zone", name)
-        rows = self._rows(_LOOK_UP, (name, schema), 1)
+        rows = self._plain_rows(_LOOK_UP, (name, schema))
         if not rows:
             msg = f"unknown type: {schema}.{name}"
             raise ValueError(msg)
-        oid, real_name, kind, is_array = rows[0].values()
+        oid, real_name, kind, is_array = rows[0]
         return _Found(oid, real_name, schema, kind, is_array)
 
 

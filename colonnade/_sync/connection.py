@@ -32,6 +32,7 @@ from colonnade._sync.operation import (
     name_query,
 )
 from colonnade._sync.pipeline import PipelineMixin
+from colonnade._sync.plain import PlainMixin
 from colonnade._sync.prepared_statement import PreparingMixin
 from colonnade._sync.reset import ResetMixin
 from colonnade._sync.result import ResultMixin
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 
 class Connection(
+    PlainMixin,
     CodecsMixin,
     CopyOutColumnsMixin,
     CopyMixin,

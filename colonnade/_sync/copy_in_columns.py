@@ -57,6 +57,9 @@ class CopyInColumnsMixin:
     def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
+    def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
+
     def _begin_copy_in(self, statement: str) -> None:
         raise NotImplementedError
 
@@ -144,9 +147,7 @@ class CopyInColumnsMixin:
         wanted = types_to_make(matching.names(first), first, types)
         known = [kind for _, kind in wanted if isinstance(kind, tuple)]
         if known:
-            statement = self._describe(type_names_sql(known))
-            self._session.fetch_rows(statement, (), 0)
-            rows = (self._done()).rows or []
+            rows = self._plain_rows(type_names_sql(known), ())
             spelled = dict(zip(known, (row[0] for row in rows), strict=True))
             wanted = [
                 (name, spelled[kind] if isinstance(kind, tuple) else kind) for name, kind in wanted

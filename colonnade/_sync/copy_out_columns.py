@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade._copy_options import copy_statement, schema_hinted, table_target
@@ -41,6 +41,9 @@ class CopyOutColumnsMixin:
         raise NotImplementedError
 
     def _decoded(self, batch: _core.Batch) -> _core.Batch:
+        raise NotImplementedError
+
+    def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
     def copy_columns_from_query(
@@ -111,14 +114,14 @@ class CopyOutColumnsMixin:
 
     def _copied_columns(self, table: str) -> list[str]:
         """The columns that a COPY of the whole table has."""
-        statement = self._prepared(
+        rows = self._plain_rows(
             "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute "
             "WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.regclass "
             "AND attnum OPERATOR(pg_catalog.>) 0 AND NOT attisdropped "
-            "AND attgenerated OPERATOR(pg_catalog.=) '' ORDER BY attnum"
+            "AND attgenerated OPERATOR(pg_catalog.=) '' ORDER BY attnum",
+            (table,),
         )
-        self._session.fetch_rows(statement, (table,), 0)
-        return [row[0] for row in (self._completion()).rows or []]
+        return [row[0] for row in rows]
 
     def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
         statement = self._session.cached_statement(query, declared)

@@ -48,7 +48,7 @@ class CopyRecordsMixin:
     def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
         raise NotImplementedError
 
-    def _rows(self, query: str, args: tuple[object, ...], limit: int) -> list[Any]:
+    def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
     def _describe(self, sql: str) -> _core.Statement:
@@ -180,7 +180,7 @@ class CopyRecordsMixin:
         key = (table, names)
         found = self._generated_columns.get(key)
         if found is None:
-            found = frozenset(row[0] for row in self._rows(_GENERATED, (table,), 0))
+            found = frozenset(row[0] for row in self._plain_rows(_GENERATED, (table,)))
             if len(self._generated_columns) >= _KEPT_TABLES:
                 self._generated_columns.clear()
             self._generated_columns[key] = found

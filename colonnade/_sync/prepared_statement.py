@@ -356,9 +356,16 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def _plan(self, options: str, args: tuple[object, ...]) -> Any:
         connection = self._connection
         query = f"EXPLAIN ({options}) {self._query}"
+
+        def begin(statement: _core.Statement) -> None:
+            connection._session.fetch_batches(statement, args, None, "raise", None)
+
         with connection._operation(None, query, args):
-            rows = connection._rows(query, args, 1)
-        return json.loads(rows[0][0])
+            batch = batch_of(connection._run(query, begin))
+            connection._completion()
+        # As it came: a codec of the owner's may make something else of json.
+        (plan,) = Columns(batch.stored_column(0)).to_pydict().values()
+        return json.loads(plan[0])
 
 
 class PreparingMixin:

@@ -15,6 +15,7 @@ from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.adbc.info import info_table, table_types_table
 from colonnade.adbc.status import status_of
+from colonnade.frames.write import table_exists
 from colonnade.types import TextValue
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Connection:
         if key == "adbc.connection.catalog":
             return self._connection.info.dbname
         if key == "adbc.connection.db_schema":
-            return str(self.begun().fetchval("SELECT pg_catalog.current_schema()"))
+            ((name,),) = self.begun().fetch_plain("SELECT pg_catalog.current_schema()")
+            return str(name)
         raise KeyError(key)
 
     def get_number(self, key: str) -> float:
@@ -359,7 +361,7 @@ class Statement:
             schema = "pg_temp"
         mode = options.get(_MODE, "adbc.ingest.mode.create")
         table = options[_TABLE]
-        if mode.endswith(".append") and not _exists(driver, schema, table):
+        if mode.endswith(".append") and not table_exists(driver, table, schema):
             raise colonnade.UndefinedTableError(f"there is no table {shown(table)} to append to")
         how: Any = _MODES[mode]
         return write_table(bound, table, driver, schema_name=schema, if_exists=how)
@@ -405,9 +407,3 @@ def _rows(status: str) -> int | None:
     """The number that a command's status ends with: `INSERT 0 3`."""
     count = status.rpartition(" ")[2]
     return int(count) if count.isdecimal() else None
-
-
-def _exists(driver: sync.Connection, schema: str | None, table: str) -> bool:
-    names = [table] if schema is None else [schema, table]
-    quoted = ".".join(map(quote_identifier, names))
-    return driver.fetchval("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", quoted) is not None

@@ -14,7 +14,7 @@ from colonnade.dbapi.errors import ProgrammingError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from colonnade import Record, sync
+    from colonnade import sync
     from colonnade.dbapi._guard import Guard
 
 __all__ = ["CatalogMixin"]
@@ -150,7 +150,9 @@ class CatalogMixin:
         with self._guard:
             self._check_open()
             self._begin()
-            catalogs = [row[0] for row in self._driver.fetch(_CATALOGS, catalog_filter or "%")]
+            catalogs = [
+                row[0] for row in self._driver.fetch_plain(_CATALOGS, catalog_filter or "%")
+            ]
             schemas: list[dict[str, Any]] | None = None
             if level > 1 and self._driver.database in catalogs:
                 schemas = self._schemas(level, db_schema_filter or "%")
@@ -170,7 +172,7 @@ class CatalogMixin:
         return objects_reader(rows)
 
     def _schemas(self, level: int, schema: str) -> list[dict[str, Any]]:
-        rows = self._driver.fetch(_SCHEMAS, schema)
+        rows = self._driver.fetch_plain(_SCHEMAS, schema)
         has_tables = level > 2  # noqa: PLR2004
         return [
             {"db_schema_name": row[0], "db_schema_tables": [] if has_tables else None}
@@ -183,7 +185,7 @@ class CatalogMixin:
         table, kinds = tables
         by_name = {each["db_schema_name"]: each["db_schema_tables"] for each in schemas}
         letters = [kind.encode() for kind in kinds]
-        for namespace, name, kind, oid in self._driver.fetch(_TABLES, schema, table, letters):
+        for namespace, name, kind, oid in self._driver.fetch_plain(_TABLES, schema, table, letters):
             has_columns = level > 3  # noqa: PLR2004
             by_name[namespace].append(
                 {
@@ -198,9 +200,9 @@ class CatalogMixin:
     def _add_columns(self, schemas: list[dict[str, Any]], column: str) -> None:
         tables = {table["oid"]: table for each in schemas for table in each["db_schema_tables"]}
         oids = list(tables)
-        for row in self._driver.fetch(_COLUMNS, oids, column):
+        for row in self._driver.fetch_plain(_COLUMNS, oids, column):
             tables[row[0]]["table_columns"].append(_column(row))
-        for row in self._driver.fetch(_CONSTRAINTS, oids):
+        for row in self._driver.fetch_plain(_CONSTRAINTS, oids):
             tables[row[0]]["table_constraints"].append(_constraint(self._driver.database, row))
 
     def _check_open(self) -> None:
@@ -210,7 +212,7 @@ class CatalogMixin:
         raise NotImplementedError
 
 
-def _column(row: Record) -> dict[str, Any]:
+def _column(row: tuple[Any, ...]) -> dict[str, Any]:
     _oid, name, number, remarks, type_name, is_not_null, default, is_identity, is_generated = row
     return {
         "column_name": name,
@@ -228,7 +230,7 @@ def _column(row: Record) -> dict[str, Any]:
 _CONSTRAINT_TYPES = {"c": "CHECK", "f": "FOREIGN KEY", "p": "PRIMARY KEY", "u": "UNIQUE"}
 
 
-def _constraint(database: str, row: Record) -> dict[str, Any]:
+def _constraint(database: str, row: tuple[Any, ...]) -> dict[str, Any]:
     _oid, name, kind, columns, schema, table, referred = row
     usage = [
         {

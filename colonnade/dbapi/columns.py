@@ -11,6 +11,7 @@ from colonnade._shown import shown
 from colonnade.dbapi._arrow import reader_of, schema_of
 from colonnade.dbapi.errors import NotSupportedError, ProgrammingError
 from colonnade.frames import write_table
+from colonnade.frames.write import table_exists
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +158,7 @@ class ColumnsMixin:
 
 
 def _check_exists(driver: sync.Connection, table: str, schema: str | None) -> None:
-    names = [table] if schema is None else [schema, table]
-    target = ".".join(map(quote_identifier, names))
-    if driver.fetchval("SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", target) is None:
+    if not table_exists(driver, table, schema):
+        names = [table] if schema is None else [schema, table]
+        target = ".".join(map(quote_identifier, names))
         raise ProgrammingError(f'there is no table {target} to append to: mode "create" makes it')

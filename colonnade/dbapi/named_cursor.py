@@ -179,5 +179,5 @@ class NamedCursor(Cursor):
         if was_declared and is_there:
             query = "SELECT true FROM pg_catalog.pg_cursors WHERE name OPERATOR(pg_catalog.=) $1"
             # It ended with its transaction, perhaps, and another one runs.
-            if self._driver.fetchval(query, self.name):
+            if self._driver.fetch_plain(query, self.name):
                 self._driver.execute(f"CLOSE {self._quoted}")

@@ -141,7 +141,7 @@ class TwoPhaseMixin:
         """The transactions that are prepared, and wait for their second phase."""
         with self._guard:
             self._check_open()
-            rows = self._driver.fetch_result(_RECOVER, record_class=tuple).rows
+            rows = self._driver.fetch_plain(_RECOVER)
         found = []
         for gid, prepared, owner, database in rows:
             xid = Xid.from_string(gid)

@@ -92,7 +92,7 @@ def write_table(
                 progress=report,
                 timeout=timeout,
             )
-        if is_made and not _exists(connection, table_name, schema_name):
+        if is_made and not table_exists(connection, table_name, schema_name):
             raise ValueError(f"no frame came, so that {shown(table_name)} cannot be made")
     return int(status.rpartition(" ")[2])
 
@@ -129,7 +129,7 @@ def _prepared(
     types: Mapping[str, str] | None,
 ) -> bool:
     """Whether the table is to be made, after the one that is there was treated as asked."""
-    if not _exists(connection, table_name, schema_name):
+    if not table_exists(connection, table_name, schema_name):
         return True
     target = _target(table_name, schema_name)
     if if_exists == "fail":
@@ -149,10 +149,11 @@ def _prepared(
     return False
 
 
-def _exists(connection: sync.Connection, table_name: str, schema_name: str | None) -> bool:
-    target = _target(table_name, schema_name)
-    asked = "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid"
-    return connection.fetchval(asked, target) is not None
+def table_exists(connection: sync.Connection, table_name: str, schema_name: str | None) -> bool:
+    """Whether there is such a table, in the search path where no schema is named."""
+    asked = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
+    ((is_there,),) = connection.fetch_plain(asked, _target(table_name, schema_name))
+    return bool(is_there)
 
 
 def _target(table_name: str, schema_name: str | None) -> str:

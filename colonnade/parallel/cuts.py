@@ -103,8 +103,8 @@ _MOMENTS = {"date", "timestamp", "timestamptz"}
 
 def table_facts(connection: sync.Connection, table: str) -> tuple[int, str]:
     """How many blocks a table has, its largest partition at least, and its kind."""
-    (row,) = connection.fetch(_BLOCKS, table)
-    return int(row["blocks"] or 0), row["kind"]
+    ((blocks, kind),) = connection.fetch_plain(_BLOCKS, table)
+    return int(blocks or 0), kind
 
 
 def block_conditions(connection: sync.Connection, table: str, parts: int) -> list[str]:
@@ -127,7 +127,8 @@ def key_order(connection: sync.Connection, relation: str, args: Sequence[object]
     It is not that of the first operator in the search path, which may be a stranger's.
     """
     asked = _ORDER.format(key=quote_identifier(key), relation=relation)
-    return quote_identifier(connection.fetchval(asked, *args) or "pg_catalog")
+    found = connection.fetch_plain(asked, *args)
+    return quote_identifier(found[0][0] if found else "pg_catalog")
 
 
 def key_conditions(key: str, literals: Sequence[str], operators: str) -> list[str]:
@@ -150,7 +151,7 @@ def quantile_literals(
     """
     fractions = ", ".join(f"{part / parts:.9f}" for part in range(1, parts))
     asked = _QUANTILES.format(fractions=fractions, key=quote_identifier(key), relation=relation)
-    return [row["cut"] for row in connection.fetch(asked, *args)]
+    return [cut for (cut,) in connection.fetch_plain(asked, *args)]
 
 
 def range_literals(
@@ -161,20 +162,21 @@ def range_literals(
     Raises InterfaceError for a key that is neither a number nor a date or timestamp.
     """
     name = quote_identifier(key)
-    (kind,) = connection.fetch(_KEY_TYPE.format(key=name, relation=relation), *args)
-    known = kind["name"] if kind["schema"] == "pg_catalog" else None
+    asked = _KEY_TYPE.format(key=name, relation=relation)
+    ((schema, type_name, told),) = connection.fetch_plain(asked, *args)
+    known = type_name if schema == "pg_catalog" else None
     if known in _NUMBERS:
         step, bounded = _NUMBER_STEP.format(parts=parts), name
     elif known in _MOMENTS:
         step = _MOMENT_STEP.format(parts=parts)
         bounded = f"CASE WHEN pg_catalog.isfinite({name}) THEN {name} END"
     else:
-        msg = f"cuts='range' is for numbers, dates and timestamps; {shown(key)} is {kind['told']}"
+        msg = f"cuts='range' is for numbers, dates and timestamps; {shown(key)} is {told}"
         raise InterfaceError(msg, hint="Use cuts='quantile', which takes every type with an order.")
     asked = _RANGE.format(
         kind=f"pg_catalog.{known}", step=step, bounded=bounded, relation=relation, last=parts - 1
     )
-    return [row["cut"] for row in connection.fetch(asked, *args)]
+    return [cut for (cut,) in connection.fetch_plain(asked, *args)]
 
 
 def sampled(connection: sync.Connection, table: str) -> str:

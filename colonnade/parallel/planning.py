@@ -180,13 +180,13 @@ def _planned(
 
 def _exported(connection: sync.Connection) -> str:
     try:
-        name: str = connection.fetchval("SELECT pg_catalog.pg_export_snapshot()")
+        ((name,),) = connection.fetch_plain("SELECT pg_catalog.pg_export_snapshot()")
     except ObjectNotInPrerequisiteStateError as error:
         msg = f"the server exports no snapshot: {error}"
         raise InterfaceError(
             msg, hint="Read with snapshot=None, which is not consistent."
         ) from error
-    return name
+    return str(name)
 
 
 def _made(

@@ -160,12 +160,12 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
 
     def tpc_recover(self) -> list[str]:
         """The names of the transactions that were prepared in this database."""
-        query = (
+        asked = (
             "SELECT gid FROM pg_catalog.pg_prepared_xacts "
             "WHERE database OPERATOR(pg_catalog.=) pg_catalog.current_database()"
         )
         try:
-            rows = self._wait(self._connection.fetch(query, record_class=tuple))
+            rows = self._wait(self._connection.fetch_plain(asked))
         except Exception as error:  # noqa: BLE001
             self._raise(error)
         return [row[0] for row in rows]

@@ -259,6 +259,11 @@ impl Types {
         self.catalog.known(oid).map(|found| self.seen(&found))
     }
 
+    /// The same, whatever the owner of the connection has put in its place.
+    pub fn find_plain(&self, oid: Oid) -> Option<Arc<Type>> {
+        self.catalog.known(oid)
+    }
+
     /// Those of the OIDs that the catalogs must be asked for, each once.
     pub fn missing(&self, oids: impl IntoIterator<Item = Oid>) -> Vec<Oid> {
         let mut missing: Vec<Oid> =

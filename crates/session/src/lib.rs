@@ -30,4 +30,4 @@ pub use exchange::can_be_another;
 pub use receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveWindow};
 pub use session::{Session, Startup};
 pub use sink::{ColumnSink, Sink, SinkError};
-pub use statement::{CacheLimits, Portal, Statement};
+pub use statement::{CacheLimits, Conversions, Portal, Statement};

@@ -8,13 +8,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use colonnade_columnar::{ResultColumn, Type};
+use colonnade_columnar::{ResultColumn, Type, Types};
 use colonnade_protocol::{Format, Oid};
 
 use crate::lease::Lease;
 
 /// So many texts are remembered where the server keeps no statements.
 const DESCRIPTIONS_MAX: usize = 256;
+
+/// How the values of a statement are read and written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Conversions {
+    /// As the owner of the connection has set it, for the owner's queries.
+    #[default]
+    Owners,
+    /// As the types are, for queries that the owner knows nothing of.
+    Plain,
+}
+
+impl Conversions {
+    /// The type of an OID, as a statement of this kind has it.
+    pub(crate) fn find(self, types: &Types, oid: Oid) -> Option<Arc<Type>> {
+        match self {
+            Self::Owners => types.find(oid),
+            Self::Plain => types.find_plain(oid),
+        }
+    }
+}
 
 /// A statement the server has parsed: what it takes and what it gives.
 #[derive(Debug)]
@@ -27,6 +47,8 @@ pub struct Statement {
     pub sql: String,
     /// The parameters' types that were declared; those beyond, and 0, the server has inferred.
     pub declared: Vec<Oid>,
+    /// How its values are read and written.
+    pub conversions: Conversions,
     /// The type of each parameter.
     pub parameters: Vec<Arc<Type>>,
     /// The columns; none for a command.
@@ -42,12 +64,16 @@ impl Statement {
         let (name, sql) = (self.name.clone(), self.sql.clone());
         let (is_closed, lease) = (Arc::clone(&self.is_closed), self.lease.clone());
         let (declared, parameters) = (self.declared.clone(), self.parameters.clone());
-        Arc::new(Self { is_closed, name, sql, declared, parameters, columns, lease })
+        let conversions = self.conversions;
+        Arc::new(Self { is_closed, name, sql, declared, conversions, parameters, columns, lease })
     }
 
     /// What the cache knows it by.
     fn key(&self) -> Cow<'_, str> {
-        key(&self.sql, &self.declared)
+        match self.conversions {
+            Conversions::Owners => key(&self.sql, &self.declared),
+            Conversions::Plain => plain_key(&self.sql).into(),
+        }
     }
 
     /// The name under which the server knows it; none where a query has to bring the text along.
@@ -87,7 +113,7 @@ impl Portal {
 
 /// What the cache knows a statement by: its text, and behind it the types that were declared. A
 /// text that can be sent has no NUL.
-fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
+pub(crate) fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
     if declared.is_empty() {
         return Cow::Borrowed(sql);
     }
@@ -98,6 +124,12 @@ fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
         let _ = write!(key, "\0{oid}");
     }
     Cow::Owned(key)
+}
+
+/// What it knows a statement by that is read and written in the types' own way. No declared type
+/// has this name.
+pub(crate) fn plain_key(sql: &str) -> String {
+    format!("{sql}\0plain")
 }
 
 /// Which statements the cache keeps.
@@ -165,24 +197,18 @@ impl StatementCache {
     }
 
     /// The owner says what time it is, counted from any moment of its choice. Answers the statement
-    /// kept for a text where it has become too old: the server should close it.
-    pub(crate) fn pass_time(
-        &mut self,
-        now: Duration,
-        sql: &str,
-        declared: &[Oid],
-    ) -> Option<Arc<Statement>> {
+    /// kept under a key where it has become too old: the server should close it.
+    pub(crate) fn pass_time(&mut self, now: Duration, key: &str) -> Option<Arc<Statement>> {
         self.now = now;
         let lifetime = self.limits.lifetime?;
-        let key = key(sql, declared);
-        let entry = self.entries.get(key.as_ref())?;
+        let entry = self.entries.get(key)?;
         let is_old = now.saturating_sub(entry.kept_since) >= lifetime;
-        if is_old { self.take(&key) } else { None }
+        if is_old { self.take(key) } else { None }
     }
 
-    pub(crate) fn find(&mut self, sql: &str, declared: &[Oid]) -> Option<Arc<Statement>> {
+    pub(crate) fn find(&mut self, key: &str) -> Option<Arc<Statement>> {
         self.clock += 1;
-        let entry = self.entries.get_mut(key(sql, declared).as_ref())?;
+        let entry = self.entries.get_mut(key)?;
         entry.used_at = self.clock;
         Some(Arc::clone(&entry.statement))
     }
@@ -265,8 +291,17 @@ mod tests {
     fn statement(cache: &mut StatementCache, sql: &str) -> Arc<Statement> {
         let (name, sql) = (cache.name_for(sql), sql.to_owned());
         let (parameters, columns, is_closed) = (Vec::new(), Arc::from([]), Arc::default());
-        let declared = Vec::new();
-        Arc::new(Statement { is_closed, name, sql, declared, parameters, columns, lease: None })
+        let (declared, conversions, lease) = (Vec::new(), Conversions::Owners, None);
+        Arc::new(Statement {
+            is_closed,
+            name,
+            sql,
+            declared,
+            conversions,
+            parameters,
+            columns,
+            lease,
+        })
     }
 
     #[test]
@@ -279,9 +314,24 @@ mod tests {
             assert!(cache.insert(Arc::new(one)).is_empty());
         }
         assert_eq!(cache.len(), 4);
-        let kept = cache.find("a", &[2, 3]).map(|statement| statement.declared.clone());
+        let kept = cache.find(&key("a", &[2, 3])).map(|statement| statement.declared.clone());
         assert_eq!(kept, Some(vec![2, 3]));
-        assert!(cache.find("a", &[20]).is_none());
+        assert!(cache.find(&key("a", &[20])).is_none());
+    }
+
+    #[test]
+    fn a_text_is_kept_for_each_kind_of_conversion() {
+        let mut cache = cache_of(9);
+        let owners = statement(&mut cache, "a");
+        let Some(mut plain) = Arc::into_inner(statement(&mut cache, "a")) else { panic!() };
+        plain.conversions = Conversions::Plain;
+        let plain = Arc::new(plain);
+        assert!(cache.insert(Arc::clone(&plain)).is_empty());
+        assert!(cache.find("a").is_none());
+        assert!(cache.insert(Arc::clone(&owners)).is_empty());
+        for (key, kept) in [("a".to_owned(), owners), (plain_key("a"), plain)] {
+            assert!(Arc::ptr_eq(&cache.find(&key).unwrap(), &kept));
+        }
     }
 
     fn cache_of(capacity: usize) -> StatementCache {
@@ -295,11 +345,11 @@ mod tests {
             let one = statement(&mut cache, sql);
             assert!(cache.insert(one).is_empty());
         }
-        assert!(cache.find("a", &[]).is_some());
+        assert!(cache.find("a").is_some());
         let third = statement(&mut cache, "c");
         let gone = cache.insert(third);
         assert_eq!(gone.iter().map(|s| s.sql.as_str()).collect::<Vec<_>>(), ["b"]);
-        assert!(cache.find("b", &[]).is_none());
+        assert!(cache.find("b").is_none());
         assert_eq!(cache.len(), 2);
     }
 
@@ -310,7 +360,7 @@ mod tests {
         assert_eq!(one.name, "");
         assert!(cache.insert(Arc::clone(&one)).is_empty());
         assert!(one.server_name().is_none());
-        assert!(cache.find("a", &[]).is_some(), "what it is made of is remembered");
+        assert!(cache.find("a").is_some(), "what it is made of is remembered");
         assert_eq!(cache.len(), 0);
         for number in 0..2 * DESCRIPTIONS_MAX {
             let next = statement(&mut cache, &number.to_string());
@@ -355,7 +405,7 @@ mod tests {
             let one = statement(&mut cache, sql);
             assert_eq!(one.name.is_empty(), !is_kept, "{sql}");
             cache.insert(one);
-            assert_eq!(cache.find(sql, &[]).is_some(), is_kept, "{sql}");
+            assert_eq!(cache.find(sql).is_some(), is_kept, "{sql}");
         }
     }
 
@@ -365,20 +415,20 @@ mod tests {
         let mut cache =
             StatementCache::new(CacheLimits { lifetime, ..CacheLimits::of_capacity(2) });
         let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
-        assert!(cache.pass_time(at(0), "a", &[]).is_none());
+        assert!(cache.pass_time(at(0), "a").is_none());
         let one = statement(&mut cache, "a");
         cache.insert(one);
         for seconds in [1, 299] {
-            assert!(cache.pass_time(at(seconds), "a", &[]).is_none());
-            assert!(cache.find("a", &[]).is_some());
+            assert!(cache.pass_time(at(seconds), "a").is_none());
+            assert!(cache.find("a").is_some());
         }
-        assert!(cache.pass_time(at(300), "b", &[]).is_none());
-        assert!(cache.pass_time(at(300), "a", &[]).is_some());
-        assert!(cache.find("a", &[]).is_none());
+        assert!(cache.pass_time(at(300), "b").is_none());
+        assert!(cache.pass_time(at(300), "a").is_some());
+        assert!(cache.find("a").is_none());
         // A clock that goes backwards makes nothing old.
         let two = statement(&mut cache, "a");
         cache.insert(two);
-        assert!(cache.pass_time(at(0), "a", &[]).is_none());
+        assert!(cache.pass_time(at(0), "a").is_none());
     }
 
     #[test]

@@ -82,6 +82,20 @@ impl Session {
         Ok(())
     }
 
+    /// The statement that `prepare_plain` has kept for a text, or None.
+    fn cached_plain(&self, py: Python<'_>, sql: &str) -> PyResult<Option<Statement>> {
+        let mut inner = self.lock(py)?;
+        let now = inner.since.elapsed();
+        Ok(inner.core.cached_plain(sql, now).map(Statement::new))
+    }
+
+    /// As `prepare`, for a query of the driver's own: no codec takes part in it.
+    fn prepare_plain(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
+        self.begin(py, |core| core.prepare_plain(sql))?;
+        self.lock(py)?.stopwatch.prepare();
+        Ok(())
+    }
+
     /// Begins to prepare a statement of the caller's own, which the server closes when nobody has
     /// it any more; the Completion holds the Statement. None lets it have a name of its own.
     #[pyo3(signature = (sql, name))]

@@ -127,7 +127,8 @@ impl<S: Sink> Replay<S> {
     /// The types are known: decodes the rows.
     pub(crate) fn run(mut self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         let seen = |column: &ResultColumn| {
-            let found = context.link.types.find(column.pg_type.oid);
+            let conversions = self.statement.conversions;
+            let found = conversions.find(&context.link.types, column.pg_type.oid);
             let pg_type = found.unwrap_or_else(|| Arc::clone(&column.pg_type));
             ResultColumn { pg_type, ..column.clone() }
         };

@@ -10,6 +10,7 @@ use super::answer::{Answer, DESCRIBED};
 use super::{Context, Exchange, Introspect, Step, Then};
 use crate::lease::Target;
 use crate::session::Link;
+use crate::statement::Conversions;
 use crate::{Completion, Error, Sink, Statement};
 
 pub(crate) struct Prepare {
@@ -29,6 +30,7 @@ pub(crate) enum Keeper {
 /// What the server says of a statement.
 pub(crate) struct Described {
     keeper: Keeper,
+    conversions: Conversions,
     name: String,
     sql: String,
     declared: Vec<Oid>,
@@ -41,7 +43,7 @@ impl Prepare {
         name: String,
         sql: &str,
         declared: &[Oid],
-        keeper: Keeper,
+        (keeper, conversions): (Keeper, Conversions),
         out: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         frontend::parse(out, &name, sql, declared)?;
@@ -52,7 +54,7 @@ impl Prepare {
         let answer = Answer::new(DESCRIBED, 0);
         Ok(Self {
             answer,
-            described: Described { keeper, name, sql, declared, parameters, fields },
+            described: Described { keeper, conversions, name, sql, declared, parameters, fields },
         })
     }
 }
@@ -109,8 +111,9 @@ impl Described {
             self.close(out);
             return Err(Error::TooManyParameters { count });
         }
-        let types = &link.types;
-        let pg_type = |oid| types.find(oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
+        let (types, conversions) = (&link.types, self.conversions);
+        let pg_type =
+            |oid| conversions.find(types, oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
         let columns = self.fields.into_iter().map(|field| ResultColumn {
             name: field.name,
             pg_type: pg_type(field.type_oid),
@@ -124,6 +127,7 @@ impl Described {
             name: self.name,
             sql: self.sql,
             declared: self.declared,
+            conversions,
             columns: columns.collect(),
             parameters: self.parameters.into_iter().map(pg_type).collect(),
         });

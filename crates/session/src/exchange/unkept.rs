@@ -40,9 +40,9 @@ pub(crate) fn follow<S: Sink>(
     if is_same(&statement.columns, &fields) {
         return Ok(());
     }
-    let types = &context.link.types;
+    let (types, conversions) = (&context.link.types, statement.conversions);
     let column = |field: &Field| {
-        let pg_type = types.find(field.type_oid)?;
+        let pg_type = conversions.find(types, field.type_oid)?;
         let (name, type_modifier) = (field.name.clone(), field.type_modifier);
         Some(ResultColumn { name, pg_type, type_modifier })
     };

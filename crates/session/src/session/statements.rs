@@ -9,6 +9,7 @@ use colonnade_protocol::{Format, Oid};
 use super::Session;
 use crate::exchange::{Keeper, PortalRows, Prepare, Query};
 use crate::lease::Target;
+use crate::statement::{Conversions, key, plain_key};
 use crate::{Error, Portal, Sink, Statement};
 
 impl<S: Sink> Session<S> {
@@ -21,13 +22,22 @@ impl<S: Sink> Session<S> {
         declared: &[Oid],
         now: Duration,
     ) -> Option<Arc<Statement>> {
+        self.kept(&key(sql, declared), now)
+    }
+
+    /// The same of a text that [`prepare_plain`](Self::prepare_plain) has prepared.
+    pub fn cached_plain(&mut self, sql: &str, now: Duration) -> Option<Arc<Statement>> {
+        self.kept(&plain_key(sql), now)
+    }
+
+    fn kept(&mut self, key: &str, now: Duration) -> Option<Arc<Statement>> {
         let link = &mut self.talk.link;
-        if let Some(old) = link.statements.pass_time(now, sql, declared) {
+        if let Some(old) = link.statements.pass_time(now, key) {
             // Travels with the next exchange's messages; its answer is expected at any time.
             // A name without NUL cannot fail to encode: it was sent before.
             let _ = frontend::close_statement(&mut self.talk.out, &old.name);
         }
-        link.statements.find(sql, declared)
+        link.statements.find(key)
     }
 
     /// Begins to prepare a text, which is kept where the cache's limits allow; completes with the
@@ -38,7 +48,17 @@ impl<S: Sink> Session<S> {
     /// A closed session, or a text that cannot be sent.
     pub fn prepare(&mut self, sql: &str, declared: &[Oid]) -> Result<(), Error> {
         let name = self.talk.link.statements.name_for(sql);
-        self.start_prepare(name, sql, declared, Keeper::Cache)
+        self.start_prepare(name, sql, declared, Keeper::Cache, Conversions::Owners)
+    }
+
+    /// As [`prepare`](Self::prepare), for a query that the owner knows nothing of: its values are
+    /// read and written as their types are, whatever the owner has put in the place of that.
+    ///
+    /// # Errors
+    /// A closed session, or a text that cannot be sent.
+    pub fn prepare_plain(&mut self, sql: &str) -> Result<(), Error> {
+        let name = self.talk.link.statements.name_for(sql);
+        self.start_prepare(name, sql, &[], Keeper::Cache, Conversions::Plain)
     }
 
     /// Begins to prepare a text that is asked about and not run: as [`prepare`](Self::prepare), but
@@ -47,7 +67,7 @@ impl<S: Sink> Session<S> {
     /// # Errors
     /// A closed session, or a text that cannot be sent.
     pub fn describe(&mut self, sql: &str) -> Result<(), Error> {
-        self.start_prepare(String::new(), sql, &[], Keeper::Owner)
+        self.start_prepare(String::new(), sql, &[], Keeper::Owner, Conversions::Owners)
     }
 
     /// Begins to prepare a statement of the owner's own: as [`prepare`](Self::prepare), but besides
@@ -61,7 +81,7 @@ impl<S: Sink> Session<S> {
             Some(name) => name.to_owned(),
             None => self.talk.link.statements.next_name(),
         };
-        self.start_prepare(name, sql, &[], Keeper::Owner)
+        self.start_prepare(name, sql, &[], Keeper::Owner, Conversions::Owners)
     }
 
     fn start_prepare(
@@ -70,10 +90,12 @@ impl<S: Sink> Session<S> {
         sql: &str,
         declared: &[Oid],
         keeper: Keeper,
+        conversions: Conversions,
     ) -> Result<(), Error> {
         self.talk.check_encoding()?;
         self.talk.close_returned();
-        let exchange = Prepare::start(name, sql, declared, keeper, &mut self.talk.out)?;
+        let exchange =
+            Prepare::start(name, sql, declared, (keeper, conversions), &mut self.talk.out)?;
         self.talk.begin(exchange)
     }
 

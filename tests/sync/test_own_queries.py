@@ -1,0 +1,220 @@
+# Generated from tests/async/test_own_queries.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""What the driver asks of its own accord reaches no codec, class or factory of the owner's."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import colonnade
+from colonnade.errors import EncodeError, InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Of these are the driver's own queries made; the roads here have values of none of them.
+BROKEN = (
+    "text",
+    "oid",
+    "bool",
+    "int2",
+    "int4",
+    "int8",
+    "name",
+    "char",
+    "regclass",
+    "regproc",
+    "json",
+    "jsonb",
+    "varchar",
+    "bpchar",
+    "float8",
+    "numeric",
+    "timestamptz",
+    "bytea",
+    "xid",
+    "pg_node_tree",
+    "aclitem",
+    "tid",
+)
+AWAY = """
+ROLLBACK; DROP TABLE IF EXISTS made_of_own; DROP TYPE IF EXISTS pair_of_own, mood_of_own CASCADE;
+DROP DOMAIN IF EXISTS day_of_own;
+"""
+SCRIPT = """
+CREATE TYPE mood_of_own AS ENUM ('sad', 'ok');
+CREATE TYPE pair_of_own AS (day date, mood mood_of_own);
+CREATE DOMAIN day_of_own AS date;
+CREATE TEMP TABLE days (
+    day date, id uuid, kept date GENERATED ALWAYS AS (day) STORED,
+    mood mood_of_own, pair pair_of_own
+);
+INSERT INTO days (day, id, mood, pair)
+VALUES ('2024-01-02', '00000000-0000-0000-0000-000000000007', 'ok', '(2024-01-03,sad)');
+"""
+DAY, ID = dt.date(2024, 1, 2), uuid.UUID(int=7)
+
+
+class ReachedError(Exception):
+    """A codec was asked that has no business here."""
+
+
+def broken(value: object) -> Any:
+    raise ReachedError(value)
+
+
+def broken_factory(names: object) -> Any:
+    raise ReachedError(names)
+
+
+def break_codecs(link: Any, codec_format: Any) -> None:
+    for name in BROKEN:
+        link.set_type_codec(
+            name, schema="pg_catalog", encoder=broken, decoder=broken, format=codec_format
+        )
+
+
+@pytest.fixture(params=["text", "binary"])
+def broken_link(dsn: str, request: pytest.FixtureRequest) -> Iterator[colonnade.sync.Connection]:
+    with colonnade.sync.connect(dsn, record_class=tuple, row_factory=broken_factory) as link:
+        try:
+            link.execute(SCRIPT)
+            break_codecs(link, request.param)
+            yield link
+        finally:
+            link.execute(AWAY)
+
+
+def test_the_codecs_are_broken(broken_link: colonnade.sync.Connection) -> None:
+    for value, kind in ((1, "int4"), ("x", "text"), (1, "oid")):
+        with pytest.raises(ReachedError):
+            broken_link.fetchval(f"SELECT '1'::{kind}")
+        with pytest.raises(EncodeError) as caught:
+            broken_link.fetchval(f"SELECT $1::{kind} IS NULL", value)
+        assert isinstance(caught.value.__cause__, ReachedError)
+    with pytest.raises(ReachedError):
+        broken_link.fetch("SELECT '2024-01-02'::date")
+
+
+def test_codecs_of_other_types(broken_link: colonnade.sync.Connection) -> None:
+    broken_link.set_type_codec("mood_of_own", encoder=str, decoder=str.upper)
+    assert broken_link.fetchval("SELECT mood FROM days") == "OK"
+    broken_link.reset_type_codec("mood_of_own")
+    assert broken_link.fetchval("SELECT mood FROM days") == "ok"
+    broken_link.set_builtin_type_codec("day_of_own", codec_name="date")
+    broken_link.set_type_codec(
+        "pair_of_own", encoder=tuple, decoder=lambda parts: parts[1], format="tuple"
+    )
+    assert broken_link.fetchval("SELECT pair FROM days") == "sad"
+    with pytest.raises(ValueError, match="unknown type"):
+        broken_link.set_type_codec("no_such_type", encoder=str, decoder=str)
+
+
+def test_broken_codecs_are_taken_back(broken_link: colonnade.sync.Connection) -> None:
+    for name in BROKEN:
+        broken_link.reset_type_codec(name, schema="pg_catalog")
+    assert broken_link.fetchval("SELECT $1::text || $2::int4", "x", 1) == "x1"
+    assert broken_link.fetchval("SELECT $1::text[]", ["x"]) == ["x"]
+
+
+def test_types_are_looked_up(broken_link: colonnade.sync.Connection) -> None:
+    broken_link.reload_schema_state()
+    for query, value in (
+        ("SELECT $1::mood_of_own", "ok"),
+        ("SELECT $1::mood_of_own[]", ["ok", None]),
+        ("SELECT $1::day_of_own", DAY),
+        ("SELECT $1::pair_of_own", (DAY, "sad")),
+        ("SELECT $1::daterange", colonnade.Range(DAY, None)),
+    ):
+        assert broken_link.fetchval(query, value) == value
+        assert (broken_link.fetch_columns(query, value)).num_rows == 1
+    statement = broken_link.prepare("SELECT day FROM days WHERE id = $1")
+    assert [kind.name for kind in statement.get_parameters()] == ["uuid"]
+    assert (statement.explain(ID))[0]["Plan"]["Node Type"]
+    assert (statement.explain(ID, analyze=True))[0]["Plan"]["Actual Rows"]
+    assert statement.fetchval(ID) == DAY
+
+
+def test_copies(broken_link: colonnade.sync.Connection) -> None:
+    link = broken_link
+    link.execute(
+        "CREATE TEMP TABLE made_of_days (day date, kept date GENERATED ALWAYS "
+        "AS (day) STORED, mood mood_of_own)"
+    )
+    table: Any = "made_of_days"
+    assert link.copy_records_to_table(table, records=[(DAY, "ok")]) == "COPY 1"
+    assert link.copy_columns_to_table(table, {"day": [DAY], "mood": ["sad"]}) == "COPY 1"
+    assert link.copy_to_table(table, source=b"2024-01-02\tok\n") == "COPY 1"
+    columns = link.copy_columns_from_table(table)
+    assert columns.to_pydict() == {"day": [DAY] * 3, "mood": ["ok", "sad", "ok"]}
+    query = "SELECT mood FROM made_of_days WHERE day = $1 AND mood = $2"
+    assert (link.copy_columns_from_query(query, DAY, "sad")).num_rows == 1
+    out = io.BytesIO()
+    link.copy_from_query(query, DAY, "sad", output=out)
+    link.copy_from_table(table, output=out, columns=["day"])
+    assert out.getvalue() == b"sad\n" + b"2024-01-02\n" * 3
+    fetched = link.fetch_columns("SELECT day, id, mood, pair FROM days")
+    link.copy_columns_to_table("made_of_own", fetched, create=True)
+    assert link.fetchval("SELECT pair FROM made_of_own") == (dt.date(2024, 1, 3), "sad")
+
+
+def test_the_rest_of_a_connection(broken_link: colonnade.sync.Connection) -> None:
+    link = broken_link
+    with link.transaction(isolation="serializable"), link.transaction():
+        cursor = link.cursor("SELECT 1 FROM days WHERE id = $1", ID).open()
+        assert cursor.forward(1) == 1
+    with link.transaction():
+        with pytest.raises(InterfaceError, match="outer 'read_committed'"):
+            with link.transaction(isolation="serializable"):
+                pytest.fail("it is within another transaction")
+    link.executemany("SELECT $1::date", [(DAY,), (DAY,)])
+    with link.pipeline() as talk:
+        day = talk.fetchval("SELECT $1::date", DAY)
+    assert day.result() == DAY
+    link.reset()
+    assert link.get_settings().server_encoding == "UTF8"
+
+
+def test_rows_of_the_types_own_values(broken_link: colonnade.sync.Connection) -> None:
+    query = "SELECT $1::text, $2::int4[], $3::oid, 'x'::name, $4::bool"
+    args = ("a", [1, None], 7, True)
+    for _ in range(2):
+        (row,) = broken_link.fetch_plain(query, *args)
+        assert type(row) is tuple
+        assert row == ("a", [1, None], 7, "x", True)
+    # The same text of the owner's is another statement.
+    with pytest.raises(EncodeError):
+        broken_link.fetchval(query, *args)
+    assert broken_link.fetch_plain(query, *args) == [row]
+
+
+def test_a_plain_statement_that_is_stale(connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TEMP TABLE changing (a int4)")
+    query = "SELECT * FROM changing"
+    assert connection.fetch_plain(query) == []
+    connection.execute("ALTER TABLE changing ADD b text DEFAULT 'x'")
+    connection.execute("INSERT INTO changing VALUES (1)")
+    assert connection.fetch_plain(query) == [(1, "x")]
+    connection.execute("DEALLOCATE ALL")
+    assert connection.fetch_plain(query) == [(1, "x")]
+    with connection.transaction():
+        connection.execute("ALTER TABLE changing DROP b")
+        with pytest.raises(colonnade.PostgresError, match="cached statement plan is invalid"):
+            connection.fetch_plain(query)
+
+
+def test_without_kept_statements(dsn: str) -> None:
+    with colonnade.sync.connect(dsn, statement_cache_size=0) as link:
+        break_codecs(link, "binary")
+        assert link.fetch_plain("SELECT $1::text", "x") == [("x",)]
+        link.execute("CREATE TEMP TABLE changing AS SELECT 'x'::text AS a")
+        assert link.fetch_plain("SELECT * FROM changing") == [("x",)]
+        link.execute("ALTER TABLE changing ADD b int4 DEFAULT 1")
+        assert link.fetch_plain("SELECT * FROM changing") == [("x", 1)]
+        link.reset_type_codec("text", schema="pg_catalog")
+        assert link.fetchval("SELECT $1::text", "x") == "x"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from colonnade._shown import class_name, shown
 
 
 def check_count(option: str, value: object) -> None:
-    """Refuse whatever is no whole number from 1 on."""
+    """Refuse whatever is no whole number from 1 on, or more than can be counted."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         msg = f"{option} must be a whole number, not {shown(value)}"
         raise TypeError(msg)
     if value < 1:  # type: ignore[operator]
         msg = f"{option} must be 1 or more, not {shown(value)}"
+        raise ValueError(msg)
+    if value > sys.maxsize:  # type: ignore[operator]
+        msg = f"{option} must be less than 2^63, not {shown(value)}"
         raise ValueError(msg)
 
 

@@ -119,7 +119,7 @@ class HeldResult(_Described):
                 await self._connection._transport.give_turn()
             return rows
         # async-only: end
-        return self._held.take_rows(n)
+        return self._held.take_rows(None if n is None else min(n, self._held.rows_left))
 
     async def fetch_columns(
         self, *, schema: Schema | None = None, infinity: Infinity = "raise"

@@ -174,10 +174,10 @@ def _too_small(name: str, value: object) -> ValueError:
 def _checked_command_timeout(timeout: object) -> float | None:
     if timeout is None:
         return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         msg = f"invalid command_timeout value: expected greater than 0 float (got {shown(timeout)})"
         raise ValueError(msg)
-    return float(timeout)
+    return checked_timeout(timeout)
 
 
 class _Attempt:

@@ -334,6 +334,7 @@ class Cursor(BaseCursor[Row]):
         if self._exhausted:
             self._check_transaction()
             return 0
+        n = min(n, ROWS_MAX)
         connection = self._connection
         with connection._operation(timeout, f"MOVE FORWARD {n:d}"):
             name = quote_identifier(self._usable().name)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
 
 
+# A longer time is no limit: operating systems count what they wait for in 31 bits of milliseconds.
+LONGEST_WAIT_S = 2_000_000
+
+
 def may_run_again(error: PostgresError, query: str) -> bool:
     """Whether a query that is refused as stale may be run again without harm.
 
@@ -43,10 +48,15 @@ def checked_timeout(timeout: float | None) -> float | None:
     """The timeout in seconds, or an error that says what a timeout can be."""
     if timeout is None:
         return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+    if not _is_number(timeout):
         msg = f"invalid timeout value: expected a number of seconds or None, got {shown(timeout)}"
-        raise ValueError(msg)  # noqa: TRY004 - asyncpg's class for it
-    return float(timeout)
+        raise ValueError(msg)
+    return None if timeout > LONGEST_WAIT_S else float(timeout)
+
+
+def _is_number(value: object) -> bool:
+    # NaN is not even below infinity.
+    return not isinstance(value, bool) and isinstance(value, int | float) and value <= math.inf
 
 
 def name_query(error: BaseException | None, query: str | None) -> None:

@@ -112,7 +112,7 @@ class HeldResult(_Described):
 
     def fetch(self, n: int | None = None) -> list[Any]:
         """The next `n` rows, or as many as are left; None takes all of them."""
-        return self._held.take_rows(n)
+        return self._held.take_rows(None if n is None else min(n, self._held.rows_left))
 
     def fetch_columns(
         self, *, schema: Schema | None = None, infinity: Infinity = "raise"

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NamedCursor"]
 
+# SQL counts rows to fetch, or to go over, in 32 bits.
+_ROWS_MAX = 2**31 - 1
+
 
 class NamedCursor(Cursor):
     """A cursor that the server has by name; made by `Connection.cursor` with one.
@@ -65,7 +68,7 @@ class NamedCursor(Cursor):
             )
             self._is_declared = True
             self.statusmessage = result.status
-            attributes = self._statement(f"FORWARD {self.itersize}").get_attributes()
+            attributes = self._statement(_forward(self.itersize)).get_attributes()
             self._columns = [described(attribute, -1) for attribute in attributes]
         return self
 
@@ -83,7 +86,7 @@ class NamedCursor(Cursor):
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
         """The next rows: `size` of them, or `arraysize`, or as many as there are."""
-        return self._fetched(f"FORWARD {self.arraysize if size is None else size:d}")
+        return self._fetched(_forward(self.arraysize if size is None else size))
 
     def fetchall(self) -> list[Any]:
         """All rows that are left."""
@@ -91,7 +94,7 @@ class NamedCursor(Cursor):
 
     def __iter__(self) -> Iterator[Any]:
         """The rows that are left, `itersize` of them in a round trip."""
-        while rows := self._fetched(f"FORWARD {self.itersize:d}"):
+        while rows := self._fetched(_forward(self.itersize)):
             yield from rows
 
     def fetch_columns(self, *, schema: Any = None, infinity: Infinity = "raise") -> Columns:
@@ -111,6 +114,7 @@ class NamedCursor(Cursor):
             raise ValueError(f'mode is "relative" or "absolute", not {shown(mode)}')
         with self._connection._guard:
             self._check_declared()
+            value = max(-_ROWS_MAX, min(value, _ROWS_MAX))
             self._driver.execute(f"MOVE {mode.upper()} {value:d} FROM {self._quoted}")
             self._position = max(0, self._position + value if mode == "relative" else value)
 
@@ -181,3 +185,7 @@ class NamedCursor(Cursor):
             # It ended with its transaction, perhaps, and another one runs.
             if self._driver.fetch_plain(query, self.name):
                 self._driver.execute(f"CLOSE {self._quoted}")
+
+
+def _forward(count: int) -> str:
+    return f"FORWARD {min(count, _ROWS_MAX):d}"

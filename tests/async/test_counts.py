@@ -208,3 +208,41 @@ async def test_a_value_of_a_gibibyte(connection: colonnade.Connection) -> None:
     with pytest.raises(NotNullViolationError):
         await connection.copy_records_to_table("large", records=[(None,)])
     assert await connection.fetchval("SELECT count(*) FROM large") == 0
+
+
+HUGE = (2**31, 2**63, 2**64, 2**70)
+
+
+@pytest.mark.parametrize("count", HUGE)
+async def test_more_rows_than_can_be_counted(connection: colonnade.Connection, count: int) -> None:
+    query = "SELECT generate_series(1, 3) AS n"
+    async with connection.transaction():
+        assert await (await connection.cursor(query).open()).forward(count) == 3
+        assert len(await (await connection.cursor(query).open()).fetch(count)) == 3
+        assert len([row async for row in connection.cursor(query, prefetch=count)]) == 3
+        assert len(await (await connection.hold_result(query)).fetch(count)) == 3
+        if count < 2**63:
+            async with connection.iter_columns(query, batch_rows=count) as batches:
+                assert [batch.num_rows async for batch in batches] == [3]
+        else:
+            with pytest.raises(ValueError, match="batch_rows must be less than"):
+                connection.iter_columns(query, batch_rows=count)
+        assert await connection.fetchval("SELECT 1") == 1
+
+
+@pytest.mark.parametrize("seconds", [3e6, 1e300, float("inf"), 10**400])
+async def test_longer_than_anybody_can_wait(
+    dsn: str, connection: colonnade.Connection, seconds: float
+) -> None:
+    assert await connection.fetchval("SELECT 1", timeout=seconds) == 1
+    assert await connection.execute("SELECT pg_sleep(0.01)", timeout=seconds) == "SELECT 1"
+    async with await colonnade.connect(dsn, command_timeout=seconds, timeout=seconds) as patient:
+        assert await patient.fetchval("SELECT 2") == 2
+
+
+async def test_no_time_at_all(dsn: str, connection: colonnade.Connection) -> None:
+    with pytest.raises(ValueError, match="expected a number of seconds or None, got nan"):
+        await connection.fetchval("SELECT 1", timeout=float("nan"))
+    with pytest.raises(ValueError, match=r"command_timeout.*nan"):
+        await colonnade.connect(dsn, command_timeout=float("nan"))
+    assert await connection.fetchval("SELECT 1") == 1

@@ -94,3 +94,16 @@ def test_what_it_is_not_for(conn: dbapi.Connection) -> None:
     conn.autocommit = True
     with pytest.raises(dbapi.InternalError):
         cur.execute(TEN)
+
+
+@pytest.mark.parametrize("count", [2**31, 2**70])
+def test_more_rows_than_can_be_counted(conn: dbapi.Connection, count: int) -> None:
+    with conn.cursor("c", scrollable=True) as cur:
+        cur.execute(TEN)
+        assert len(cur.fetchmany(count)) == 10
+        cur.scroll(-count)
+        cur.itersize = count
+        assert len(list(cur)) == 10
+        cur.scroll(count, mode="absolute")
+        assert cur.fetchone() is None
+    assert conn.execute("SELECT 1").fetchone() == (1,)

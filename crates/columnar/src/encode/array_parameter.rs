@@ -8,14 +8,10 @@ use super::cells::nulls_of;
 use super::plan::column_encoder;
 use super::{CastError, CellError, EncodeOptions};
 use crate::error::EncodeError;
-use crate::types::{Type, encode_array_head};
+use crate::types::{DIMENSIONS_MOST, ELEMENTS_MOST, Type, encode_array_head};
 
 /// Elements that are encoded at a time.
 const BLOCK_ELEMENTS: usize = 4096;
-
-/// The most dimensions, and the most elements, of an array of PostgreSQL's.
-const DIMENSIONS_MOST: usize = 6;
-const ELEMENTS_MOST: usize = (1 << 27) - 1;
 
 /// Why an array cannot be a parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -18,9 +18,6 @@ use crate::types::{Attribute, Type, encode_array_head, range_flags};
 /// The fields of a struct that is a range, for messages.
 pub(super) const BOUNDS: &str = "lower, upper, lower_inc, upper_inc and empty";
 
-/// The most dimensions of an array of PostgreSQL's.
-const DIMENSIONS_MOST: usize = 6;
-
 type Encoder = Option<Box<dyn ColumnEncoder>>;
 
 /// What the elements of a list array lie in.
@@ -94,9 +91,6 @@ impl PushValue for Lists {
         if dimensions.contains(&0) {
             dimensions.clear();
             runs.clear();
-        }
-        if dimensions.len() > DIMENSIONS_MOST {
-            return Err(EncodeError::TooManyElements);
         }
         let rows = || runs.iter().flat_map(|(start, len)| *start..*start + *len);
         let has_nulls = self.values.null_count() > 0 && rows().any(|row| self.values.is_null(row));

@@ -26,6 +26,10 @@ use crate::value::{List, Value};
 /// The name that Arrow gives the field of a list's elements.
 const ITEM: &str = "item";
 
+/// The most dimensions, and the most elements, of an array of PostgreSQL's.
+pub(crate) const DIMENSIONS_MOST: usize = 6;
+pub(crate) const ELEMENTS_MOST: usize = (1 << 27) - 1;
+
 /// The builder of a column of arrays in the binary form.
 pub(super) fn builder(element: &Type, request: &Request) -> Built {
     let wire = ArrayWire { element: element.oid };
@@ -82,13 +86,18 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Appends the head of an array's binary form; lower bounds are 1.
+/// Appends the head of an array's binary form; lower bounds are 1. The server refuses an array of
+/// more dimensions or elements.
 pub fn encode_head(
     element: Oid,
     dimensions: &[usize],
     has_nulls: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
+    let count = dimensions.iter().try_fold(1_usize, |all, length| all.checked_mul(*length));
+    if dimensions.len() > DIMENSIONS_MOST || count.is_none_or(|count| count > ELEMENTS_MOST) {
+        return Err(EncodeError::TooManyElements);
+    }
     let int = |number: usize| i32::try_from(number).map_err(|_| EncodeError::TooManyElements);
     out.extend_from_slice(&int(dimensions.len())?.to_be_bytes());
     out.extend_from_slice(&i32::from(has_nulls).to_be_bytes());
@@ -313,5 +322,33 @@ impl Levels {
 
     pub(super) fn nbytes(&self) -> usize {
         self.offsets.iter().map(|offsets| size_of_val(offsets.as_slice())).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_an_array_can_have_is_refused() {
+        const HALF: usize = 1 << 26;
+        let mut out = b"x".to_vec();
+        for dimensions in [&[ELEMENTS_MOST][..], &[HALF, 1], &[1, 1, 1, 1, 1, 9], &[]] {
+            assert_eq!(encode_head(23, dimensions, true, &mut out), Ok(()));
+        }
+        out.truncate(1);
+        let too_many: [&[usize]; 6] = [
+            &[ELEMENTS_MOST + 1],
+            &[HALF, 2],
+            &[1 << 31],
+            &[usize::MAX, usize::MAX],
+            &[1 << 32, 1 << 32],
+            &[1; DIMENSIONS_MOST + 1],
+        ];
+        for dimensions in too_many {
+            let refused = encode_head(23, dimensions, true, &mut out);
+            assert_eq!(refused, Err(EncodeError::TooManyElements), "{dimensions:?}");
+        }
+        assert_eq!(out, b"x");
     }
 }

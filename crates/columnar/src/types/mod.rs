@@ -68,6 +68,7 @@ use crate::schema::{Infinity, Override};
 use crate::value::Value;
 
 pub use self::array::encode_head as encode_array_head;
+pub(crate) use self::array::{DIMENSIONS_MOST, ELEMENTS_MOST};
 pub(crate) use self::arrow_extension::{Extension, metadata as extension_metadata};
 pub use self::extensions::EXTENSION_TYPES;
 pub(crate) use self::extensions::{printed_line, unprinted_line};

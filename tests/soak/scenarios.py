@@ -108,9 +108,13 @@ async def fetch_columns(ground: Ground) -> None:
     check_columns(ground, columns, 1, LONG)
 
 
-@scenario("Connection.fetch_result", "Connection.fetchmany_result", "Connection.hold_result")
+@scenario(
+    *("Connection.fetch_result", "Connection.fetchmany_result", "Connection.hold_result"),
+    "Connection.fetch_plain",
+)
 async def results(ground: Ground) -> None:
     connection, token = ground.connection, ground.token
+    check(ground, await connection.fetch_plain(SERIES, token, 3), 3)
     check(ground, (await connection.fetch_result(SERIES, token, 5)).rows, 5)
     many = await connection.fetchmany_result("SELECT $1::int, 1", [(token,), (token,)])
     assert [tuple(row) for row in many.rows] == [(token, 1)] * 2

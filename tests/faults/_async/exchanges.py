@@ -52,6 +52,10 @@ async def fetch_result(connection: colonnade.Connection) -> object:
     return result.status, [tuple(row) for row in result.rows]
 
 
+async def fetch_plain(connection: colonnade.Connection) -> object:
+    return await connection.fetch_plain(NUMBERS, 3)
+
+
 async def iter_columns(connection: colonnade.Connection) -> object:
     rows = []
     async for batch in connection.iter_columns(NUMBERS, 5, batch_rows=2):
@@ -232,6 +236,8 @@ EXCHANGES = [
     Exchange("fetch_columns", fetch_columns),
     Exchange("fetch_columns of a known statement", fetch_columns, warms=True),
     Exchange("fetch_result", fetch_result),
+    Exchange("fetch_plain", fetch_plain),
+    Exchange("fetch_plain of a known statement", fetch_plain, warms=True),
     Exchange("iter_columns", iter_columns),
     Exchange("cursor", cursor),
     Exchange("cursor by hand", cursor_by_hand),

@@ -54,6 +54,10 @@ def fetch_result(connection: colonnade.sync.Connection) -> object:
     return result.status, [tuple(row) for row in result.rows]
 
 
+def fetch_plain(connection: colonnade.sync.Connection) -> object:
+    return connection.fetch_plain(NUMBERS, 3)
+
+
 def iter_columns(connection: colonnade.sync.Connection) -> object:
     rows = []
     for batch in connection.iter_columns(NUMBERS, 5, batch_rows=2):
@@ -234,6 +238,8 @@ EXCHANGES = [
     Exchange("fetch_columns", fetch_columns),
     Exchange("fetch_columns of a known statement", fetch_columns, warms=True),
     Exchange("fetch_result", fetch_result),
+    Exchange("fetch_plain", fetch_plain),
+    Exchange("fetch_plain of a known statement", fetch_plain, warms=True),
     Exchange("iter_columns", iter_columns),
     Exchange("cursor", cursor),
     Exchange("cursor by hand", cursor_by_hand),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from colonnade._shown import class_name, shown
 
@@ -21,6 +21,20 @@ def check_count(option: str, value: object) -> None:
         raise ValueError(msg)
 
 
+def check_number(option: str, value: object) -> None:
+    """Refuse what is no number; its size is for the caller to judge."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        msg = f"{option} must be a number, not {class_name(value)}"
+        raise TypeError(msg)
+
+
+def check_switch(option: str, value: object) -> None:
+    """Refuse what says neither yes nor no; a container's emptiness and a text do not."""
+    if not hasattr(type(value), "__bool__"):
+        msg = f"{option} must be True or False, not {class_name(value)}"
+        raise TypeError(msg)
+
+
 def check_name(option: str, value: object) -> None:
     """Refuse a name that is no text."""
     if not isinstance(value, str):
@@ -28,10 +42,31 @@ def check_name(option: str, value: object) -> None:
         raise TypeError(msg)
 
 
+def check_column(option: str, value: object) -> None:
+    """Refuse what is neither a column's name nor its place."""
+    if not isinstance(value, str | int):
+        msg = f"{option} must be a column's name or its place, not {class_name(value)}"
+        raise TypeError(msg)
+
+
 def check_names(option: str, value: object) -> None:
     """Refuse what is neither None nor names of columns."""
     if value is not None and not isinstance(value, Iterable):
         msg = f"{option} must be names of columns, not {class_name(value)}"
+        raise TypeError(msg)
+
+
+def check_values(option: str, value: object) -> None:
+    """Refuse what is no sequence of values."""
+    if not isinstance(value, Iterable):
+        msg = f"{option} must be a sequence, not {class_name(value)}"
+        raise TypeError(msg)
+
+
+def check_mapping(option: str, value: object) -> None:
+    """Refuse what is neither None nor a mapping."""
+    if value is not None and not isinstance(value, Mapping):
+        msg = f"{option} must be a mapping, not {class_name(value)}"
         raise TypeError(msg)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+from colonnade._arguments import check_switch
 from colonnade._shown import class_name, shown
 from colonnade._transport.address import Address, TcpAddress, UnixAddress
 from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy, tls_policy
@@ -71,6 +72,7 @@ class TlsArguments:
             # A context says itself what it verifies; no word may contradict it.
             words.append(("sslmode", "verify-full"))
         if self.direct_tls is not None:
+            check_switch("direct_tls", self.direct_tls)
             words.append(("sslnegotiation", "direct" if self.direct_tls else "postgres"))
         return words
 
@@ -152,7 +154,8 @@ def _arguments(words: Mapping[str, object]) -> list[tuple[str, str]]:
         elif isinstance(value, str | os.PathLike):
             arguments.append((name, os.fsdecode(value)))
         else:
-            msg = f"{name} must be a str, not {class_name(value)}"
+            option = "database" if name == "dbname" else name
+            msg = f"{option} must be a str, not {class_name(value)}"
             raise ClientConfigurationError(msg)
     return arguments
 

@@ -162,7 +162,11 @@ def types_to_create(create: bool | Mapping[str, str]) -> Mapping[str, str] | Non
     """The types that are given for columns of a table to make; None where none is made."""
     if isinstance(create, bool):
         return {} if create else None
-    return _checked_types(create)
+    given: object = create
+    if not isinstance(given, Mapping):
+        msg = 'create: the types of a new table must be a mapping as {"price": "numeric(12, 2)"}'
+        raise TypeError(f"{msg}, not {class_name(given)}")
+    return _checked_types(given)
 
 
 def _checked_types(given: object) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_name
+from colonnade._arguments import check_name, check_names, check_switch
 from colonnade._quoting import quote_identifier, quote_literal
 from colonnade._shown import shown
 from colonnade.errors import UndefinedTableError, UnsupportedServerFeatureError
@@ -33,6 +33,7 @@ def table_target(table: str, columns: Sequence[str] | None, schema: str | None) 
     target = quote_identifier(table)
     if schema is not None:
         target = f"{quote_identifier(schema)}.{target}"
+    check_names("columns", columns)
     if columns:
         target += f" ({', '.join(map(quote_identifier, columns))})"
     return target
@@ -72,6 +73,8 @@ def copy_statement(target: str, direction: str, options: Mapping[str, Any]) -> s
 
 def check_where(where: str | None, settings: Mapping[str, str]) -> None:
     """Refuse a condition that the server does not know."""
+    if where is not None:
+        check_name("where", where)
     found = re.match(r"\d+", settings.get("server_version", ""))
     if where is not None and found is not None and int(found[0]) < _WHERE_VERSION:
         msg = f"the `where` of a copy needs PostgreSQL {_WHERE_VERSION} or newer"
@@ -81,13 +84,18 @@ def check_where(where: str | None, settings: Mapping[str, str]) -> None:
 def _option(name: str, value: Any) -> str:
     word = name.upper()
     if name in _WORDS:
-        return f"{word} {quote_identifier(str(value))}"
+        check_name(name, value)
+        return f"{word} {quote_identifier(value)}"
     if name in _FLAGS:
+        if not isinstance(value, str):
+            check_switch(name, value)
         # "match" is a header that must agree with the columns.
         return f"{word} {quote_literal(value) if isinstance(value, str) else bool(value)}"
     if name in _TEXTS:
-        return f"{word} {quote_literal(str(value))}"
+        check_name(name, value)
+        return f"{word} {quote_literal(value)}"
     if value is True:
         return f"{word} *"
+    check_names(name, value)
     names = (value,) if isinstance(value, str) else value
     return f"{word} ({', '.join(map(quote_identifier, names))})"

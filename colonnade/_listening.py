@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._arguments import check_callable, check_number
 from colonnade._notifications import (
     PASSING,
     QUEUE_SIZE,
@@ -73,6 +74,14 @@ class Listening:
         self._on_gap = on_gap
         # Whoever reads takes what it has read from here.
         self._mailbox = Mailbox(queue_size, Bell(None))
+        check_callable("on_gap", on_gap)
+        for option, seconds in (
+            ("health_interval", health_interval),
+            ("health_timeout", health_timeout),
+            ("give_up_after", give_up_after),
+        ):
+            if seconds is not None or option == "health_timeout":
+                check_number(option, seconds)
         self._health_interval = checked_timeout(health_interval)
         self._health_timeout = health_timeout
         self._give_up_after = checked_timeout(give_up_after)

@@ -8,6 +8,7 @@ import shutil
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
+from colonnade._arguments import check_mapping, check_name, check_number
 from colonnade._frames.arrow import Strings, arrow_table
 from colonnade._frames.html_table import html_table
 from colonnade._frames.kinds import require_unique_names
@@ -156,6 +157,7 @@ class Columns:
 
     def head(self, n: int = 5) -> Columns:
         """The first `n` rows, over the same memory; with a negative `n` all but the last `-n`."""
+        check_number("n", n)
         return self._rows(slice(n))
 
     def null_mask(self, key: str | SupportsIndex) -> NDArray[np.bool_]:
@@ -183,6 +185,7 @@ class Columns:
         ``datetime64``, ``timedelta64`` or object, or ``null`` names a value for the column:
         ``null={"quantity": -1}``.
         """
+        check_mapping("null", null)
         if dtype is None and self._asked is not None:
             dtype = self._asked.row
         return structured_array(self._batch, dtype, null)
@@ -193,6 +196,7 @@ class Columns:
         ``strings`` is the layout of text: ``"small"`` is ``string``, ``"large"`` is
         ``large_string``, ``"view"`` is ``string_view``. All three share the characters.
         """
+        check_name("strings", strings)
         return arrow_table(self._batch, strings)
 
     def to_pandas(

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
-from colonnade._arguments import check_count
+from colonnade._arguments import check_column, check_count
 from colonnade._async.codecs import CodecsMixin, ColumnCodec
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
@@ -237,7 +237,11 @@ class Connection(
         if type(query) is not str and isinstance(query, ShapedQuery):
             return await self._shaped_value(query, args, column, timeout)
         rows = await self._execute(query, args, 1, timeout)
-        return rows[0][column] if rows else None
+        try:
+            return rows[0][column] if rows else None
+        except KeyError:
+            check_column("column", column)
+            raise
 
     # Columns
 

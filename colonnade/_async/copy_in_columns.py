@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade._arguments import check_callable
+from colonnade._arguments import check_callable, check_switch
 from colonnade._async.copy_ends import CHUNK_BYTES
 from colonnade._async.operation import Operation
 from colonnade._copy_columns import (
@@ -116,6 +116,7 @@ class CopyInColumnsMixin:
         `progress` is called with the number of rows sent so far. `docs/copy.md` has it all.
         """
         check_callable("progress", progress)
+        check_switch("nan_as_null", nan_as_null)
         types = types_to_create(create)
         if types is not None:
             check_new_name(table_name, schema_name)

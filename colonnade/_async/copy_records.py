@@ -6,6 +6,7 @@ from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+from colonnade._arguments import check_values
 from colonnade._async.copy_ends import CHUNK_BYTES
 from colonnade._copy_columns import copy_sql
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
@@ -214,6 +215,7 @@ def _batches(records: Records) -> AsyncGenerator[Iterator[Values]]:
     if isinstance(records, AsyncIterable):
         return _gathered(records)
     # async-only: end
+    check_values("records", records)
     return _single(iter(records))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, Self
 
+from colonnade._arguments import check_number
 from colonnade._async.guard import ConnectionResource, guarded
 from colonnade._async.row_factories import asked_once
 from colonnade._quoting import quote_identifier
@@ -54,6 +55,8 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__(connection)
+        if prefetch is not None:
+            check_number("prefetch", prefetch)
         self._query = query
         self._statement = statement
         self._args = args

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from colonnade import _core
+from colonnade._arguments import check_values
 from colonnade._async.observed_operation import ObservedOperation
 from colonnade._async.operation import STALE_PLAN, Operation, may_run_again
 from colonnade._async.prepared_statement import described
@@ -41,7 +42,10 @@ GATHERED_ROWS_MAX = 64
 
 def declared(types: Sequence[int | None] | None) -> tuple[int, ...]:
     """The OIDs that are declared: 0 for what is the server's to infer."""
-    return tuple(oid or 0 for oid in types) if types else ()
+    if not types:
+        return ()
+    check_values("parameter_types", types)
+    return tuple(oid or 0 for oid in types)
 
 
 def check_sets(sets: object) -> None:

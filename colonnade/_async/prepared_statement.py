@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from colonnade import _core
-from colonnade._arguments import check_count
+from colonnade._arguments import check_callable, check_column, check_count, check_name, check_switch
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.guard import ConnectionResource, guarded
@@ -63,6 +63,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__(connection)
+        check_callable("row_factory", row_factory)
         self._row_factory = row_factory
         self._statement = statement
         self._query = statement.sql
@@ -178,7 +179,11 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
             connection = self._connection
             return await connection._shaped_value(self._shaped, args, column, timeout, self)
         rows = await self._rows(args, 1, timeout)
-        return rows[0][column] if rows else None
+        try:
+            return rows[0][column] if rows else None
+        except KeyError:
+            check_column("column", column)
+            raise
 
     @overload
     async def fetchmany(
@@ -303,6 +308,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
         `analyze` runs it, too, for the real times and counts, and then undoes what it has done.
         """
+        check_switch("analyze", analyze)
         if not analyze:
             return await self._plan("FORMAT JSON, VERBOSE", args)
         transaction = self._connection.transaction()
@@ -315,6 +321,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     # Inside
 
     async def _made(self, records: list[Any], row_factory: RowFactory[Any] | None) -> list[Any]:
+        check_callable("row_factory", row_factory)
         factory = row_factory or self._row_factory
         return records if factory is None else await self._connection._shaped(records, factory)
 
@@ -420,6 +427,8 @@ class PreparingMixin:
         unnamed statement, of which the text travels along with each run. Rows are of
         `record_class`, or what `row_factory` makes of them, as in `Connection.fetch`.
         """
+        if name is not None:
+            check_name("name", name)
         connection = cast("Connection", self)
         made, factory = connection._row_making(record_class, row_factory)
         if made is not None:

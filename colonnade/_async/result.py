@@ -7,6 +7,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from colonnade._arguments import check_name
 from colonnade._async.many import declared
 from colonnade._async.prepared_statement import described
 from colonnade._schema import asked_of, asked_types
@@ -235,6 +236,7 @@ class ResultMixin:
         connection. Where a transaction is open already, InterfaceError is raised.
         """
         connection = cast("Connection", self)
+        check_name("command", command)
         async with connection._operation(None):
             if not connection._session.begin_ahead(command):
                 msg = "a transaction is open already"

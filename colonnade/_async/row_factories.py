@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colonnade import _core
+from colonnade._arguments import check_callable
 
 if TYPE_CHECKING:
     from colonnade._transport.asyncio import AsyncioTransport
@@ -45,6 +46,7 @@ class RowFactoriesMixin:
         """
         if row_factory is None and record_class is None:
             row_factory = self._row_factory
+        check_callable("row_factory", row_factory)
         made_of = record_class or self._record_class
         if row_factory is not None and made_of is tuple:
             # A factory is told the names, which plain tuples have not.
@@ -65,4 +67,5 @@ class RowFactoriesMixin:
 
 def asked_once(factory: Factory) -> Factory:
     """A factory for one result that comes in pieces: it is told the names once."""
+    check_callable("row_factory", factory)
     return None if factory is None else functools.lru_cache(1)(factory)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Literal, cast
 
+from colonnade._arguments import check_switch
 from colonnade._async.guard import ConnectionResource, guarded
 from colonnade._shown import shown
 from colonnade._transport.asyncio import whole_block
@@ -317,6 +318,8 @@ class TransactionMixin:
         connection = cast("Connection", self)
         if connection.is_closed():
             raise closed_error(connection._session)  # noqa: SLF001
+        check_switch("readonly", readonly)
+        check_switch("deferrable", deferrable)
         return Transaction(connection, isolation, readonly, deferrable)
 
     def _next_savepoint(self) -> str:

@@ -6,6 +6,7 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from colonnade._arguments import check_names
 from colonnade._frames.arrow import arrow_table
 from colonnade._frames.kinds import Kind, column_type
 from colonnade._frames.libraries import needed_by
@@ -106,6 +107,7 @@ def _inexact(batch: Batch, inexact: dict[int, int]) -> InexactDecimalWarning:
 
 
 def _indexed(frame: pd.DataFrame, index: str | Sequence[str]) -> pd.DataFrame:
+    check_names("index", index)
     wanted: list[Any] = [index] if isinstance(index, str) else list(index)
     for name in wanted:
         if (count := list(frame.columns).count(name)) != 1:

@@ -8,6 +8,7 @@ from colonnade._frames.field_fill import FILLS, Target
 from colonnade._frames.kinds import Kind, column_type, require_unique_names
 from colonnade._frames.libraries import needed_by
 from colonnade._frames.numpy import array_of
+from colonnade._shown import shown
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -
     with needed_by(_USER, "numpy"):
         import numpy as np
     require_unique_names(batch, _USER)
-    row = np.dtype(_natural_fields(batch)) if dtype is None else np.dtype(dtype)
+    row = np.dtype(_natural_fields(batch)) if dtype is None else _dtype(dtype)
     if row.names is None:
         raise SchemaError(
             f"{_USER} needs a structured dtype, not {row}",
@@ -45,6 +46,17 @@ def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -
     for target in targets:
         array[target.name][...] = target.values()
     return array
+
+
+def _dtype(given: Any) -> np.dtype[Any]:
+    import numpy as np
+
+    try:
+        made: np.dtype[Any] = np.dtype(given)
+    except (TypeError, ValueError) as error:
+        msg = f"dtype must be what NumPy takes for one, not {shown(given)}"
+        raise TypeError(msg) from error
+    return made
 
 
 def _natural_fields(batch: Batch) -> list[tuple[str, Any]]:

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from colonnade._arguments import check_callable, check_name
 from colonnade._shown import shown
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
@@ -110,6 +111,9 @@ class CodecsMixin:
         domains, and composites in another format than "tuple".
         """
         _check_format(format, ("text", "binary", "tuple"))
+        callables = ("encoder", encoder), ("decoder", decoder), ("column_decoder", column_decoder)
+        for option, function in callables:
+            check_callable(option, function)
         with self._operation(None):
             found = self._found(typename, schema)
             _check_codec(found, format)
@@ -144,6 +148,7 @@ class CodecsMixin:
         """
         if format is not None:
             _check_format(format, ("text", "binary"))
+        check_name("codec_name", codec_name)
         with self._operation(None):
             found = self._found(typename, schema)
             if found.is_array or found.kind not in {*_SCALARS, "d"}:
@@ -175,6 +180,7 @@ class CodecsMixin:
         return batch
 
     def _found(self, name: str, schema: str) -> _Found:
+        check_name("schema", schema)
         if schema == "pg_catalog":
             # asyncpg knows "timestamp with timezone", which is not SQL.
             name = _MISSPELT.sub("time zone", name)

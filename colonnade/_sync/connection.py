@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
-from colonnade._arguments import check_count
+from colonnade._arguments import check_column, check_count
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
@@ -235,7 +235,11 @@ class Connection(
         if type(query) is not str and isinstance(query, ShapedQuery):
             return self._shaped_value(query, args, column, timeout)
         rows = self._execute(query, args, 1, timeout)
-        return rows[0][column] if rows else None
+        try:
+            return rows[0][column] if rows else None
+        except KeyError:
+            check_column("column", column)
+            raise
 
     # Columns
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+from colonnade._arguments import check_values
 from colonnade._copy_columns import copy_sql
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
 from colonnade._quoting import quote_identifier
@@ -212,6 +213,7 @@ def _staging(
 
 def _batches(records: Records) -> Generator[Iterator[Values]]:
     """The records in iterators, each of which is sent before the next one is asked for."""
+    check_values("records", records)
     return _single(iter(records))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, Self
 
+from colonnade._arguments import check_number
 from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_types
 from colonnade._sql_text import is_read
@@ -56,6 +57,8 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__(connection)
+        if prefetch is not None:
+            check_number("prefetch", prefetch)
         self._query = query
         self._statement = statement
         self._args = args

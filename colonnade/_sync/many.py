@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from colonnade import _core
+from colonnade._arguments import check_values
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
 from colonnade._sync.observed_operation import ObservedOperation
@@ -43,7 +44,10 @@ GATHERED_ROWS_MAX = 64
 
 def declared(types: Sequence[int | None] | None) -> tuple[int, ...]:
     """The OIDs that are declared: 0 for what is the server's to infer."""
-    return tuple(oid or 0 for oid in types) if types else ()
+    if not types:
+        return ()
+    check_values("parameter_types", types)
+    return tuple(oid or 0 for oid in types)
 
 
 def check_sets(sets: object) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._arguments import check_count
 from colonnade._notifications import Notification, NotificationGap, checked_channels
-from colonnade._shown import shown
 from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import Bell, deadline
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
@@ -98,9 +97,8 @@ class LoopLimits:
 
     def __init__(self, timeout: float | None, stop_after: int | None) -> None:
         self._timeout = checked_timeout(timeout)
-        if stop_after is not None and stop_after < 1:
-            msg = f"stop_after must be 1 or more, or None, not {shown(stop_after)}"
-            raise ValueError(msg)
+        if stop_after is not None:
+            check_count("stop_after", stop_after)
         self._stop_after = stop_after
         self._ends_at: float | None = None
         self._left = stop_after

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from colonnade._arguments import check_name
 from colonnade._schema import asked_of, asked_types
 from colonnade._shown import shown
 from colonnade._sync.many import declared
@@ -228,6 +229,7 @@ class ResultMixin:
         connection. Where a transaction is open already, InterfaceError is raised.
         """
         connection = cast("Connection", self)
+        check_name("command", command)
         with connection._operation(None):
             if not connection._session.begin_ahead(command):
                 msg = "a transaction is open already"

@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Literal, cast
 
+from colonnade._arguments import check_switch
 from colonnade._shown import shown
 from colonnade._sync.guard import ConnectionResource, guarded
 from colonnade._transport.blocking import whole_block
@@ -319,6 +320,8 @@ class TransactionMixin:
         connection = cast("Connection", self)
         if connection.is_closed():
             raise closed_error(connection._session)  # noqa: SLF001
+        check_switch("readonly", readonly)
+        check_switch("deferrable", deferrable)
         return Transaction(connection, isolation, readonly, deferrable)
 
     def _next_savepoint(self) -> str:

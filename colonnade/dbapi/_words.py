@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import os
 from typing import Any
 from urllib.parse import quote
 
 from colonnade import sync
+from colonnade._shown import class_name
+from colonnade.errors import ClientConfigurationError
 
 _ARGUMENTS = frozenset(inspect.signature(sync.connect).parameters) - {"dsn"}
 # What the driver has under another name.
@@ -22,7 +25,10 @@ def split_words(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]
         if renamed in _ARGUMENTS:
             arguments[renamed] = value
         elif value is not None:
-            words[name] = str(value)
+            if not isinstance(value, str | int | float | os.PathLike):
+                msg = f"{name} must be a str, not {class_name(value)}"
+                raise ClientConfigurationError(msg)
+            words[name] = os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
     return arguments, words
 
 

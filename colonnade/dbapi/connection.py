@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from colonnade import sync
+from colonnade._arguments import check_callable, check_switch
 from colonnade._quoting import quote_identifier
 from colonnade.dbapi import errors
 from colonnade.dbapi._guard import Guard
@@ -415,6 +416,9 @@ def connect(
     options that cannot be used.
     """
     arguments, words = split_words(options)
+    check_callable("connection_class", connection_class)
+    check_switch("autocommit", autocommit)
+    check_callable("row_factory", row_factory)
     with Guard():
         driver = sync.connect(with_words(dsn, words), **arguments)
     return connection_class(driver, autocommit=autocommit, row_factory=row_factory)

@@ -104,10 +104,11 @@ def _refusal(con: object) -> str:
     name = full_name(kind)
     if inspect.iscoroutinefunction(getattr(kind, "fetch_columns", None)):
         return (
-            f"con is a {name}, whose methods are awaited: await its fetch_columns and "
-            "copy_columns_to_table instead, or pass a DSN or a connection of colonnade.sync"
+            f"con is of the class {name}, whose methods are awaited: await its fetch_columns "
+            "and copy_columns_to_table instead, or pass a DSN or a connection of colonnade.sync"
         )
     return (
-        f"con is a {name}: pass a DSN, a connection or pool of colonnade.sync, a connection of "
-        "colonnade.dbapi, or an engine of SQLAlchemy that was made with postgresql+colonnade://"
+        f"con is of the class {name}: pass a DSN, a connection or pool of colonnade.sync, "
+        "a connection of colonnade.dbapi, or an engine of SQLAlchemy that was made "
+        "with postgresql+colonnade://"
     )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from colonnade._arguments import check_names
 from colonnade._shown import class_name, shown
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def with_index(frame: Any, index: bool | str | Sequence[str]) -> Any:
     """
     if index is False:
         return frame
+    check_names("index", None if index is True else index)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(frame, pandas.DataFrame):
         raise TypeError(f"index is for frames of pandas: a {class_name(frame)} has none")

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from colonnade._arguments import check_switch
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
@@ -16,6 +18,7 @@ Report: TypeAlias = Callable[[int], object] | None
 @contextlib.contextmanager
 def reporting(progress: Progress, title: str, frame: object) -> Generator[Report, None, None]:
     """What is called with the rows done so far; a bar is there for the length of the block."""
+    check_switch("progress", True if callable(progress) else progress)
     if callable(progress):
         yield progress
     elif progress:

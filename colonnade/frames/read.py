@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import colonnade
-from colonnade._arguments import check_count
+from colonnade._arguments import check_count, check_names
 from colonnade._frames.pandas import PandasFrames
 from colonnade._shown import class_name, shown
 from colonnade.errors import PostgresSyntaxError
@@ -214,6 +214,7 @@ def _frames(
 def _conversion(
     into: str, dtypes: Dtypes, decimals: Decimals | None, index_col: str | Sequence[str] | None
 ) -> Callable[[Columns], Any]:
+    check_names("index_col", index_col)
     if into == "pandas":
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
         return lambda columns: columns._to_pandas(frames)  # noqa: SLF001 - it warns once for all

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from colonnade._arguments import check_names
 from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
 from colonnade.errors import DuplicateTableError, InterfaceError
@@ -73,7 +74,7 @@ def write_table(
     column can be made of; EncodeError, with column, type and row, for a value that does not fit;
     PostgresError for what the server refuses.
     """
-    _check_options(table_name, schema_name, if_exists, on_conflict)
+    _check_options(table_name, schema_name, if_exists, on_conflict, conflict_columns)
     source = with_index(frame, index)
     with connection_of(con) as connection, _one_unit(connection):
         is_made = _prepared(connection, table_name, schema_name, if_exists, types)
@@ -102,7 +103,9 @@ def _check_options(
     schema_name: object,
     if_exists: object,
     on_conflict: object,
+    conflict_columns: object,
 ) -> None:
+    check_names("conflict_columns", conflict_columns)
     if not isinstance(if_exists, str) or if_exists not in _IF_EXISTS:
         raise ValueError(
             f"if_exists must be one of {', '.join(_IF_EXISTS)}, not {shown(if_exists)}"

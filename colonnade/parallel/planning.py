@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_count
+from colonnade._arguments import check_count, check_mapping, check_name, check_values
 from colonnade._quoting import quote_identifier
 from colonnade._shown import class_name, shown
 from colonnade.errors import InterfaceError, ObjectNotInPrerequisiteStateError
@@ -107,6 +107,11 @@ class Request:
             msg = f"cuts must be 'quantile' or 'range', not {shown(cuts)}"
             raise ValueError(msg)
         check_count("parts", parts)
+        for option, name in (("partition_by", partition_by), ("snapshot", snapshot)):
+            if name is not None:
+                check_name(option, name)
+        check_values("args", args)
+        check_mapping("connect_options", connect_options)
         is_named = is_table(table_or_query)
         if partition_by is None and not is_named:
             msg = "a query has no places to be cut at: name a column of its result in partition_by="

@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
-from colonnade._arguments import check_count
+from colonnade._arguments import check_count, check_switch
 from colonnade.parallel.planning import Request
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def read(
 
 def parts_for(connections: int, parts: int | None) -> int:
     """How many partitions so many connections read."""
+    check_count("connections", connections)
     return _PARTS_EACH * connections if parts is None else parts
 
 
@@ -88,6 +89,7 @@ class Reading:
         self, table_or_query: str, dsn: str, *, connections: int, ordered: bool, **options: Any
     ) -> None:
         check_count("connections", connections)
+        check_switch("ordered", ordered)
         self._request = Request(table_or_query, dsn, **options)
         self._connections = connections
         self._ordered = ordered

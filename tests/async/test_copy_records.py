@@ -231,7 +231,7 @@ async def test_an_error_of_the_source(connection: colonnade.Connection, table: s
 
     with pytest.raises(LookupError, match="no more"):
         await connection.copy_records_to_table(table, records=source())
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match="records must be a sequence, not int"):
         await connection.copy_records_to_table(table, records=5)  # type: ignore[arg-type]
     assert await rows_of(connection) == []
 

@@ -212,7 +212,7 @@ def test_an_error_of_the_source(connection: colonnade.sync.Connection, table: st
 
     with pytest.raises(LookupError, match="no more"):
         connection.copy_records_to_table(table, records=source())
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(TypeError, match="records must be a sequence, not int"):
         connection.copy_records_to_table(table, records=5)  # type: ignore[arg-type]
     assert rows_of(connection) == []
 

@@ -10,7 +10,9 @@ import enum
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from colonnade._arguments import check_name
 from colonnade._async.connection import Connection
+from colonnade._async.operation import checked_timeout
 from colonnade._async.pool.holder import PoolConnectionHolder
 from colonnade._async.pool.options import checked_options
 from colonnade._async.pool.proxy import PoolConnectionProxy
@@ -174,6 +176,8 @@ class Pool(PoolQueriesMixin):
 
         Open connections are kept; `expire_connections` has them replaced.
         """
+        if dsn is not None:
+            check_name("dsn", dsn)
         self._connect_args = (dsn,)
         self._connect_kwargs = connect_kwargs
 
@@ -185,6 +189,7 @@ class Pool(PoolQueriesMixin):
         `timeout` limits the wait, in seconds. The one who has waited longest gets the next free
         connection.
         """
+        timeout = checked_timeout(timeout)
         return PoolAcquireContext(self, timeout)
 
     async def release(
@@ -202,6 +207,7 @@ class Pool(PoolQueriesMixin):
                 f"Pool.release() received invalid connection: "
                 f"{shown(connection)} is not a member of this pool"
             )
+        timeout = checked_timeout(timeout)
         holder = connection._holder
         if holder is not None and not holder.give_back():
             await holder.finish_giving_back(holder.timeout if timeout is None else timeout)

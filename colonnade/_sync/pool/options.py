@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from colonnade._arguments import check_callable, check_number
 from colonnade._core import Record
 from colonnade._shown import shown
 from colonnade._supply.options import PoolOptions
@@ -37,6 +38,15 @@ def checked_options(
     record_class: type[Record | tuple[Any, ...]],
 ) -> PoolOptions:
     """The options, or a ValueError or TypeError that says which one cannot be."""
+    for name, number in (
+        ("init_size", 0 if init_size is None else init_size),
+        ("min_size", min_size),
+        ("max_size", max_size),
+        ("max_queries", max_queries),
+        ("max_inactive_connection_lifetime", max_inactive_connection_lifetime),
+        ("max_lifetime", 1 if max_lifetime is None else max_lifetime),
+    ):
+        check_number(name, number)
     if max_size <= 0:
         raise ValueError("max_size is expected to be greater than zero")
     if min_size < 0:
@@ -58,6 +68,7 @@ def checked_options(
         ("init", init),
         ("reset", reset),
     ):
+        check_callable(name, callback)
         check_callback(name, callback)
     _check_class("connection_class", connection_class, Connection)
     if record_class is not tuple:

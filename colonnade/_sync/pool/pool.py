@@ -8,10 +8,12 @@ import enum
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from colonnade._arguments import check_name
 from colonnade._core import Record
 from colonnade._shown import class_name, shown
 from colonnade._supply.threads import Supply, made
 from colonnade._sync.connection import Connection
+from colonnade._sync.operation import checked_timeout
 from colonnade._sync.pool.holder import PoolConnectionHolder
 from colonnade._sync.pool.options import checked_options
 from colonnade._sync.pool.proxy import PoolConnectionProxy
@@ -156,6 +158,8 @@ class Pool(PoolQueriesMixin):
 
         Open connections are kept; `expire_connections` has them replaced.
         """
+        if dsn is not None:
+            check_name("dsn", dsn)
         self._connect_args = (dsn,)
         self._connect_kwargs = connect_kwargs
 
@@ -167,6 +171,7 @@ class Pool(PoolQueriesMixin):
         `timeout` limits the wait, in seconds. The one who has waited longest gets the next free
         connection.
         """
+        timeout = checked_timeout(timeout)
         return self._lent(timeout)
 
     def release(self, connection: PoolConnectionProxy, *, timeout: float | None = None) -> None:
@@ -182,6 +187,7 @@ class Pool(PoolQueriesMixin):
                 f"Pool.release() received invalid connection: "
                 f"{shown(connection)} is not a member of this pool"
             )
+        timeout = checked_timeout(timeout)
         holder = connection._holder
         if holder is not None and not holder.give_back():
             holder.finish_giving_back(holder.timeout if timeout is None else timeout)

@@ -308,7 +308,7 @@ impl HeldRows {
         &self,
         py: Python<'_>,
         schema: Option<Bound<'_, PyDict>>,
-        infinity: &str,
+        infinity: &Bound<'_, PyAny>,
     ) -> PyResult<Batch> {
         let mut held = self.lock_rows(py)?;
         let columns = Arc::clone(&held.making.columns);

@@ -3,18 +3,24 @@
 use std::str::FromStr;
 
 use colonnade_columnar::{DecodeOptions, Infinity, Override};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
-use crate::errors;
+use crate::{class_names, errors};
 
 /// `schema=` and `infinity=` of a columnar fetch.
 pub(crate) fn decode_options(
     py: Python<'_>,
     schema: Option<&Bound<'_, PyDict>>,
-    infinity: &str,
+    infinity: &Bound<'_, PyAny>,
 ) -> PyResult<DecodeOptions> {
-    let infinity = Infinity::from_str(infinity)
+    let Ok(infinity) = infinity.cast::<PyString>() else {
+        let class = class_names::full(&infinity.get_type());
+        let text = format!("infinity must be \"raise\", \"null\" or \"saturate\", not {class}");
+        return Err(PyTypeError::new_err(text));
+    };
+    let infinity = Infinity::from_str(infinity.to_str()?)
         .map_err(|error| errors::of_class(py, "SchemaError", &error.to_string()))?;
     let mut options = DecodeOptions { infinity, ..DecodeOptions::default() };
     for (key, wanted) in schema.into_iter().flatten() {

@@ -54,7 +54,7 @@ impl Session {
         sql: &str,
         statement: &Statement,
         schema: Option<Bound<'_, PyDict>>,
-        infinity: &str,
+        infinity: &Bound<'_, PyAny>,
         batch_rows: Option<usize>,
     ) -> PyResult<()> {
         let columns = &statement.statement.columns;

@@ -118,7 +118,7 @@ impl Session {
         py: Python<'_>,
         statement: &Statement,
         schema: Option<Bound<'_, PyDict>>,
-        infinity: &str,
+        infinity: &Bound<'_, PyAny>,
     ) -> PyResult<ManyArguments> {
         let columns = &statement.statement.columns;
         let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;

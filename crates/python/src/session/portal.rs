@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use colonnade_protocol::frontend::EncodedParams;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -63,7 +64,15 @@ impl Session {
         let encoded = self.encoded(py, statement, arguments)?;
         let statement = Arc::clone(&statement.statement);
         let sink = schema
-            .map(|schema| column_sink(py, &statement.columns, Some(&schema), "raise", None))
+            .map(|schema| {
+                column_sink(
+                    py,
+                    &statement.columns,
+                    Some(&schema),
+                    intern!(py, "raise").as_any(),
+                    None,
+                )
+            })
             .transpose()?;
         let formats = sink.map(|sink| sink.formats());
         let mut inner = self.lock(py)?;
@@ -95,7 +104,7 @@ impl Session {
         arguments: &Bound<'_, PyTuple>,
         row_limit: i32,
         schema: Option<Bound<'_, PyDict>>,
-        infinity: &str,
+        infinity: &Bound<'_, PyAny>,
     ) -> PyResult<Portal> {
         let encoded = self.encoded(py, statement, arguments)?;
         let columns = &statement.statement.columns;
@@ -124,7 +133,7 @@ impl Session {
         portal: &Portal,
         row_limit: i32,
         schema: Option<Bound<'_, PyDict>>,
-        infinity: &str,
+        infinity: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let columns = &portal.0.statement.columns;
         let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;

@@ -190,7 +190,7 @@ impl Session {
         statement: &Statement,
         arguments: &Bound<'_, PyTuple>,
         schema: Option<Bound<'_, PyDict>>,
-        infinity: &str,
+        infinity: &Bound<'_, PyAny>,
         batch_rows: Option<usize>,
         row_limit: i32,
     ) -> PyResult<()> {
@@ -233,7 +233,7 @@ pub(crate) fn column_sink(
     py: Python<'_>,
     columns: &[ResultColumn],
     schema: Option<&Bound<'_, PyDict>>,
-    infinity: &str,
+    infinity: &Bound<'_, PyAny>,
     batch_rows: Option<usize>,
 ) -> PyResult<ColumnSink> {
     let options = parameters::decode_options(py, schema, infinity)?;

@@ -42,11 +42,11 @@ def check_name(option: str, value: object) -> None:
         raise TypeError(msg)
 
 
-def check_column(option: str, value: object) -> None:
-    """Refuse what is neither a column's name nor its place."""
-    if not isinstance(value, str | int):
-        msg = f"{option} must be a column's name or its place, not {class_name(value)}"
-        raise TypeError(msg)
+def column_error(error: KeyError, column: object) -> Exception:
+    """Why a record has nothing for a `column`: what was given may be no name at all."""
+    if isinstance(column, str | int):
+        return error
+    return TypeError(f"column must be a column's name or its place, not {class_name(column)}")
 
 
 def check_names(option: str, value: object) -> None:

@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
-from colonnade._arguments import check_column, check_count
+from colonnade._arguments import check_count, column_error
 from colonnade._async.codecs import CodecsMixin, ColumnCodec
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.copy import CopyMixin
@@ -239,9 +239,8 @@ class Connection(
         rows = await self._execute(query, args, 1, timeout)
         try:
             return rows[0][column] if rows else None
-        except KeyError:
-            check_column("column", column)
-            raise
+        except KeyError as error:
+            raise column_error(error, column) from None
 
     # Columns
 

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from colonnade import _core
-from colonnade._arguments import check_callable, check_column, check_count, check_name, check_switch
+from colonnade._arguments import check_callable, check_count, check_name, check_switch, column_error
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.guard import ConnectionResource, guarded
@@ -181,9 +181,8 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         rows = await self._rows(args, 1, timeout)
         try:
             return rows[0][column] if rows else None
-        except KeyError:
-            check_column("column", column)
-            raise
+        except KeyError as error:
+            raise column_error(error, column) from None
 
     @overload
     async def fetchmany(

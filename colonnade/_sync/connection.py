@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from colonnade import _core, tracing
-from colonnade._arguments import check_column, check_count
+from colonnade._arguments import check_count, column_error
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.codecs import CodecsMixin, ColumnCodec
@@ -237,9 +237,8 @@ class Connection(
         rows = self._execute(query, args, 1, timeout)
         try:
             return rows[0][column] if rows else None
-        except KeyError:
-            check_column("column", column)
-            raise
+        except KeyError as error:
+            raise column_error(error, column) from None
 
     # Columns
 

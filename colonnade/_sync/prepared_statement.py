@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from colonnade import _core
-from colonnade._arguments import check_callable, check_column, check_count, check_name, check_switch
+from colonnade._arguments import check_callable, check_count, check_name, check_switch, column_error
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.column_stream import ColumnStream
@@ -181,9 +181,8 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         rows = self._rows(args, 1, timeout)
         try:
             return rows[0][column] if rows else None
-        except KeyError:
-            check_column("column", column)
-            raise
+        except KeyError as error:
+            raise column_error(error, column) from None
 
     @overload
     def fetchmany(

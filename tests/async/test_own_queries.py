@@ -218,3 +218,17 @@ async def test_without_kept_statements(dsn: str) -> None:
         assert await link.fetch_plain("SELECT * FROM changing") == [("x", 1)]
         await link.reset_type_codec("text", schema="pg_catalog")
         assert await link.fetchval("SELECT $1::text", "x") == "x"
+
+
+async def test_a_pool(dsn: str) -> None:
+    async def init(link: Any) -> None:
+        await break_codecs(link, "binary")
+
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, init=init) as pool:
+        for _ in range(2):
+            assert await pool.fetch_plain("SELECT $1::text, 1", "x") == [("x", 1)]
+            assert await pool.fetchval("SELECT $1::date", DAY) == DAY
+            async with pool.acquire() as link:
+                await link.execute("SET application_name = 'x'")
+                await link.reset_type_codec("text", schema="pg_catalog")
+                await break_codecs(link, "binary")

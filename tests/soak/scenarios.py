@@ -493,7 +493,7 @@ async def acquire_what_has_to_be_waited_for(ground: Ground) -> None:
 
 _OF_ONE_CALL = [
     *("fetch", "fetchrow", "fetchval", "fetch_columns", "fetchmany", "execute", "executemany"),
-    *("fetch_result", "fetchmany_result", "hold_result"),
+    *("fetch_plain", "fetch_result", "fetchmany_result", "hold_result"),
     *("copy_to_table", "copy_records_to_table", "copy_columns_to_table"),
     *("copy_from_query", "copy_from_table", "copy_columns_from_query", "copy_columns_from_table"),
 ]
@@ -504,6 +504,7 @@ async def pool_queries(ground: Ground) -> None:
     """They are one wrapper around the connection's, which have scenarios of their own."""
     pool, token = ground.pool, ground.token
     check(ground, await pool.fetch(SERIES, token, 20), 20)
+    check(ground, await pool.fetch_plain(SERIES, token, 20), 20)
     check_columns(ground, await pool.fetch_columns(SERIES, token, LONG), 1, LONG)
     await pool.executemany("SELECT $1::int", [(n,) for n in range(10)])
     columns = await pool.copy_columns_from_query(SERIES, token, 10)

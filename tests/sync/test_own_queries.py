@@ -218,3 +218,17 @@ def test_without_kept_statements(dsn: str) -> None:
         assert link.fetch_plain("SELECT * FROM changing") == [("x", 1)]
         link.reset_type_codec("text", schema="pg_catalog")
         assert link.fetchval("SELECT $1::text", "x") == "x"
+
+
+def test_a_pool(dsn: str) -> None:
+    def init(link: Any) -> None:
+        break_codecs(link, "binary")
+
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, init=init) as pool:
+        for _ in range(2):
+            assert pool.fetch_plain("SELECT $1::text, 1", "x") == [("x", 1)]
+            assert pool.fetchval("SELECT $1::date", DAY) == DAY
+            with pool.acquire() as link:
+                link.execute("SET application_name = 'x'")
+                link.reset_type_codec("text", schema="pg_catalog")
+                break_codecs(link, "binary")

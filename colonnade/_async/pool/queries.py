@@ -68,6 +68,7 @@ class PoolQueriesMixin:
     fetchrow = mirrored(Connection.fetchrow)
     fetchval = mirrored(Connection.fetchval)
     fetch_columns = mirrored(Connection.fetch_columns)
+    fetch_plain = mirrored(Connection.fetch_plain)
     fetch_result = mirrored(Connection.fetch_result)
     fetchmany_result = mirrored(Connection.fetchmany_result)
     hold_result = mirrored(Connection.hold_result)

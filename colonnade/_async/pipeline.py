@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
 from colonnade._async.guard import ConnectionResource
-from colonnade._async.many import CHUNK_BYTES, check_many, check_sets
+from colonnade._async.many import CHUNK_BYTES, check_many
 from colonnade._async.observation import Observation
 from colonnade._async.operation import (
     STALE_PLAN,
@@ -17,14 +16,12 @@ from colonnade._async.operation import (
     name_limit,
     name_query,
 )
+from colonnade._async.pipeline_queries import PipelineQueries
 from colonnade._async.pipeline_result import PipelineResult
-from colonnade._schema import asked_of, asked_types
-from colonnade._shaped_query import Shape, ShapedQuery
-from colonnade._shown import shown
+from colonnade._shaped_query import Shape
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline, mutex, whole_block
-from colonnade._transport.event import batch_of, impossible
-from colonnade.columns import Columns
+from colonnade._transport.event import impossible
 from colonnade.errors import DecodeError, InterfaceError, PostgresError
 
 if TYPE_CHECKING:
@@ -32,15 +29,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.connection import Connection
-    from colonnade._async.row_factories import Factory, RecordClass
-    from colonnade._schema import Schema
-    from colonnade.rows import RowFactory
-    from colonnade.types import Infinity
 
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
-
-S = TypeVar("S", bound=Shape)
 
 # So many queries are on their way before the answers to half of them are waited for.
 SENT_MAX = 512
@@ -57,7 +48,7 @@ class _Query:
 
     def __init__(
         self,
-        result: PipelineResult,
+        result: PipelineResult[Any],
         text: str,
         args: Any,
         begin: Callable[[_core.Statement], object] | None,
@@ -104,7 +95,7 @@ class _PipelineHold(StreamHold):
 
 
 @whole_block
-class Pipeline(ConnectionResource):
+class Pipeline(PipelineQueries, ConnectionResource):
     """Queries that are sent together; made by `Connection.pipeline`.
 
     Its methods return a `PipelineResult` at once, and nothing is sent until somebody waits: for a
@@ -119,7 +110,7 @@ class Pipeline(ConnectionResource):
         self._turn = mutex()
         self._hold = _PipelineHold(self._turn.locked)
         self._is_open = False
-        self._results: list[PipelineResult] = []
+        self._results: list[PipelineResult[Any]] = []
         self._waiting: deque[_Query] = deque()
         # What the session's events belong to: a query, or the preparation of a text.
         self._sent: deque[_Query | str] = deque()
@@ -130,82 +121,6 @@ class Pipeline(ConnectionResource):
         self._is_order_lost = False
         # Of the texts that this pipeline has asked for; the error where there is no statement.
         self._prepared: dict[str, _core.Statement | Exception | None] = {}
-
-    # Queries
-
-    def fetch(
-        self,
-        query: str,
-        *args: object,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        row_factory: RowFactory[Any] | None = None,
-    ) -> PipelineResult:
-        """As `Connection.fetch`."""
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped(query, args, query.shape, 0, lambda shape: shape.whole())
-        making = record_class, row_factory
-        return self._rows(query, args, 0, making, lambda rows: rows)
-
-    def fetchrow(
-        self,
-        query: str,
-        *args: object,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        row_factory: RowFactory[Any] | None = None,
-    ) -> PipelineResult:
-        """As `Connection.fetchrow`."""
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped(query, args, query.row_shape, 1, lambda shape: _first(shape.rows()))
-        return self._rows(query, args, 1, (record_class, row_factory), _first)
-
-    def fetchval(self, query: str, *args: object, column: int | str = 0) -> PipelineResult:
-        """As `Connection.fetchval`."""
-        if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped(query, args, query.row_shape, 1, lambda shape: shape.value(column))
-
-        def choose(rows: list[Any]) -> Any:
-            return rows[0][column] if rows else None
-
-        return self._rows(query, args, 1, (_core.Record, None), choose)
-
-    def execute(self, query: str, *args: object) -> PipelineResult:
-        """As `Connection.execute`."""
-        begin = None if not args else lambda statement: self._session.execute(statement, args)
-        return self._add(query, args, begin, _status)
-
-    def executemany(self, command: str, args: Any) -> PipelineResult:
-        """As `Connection.executemany`, one unit among the others; the result is None.
-
-        `args` is an iterable of sequences, which is read when the pipeline sends. It cannot be
-        asynchronous: that is for `Connection.executemany`.
-        """
-        if not isinstance(args, Iterable):
-            msg = f"executemany in a pipeline takes an iterable of sequences, not {shown(args)}"
-            raise TypeError(msg)
-        check_sets(args)
-        result = self._queue(command, args, self._session.execute_many, _nothing)
-        self._waiting[-1].sets = iter(())
-        return result
-
-    def fetch_columns(
-        self,
-        query: str,
-        *args: object,
-        schema: Schema | None = None,
-        infinity: Infinity = "raise",
-    ) -> PipelineResult:
-        """As `Connection.fetch_columns`."""
-        overrides = asked_types(schema)
-
-        def begin(statement: _core.Statement) -> None:
-            self._session.fetch_batches(statement, args, overrides, infinity, None)
-
-        async def finish(events: list[object], _: _core.Completion) -> Columns:
-            (batch,) = events
-            decoded = self._connection._decoded(batch_of(batch))  # noqa: SLF001
-            return Columns(decoded, asked_of(schema))
-
-        return self._add(query, args, begin, finish)
 
     # The block
 
@@ -252,77 +167,24 @@ class Pipeline(ConnectionResource):
 
     # Inside
 
-    def _rows(
-        self,
-        query: str,
-        args: tuple[object, ...],
-        limit: int,
-        making: tuple[RecordClass, Factory],
-        choose: Callable[[list[Any]], Any],
-    ) -> PipelineResult:
-        made_of, factory = self._connection._row_making(*making)  # noqa: SLF001
-
-        def begin(statement: _core.Statement) -> None:
-            self._session.fetch_rows(statement, args, limit, made_of)
-
-        async def finish(_: list[object], end: _core.Completion) -> Any:
-            rows = end.rows or []
-            if factory is not None:
-                rows = await self._connection._shaped(rows, factory)  # noqa: SLF001
-            return choose(rows)
-
-        return self._add(query, args, begin, finish)
-
-    def _shaped(
-        self,
-        query: ShapedQuery,
-        args: tuple[object, ...],
-        shape_of: Callable[[Any], S],
-        limit: int,
-        choose: Callable[[S], Any],
-    ) -> PipelineResult:
-        """A query whose rows go to a shape, all at once."""
-        shapes: list[S] = []
-
-        def begin(statement: _core.Statement) -> None:
-            shape = shape_of(statement.columns)
-            shapes[:] = [shape]
-            schema, infinity = shape.schema, shape.infinity
-            self._session.fetch_batches(statement, args, schema, infinity, None, limit)
-
-        async def finish(events: list[object], _: _core.Completion) -> Any:
-            for event in events:
-                if isinstance(event, _core.Batch):
-                    shapes[0].add(self._connection._decoded(event))  # noqa: SLF001
-            return choose(shapes[0])
-
-        result = self._add(query, args, begin, finish)
-        self._waiting[-1].shapes = shapes
-        return result
-
-    def _add(
-        self,
-        query: str,
-        args: tuple[object, ...],
-        begin: Callable[[_core.Statement], object] | None,
-        finish: Finish,
-    ) -> PipelineResult:
-        _core.check_arguments(args)
-        return self._queue(query, args, begin, finish)
-
     def _queue(
         self,
         query: str,
         args: Any,
         begin: Callable[[_core.Statement], object] | None,
         finish: Finish,
-    ) -> PipelineResult:
+        *,
+        sets: Iterator[Any] | None = None,
+        shapes: Sequence[Shape] = (),
+    ) -> PipelineResult[Any]:
         if not self._is_open:
             msg = "a pipeline takes queries within its block"
             raise InterfaceError(msg)
-        result = PipelineResult(self)
+        result: PipelineResult[Any] = PipelineResult(self)
         self._results.append(result)
-        self._waiting.append(_Query(result, query, args, begin, finish))
+        asked = _Query(result, query, args, begin, finish)
+        asked.sets, asked.shapes = sets, shapes
+        self._waiting.append(asked)
         return result
 
     def _abandon(self, error: BaseException) -> None:
@@ -353,7 +215,7 @@ class Pipeline(ConnectionResource):
         self._sent.clear()
         self._connection._give_back(self._hold)  # noqa: SLF001
 
-    async def _finish(self, wanted: PipelineResult | None) -> None:
+    async def _finish(self, wanted: PipelineResult[Any] | None) -> None:
         """Send all that waits, and take in answers until the wanted one is there; None: all."""
         try:
             async with deadline(self._timeout), self._turn:
@@ -362,7 +224,7 @@ class Pipeline(ConnectionResource):
             name_limit(error, "the answers to a pipeline did not come", self._timeout)
             raise
 
-    async def _go_on(self, wanted: PipelineResult | None) -> None:
+    async def _go_on(self, wanted: PipelineResult[Any] | None) -> None:
         while (self._waiting or self._sent or self._stale) and not (wanted and wanted.is_done()):
             if self._stale and not self._sent:
                 self._settle_stale()
@@ -554,19 +416,6 @@ class Pipeline(ConnectionResource):
         if query.observation is not None:
             query.observation.ended(error)
             query.observation = None
-
-
-def _first(rows: list[Any]) -> Any:
-    return rows[0] if rows else None
-
-
-async def _status(events: list[object], completion: _core.Completion) -> str:
-    del events
-    return completion.tag or ""
-
-
-async def _nothing(events: list[object], completion: _core.Completion) -> None:
-    del events, completion
 
 
 class PipelineMixin:

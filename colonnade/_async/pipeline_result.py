@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from colonnade.errors import InterfaceError
 
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from colonnade._async.pipeline import Pipeline
 
 
-class PipelineResult:
+# What the query gives.
+T_co = TypeVar("T_co", covariant=True)
+
+
+class PipelineResult(Generic[T_co]):
     """The result of one query of a pipeline, which may still be on its way.
 
     `await` it within the block, which sends what waits and waits for it, or read `result()` after
@@ -36,7 +40,7 @@ class PipelineResult:
         """Whether it is an error that nobody has asked for yet."""
         return self._error is not None and not self._is_asked_for
 
-    def result(self) -> Any:
+    def result(self) -> T_co:
         """The query's result; raises what the query failed with.
 
         Raises InterfaceError while the answer is not there.
@@ -47,16 +51,17 @@ class PipelineResult:
         self._is_asked_for = True
         if self._error is not None:
             raise self._error
-        return self._value
+        value: T_co = self._value
+        return value
 
-    async def wait(self) -> Any:
+    async def wait(self) -> T_co:
         """Send what waits in the pipeline, wait for this query, and return its result."""
         if not self._is_done:
             await self._pipeline._finish(self)  # noqa: SLF001 - a result is part of its pipeline
         return self.result()
 
     # async-only: begin
-    def __await__(self) -> Generator[Any, None, Any]:
+    def __await__(self) -> Generator[Any, None, T_co]:
         """As `wait`."""
         return self.wait().__await__()
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Units of which NumPy cannot count a day.
 _SHORT_UNITS = {"ps", "fs", "as"}
+# What NumPy calls the unit of moments and durations that have none.
+_NO_UNIT = "generic"
 # Units of a day or more, and counts of which no multiple by NumPy's steps leaves 64 bits of days.
 _LONG_UNITS = {"Y", "M", "W", "D"}
 _COUNT_MOST = 10**7
@@ -177,6 +179,9 @@ class NumpyValues(Values):
 
     def sql_type(self, name: str) -> str:
         array, mask = self._array, self._mask
+        if array.dtype.kind in "mM" and _unit(array) == _NO_UNIT:
+            msg = f'column "{name}" cannot be made: {array.dtype} has no unit of time'
+            raise SchemaError(msg, hint="Give it one, as datetime64[us] and timedelta64[us] have.")
         try:
             made = ArrowColumn.from_numpy(array[:0], None, is_utc=bool(self._zone))
         except TypeError as error:
@@ -263,6 +268,12 @@ def _without_nat(
     return missing
 
 
+def _unit(array: NDArray[Any]) -> str:
+    import numpy as np
+
+    return np.datetime_data(array.dtype)[0]
+
+
 def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> NDArray[Any] | None:
     """Moments as days, which pandas has no type for; each must be the first one of its day.
 
@@ -270,8 +281,8 @@ def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> ND
     """
     import numpy as np
 
-    unit, _ = np.datetime_data(array.dtype)
-    if unit in _SHORT_UNITS:
+    unit = _unit(array)
+    if unit in _SHORT_UNITS or unit == _NO_UNIT:
         return None
     if unit in _LONG_UNITS:
         counts = array.astype("i8")[~np.isnat(array)]

@@ -47,7 +47,9 @@ async def test_each_kind_of_result(connection: colonnade.Connection) -> None:
         with pytest.raises(InterfaceError, match="not there yet"):
             rows.result()
     assert [record["n"] for record in rows.result()] == [1, 2, 3]
-    assert row.result()["b"] == "x"
+    first = row.result()
+    assert first is not None
+    assert first["b"] == "x"
     assert nothing.result() is None
     assert value.result() == 2
     assert no_value.result() is None

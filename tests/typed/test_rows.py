@@ -12,7 +12,7 @@ import pytest
 
 import colonnade
 import colonnade.sync
-from colonnade import Record
+from colonnade import PipelineResult, Record
 from colonnade.rows import class_row, dict_row, tuple_row
 
 QUERY = "SELECT 1 AS id, 'ann' AS name"
@@ -96,3 +96,37 @@ def test_of_the_blocking_colour(dsn: str) -> None:
         assert assert_type(statement.fetchrow(), User | None) == USER
         for user in connection.cursor(QUERY, row_factory=class_row(User)):
             assert assert_type(user, User) == USER
+
+
+async def test_of_a_pipeline(dsn: str) -> None:
+    async with await colonnade.connect(dsn) as connection, connection.pipeline() as pipeline:
+        rows = assert_type(pipeline.fetch(QUERY), PipelineResult[list[Record]])
+        row = assert_type(pipeline.fetchrow(QUERY), PipelineResult[Record | None])
+        users = pipeline.fetch(QUERY, row_factory=class_row(User))
+        assert_type(users, PipelineResult[list[User]])
+        user = pipeline.fetchrow(QUERY, row_factory=class_row(User))
+        assert_type(user, PipelineResult[User | None])
+        own = assert_type(pipeline.fetch(QUERY, record_class=Own), PipelineResult[list[Own]])
+        value = assert_type(pipeline.fetchval(QUERY), PipelineResult[Any])
+        status = assert_type(pipeline.execute(QUERY), PipelineResult[str])
+        many = assert_type(pipeline.executemany(USERS_MANY, [(1,)]), PipelineResult[None])
+        columns = assert_type(pipeline.fetch_columns(QUERY), PipelineResult[colonnade.Columns])
+        assert assert_type(await rows, list[Record]) == [(1, "ann")]
+        assert assert_type(await row.wait(), Record | None) == (1, "ann")
+        assert assert_type(await users, list[User]) == [USER]
+        assert assert_type(await user, User | None) == USER
+        assert type(assert_type(await own, list[Own])[0]) is Own
+        assert assert_type(await value, Any) == 1
+        assert assert_type(await status, str) == "SELECT 1"
+        await many
+        assert assert_type((await columns).names, tuple[str, ...]) == ("id", "name")
+        assert assert_type(rows.result(), list[Record]) == [(1, "ann")]
+
+
+def test_of_a_blocking_pipeline(dsn: str) -> None:
+    with colonnade.sync.connect(dsn) as connection, connection.pipeline() as pipeline:
+        rows = pipeline.fetch(QUERY)
+        users = pipeline.fetch(QUERY, row_factory=class_row(User))
+        assert_type(rows, colonnade.sync.PipelineResult[list[Record]])
+        assert assert_type(rows.wait(), list[Record]) == [(1, "ann")]
+        assert assert_type(users.wait(), list[User]) == [USER]

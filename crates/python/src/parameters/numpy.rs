@@ -113,8 +113,15 @@ impl Count {
             "ps" => (1, 1_000_000),
             "fs" => (1, 1_000_000_000),
             "as" => (1, 1_000_000_000_000),
+            "generic" => {
+                return Err(PyTypeError::new_err(
+                    "it has no unit of time: give it one, as datetime64[us] has",
+                ));
+            }
             unit => {
-                return Err(PyTypeError::new_err(format!("a count of {unit} has no unit of time")));
+                return Err(PyTypeError::new_err(format!(
+                    "a count of {unit} is no fixed length of time"
+                )));
             }
         };
         // A 64-bit count of seven-day weeks is far below 128 bits.

@@ -181,7 +181,7 @@ FACTS = (
     Facts(
         "timestamptz",
         "`datetime` in UTC",
-        "`datetime` (without time zone it is local time), `date` (in UTC)",
+        "`datetime`, `date` ([without a time zone](#naive-moments) they are local time)",
         INFINITIES,
     ),
     Facts("timetz", "`datetime.time` with a fixed offset", "the same", "24:00 is refused"),

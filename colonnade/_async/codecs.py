@@ -75,6 +75,11 @@ class CodecsMixin:
     async def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
         raise NotImplementedError
 
+    @property
+    def naive_datetimes(self) -> Literal["local", "refuse"]:
+        """What a `datetime` without a zone is as a timestamptz: as `connect` was told."""
+        return "refuse" if self._session.refuses_naive_moments else "local"
+
     async def set_type_codec(
         self,
         typename: str,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import ssl as ssl_module
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from colonnade import _core
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
@@ -74,6 +74,7 @@ def connect(
     krbsrvname: str | None = None,
     gsslib: str | None = None,
     extension_types: bool = False,
+    naive_datetimes: Literal["local", "refuse"] = "local",
 ) -> Connection:
     """Connect to a PostgreSQL server.
 
@@ -85,22 +86,20 @@ def connect(
     `password` is a string, or a callable that gives one, or None, for each host; it may be a
     coroutine function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and right host
     name), False, or one of libpq's modes, "prefer" by default; `direct_tls` begins TLS without
-    asking first.
-    `timeout` limits the whole attempt in seconds, `command_timeout` is the default for each call
-    on the connection. `statement_cache_size` 0 uses the unnamed statement, as poolers need it; a
-    statement is kept for `max_cached_statement_lifetime` seconds at most, and only if its text has
-    no more than `max_cacheable_statement_size` bytes (0: no limit).
-    The connection is a `connection_class`, a subclass of `Connection`, its rows `record_class`es,
-    or what `row_factory` makes of them: see `colonnade.rows`. With `extension_types` an `hstore` is
-    a dict there, a `vector` a list, a `geometry` bytes; without, they are text.
+    asking first. `timeout` limits the whole attempt in seconds, `command_timeout` is the default
+    for each call. `statement_cache_size` 0 uses the unnamed statement, as poolers need it; a
+    statement is kept for `max_cached_statement_lifetime` seconds at most, if its text has no more
+    than `max_cacheable_statement_size` bytes (0: no limit).
+    The connection is a `connection_class`, its rows `record_class`es, or what `row_factory` makes
+    of them: see `colonnade.rows`. With `extension_types` an `hstore` is a dict there, a `vector` a
+    list, a `geometry` bytes, not text. With `naive_datetimes` "refuse" a timestamptz needs a zone.
 
     Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
     options that cannot be used, and the server's own error where it refuses.
     """
     words: dict[str, object] = {"host": host, "port": port, "user": user, "dbname": database}
-    words |= {"passfile": passfile, "service": service, "servicefile": servicefile}
-    words |= {"krbsrvname": krbsrvname, "gsslib": gsslib}
-    words |= {"target_session_attrs": target_session_attrs}
+    words |= {"service": service, "servicefile": servicefile, "krbsrvname": krbsrvname}
+    words |= {"passfile": passfile, "gsslib": gsslib, "target_session_attrs": target_session_attrs}
     words |= {"password": password} if isinstance(password, str) else {}
     limits = _Limits(
         _checked_amount("statement_cache_size", statement_cache_size),
@@ -108,6 +107,7 @@ def connect(
         _checked_amount("max_cacheable_statement_size", max_cacheable_statement_size),
         _checked_command_timeout(command_timeout),
         _checked_switch("extension_types", extension_types),
+        _refuses_naive(naive_datetimes),
     )
     options = resolve(dsn, words, server_settings, TlsArguments(ssl, direct_tls))
     classes = _checked_classes(connection_class, record_class, row_factory)
@@ -122,6 +122,7 @@ class _Limits(NamedTuple):
     max_cacheable_statement_size: int
     command_timeout: float | None
     extension_types: bool
+    refuses_naive: bool
 
 
 class _Classes(NamedTuple):
@@ -158,6 +159,12 @@ def _checked_switch(name: str, value: object) -> bool:
         msg = f"{name} is True or False, not {class_name(value)}"
         raise InterfaceError(msg)
     return value
+
+
+def _refuses_naive(meaning: object) -> bool:
+    if isinstance(meaning, str) and meaning in {"local", "refuse"}:
+        return meaning == "refuse"
+    raise InterfaceError(f'naive_datetimes is "local" or "refuse", not {shown(meaning)}')
 
 
 def _checked_seconds(name: str, seconds: object) -> float:
@@ -293,6 +300,7 @@ class _Attempt:
             statement_seconds=self._limits.max_cached_statement_lifetime,
             statement_bytes=self._limits.max_cacheable_statement_size,
             extension_values=self._limits.extension_types,
+            refuses_naive_moments=self._limits.refuses_naive,
         )
         self._is_tls, self._is_authenticated = policy.context is not None, False
         transport = open_transport(session, endpoint.address, policy)

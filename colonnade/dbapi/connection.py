@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from colonnade import sync
@@ -17,7 +17,7 @@ from colonnade.dbapi.catalog import CatalogMixin
 from colonnade.dbapi.cursor import Cursor
 from colonnade.dbapi.errors import InterfaceError, OperationalError, ProgrammingError
 from colonnade.dbapi.named_cursor import NamedCursor
-from colonnade.dbapi.parameters import adapted
+from colonnade.dbapi.parameters import adapted, without_naive
 from colonnade.dbapi.placeholders import Placeholders, Pyformat
 from colonnade.dbapi.transactions import (
     IsolationLevel,
@@ -79,6 +79,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         self._blocks = 0
         self._tpc = None
         self._has_altered = False
+        self._refuses_naive = driver.naive_datetimes == "refuse"
         self._expects: Literal["rows", "columns"] = "rows"
         self.row_factory = row_factory
         """Makes the rows of new cursors: one of `colonnade.rows`; None for tuples."""
@@ -310,7 +311,11 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         if params is None:
             return query, [], []
         text, found = self.placeholders.translated(query, params)
-        return (text, *adapted(found))
+        return (text, *self._adapted(found))
+
+    def _adapted(self, values: Iterable[Any]) -> tuple[list[Any], list[int]]:
+        made, types = adapted(values)
+        return made, without_naive(types) if self._refuses_naive else types
 
     def _note(self, status: str) -> None:
         """Forget the statements that are kept where a command may have changed what they give."""

@@ -15,7 +15,7 @@ from colonnade.dbapi._description import Column, described
 from colonnade.dbapi._script import with_rows
 from colonnade.dbapi.columns import ColumnsMixin
 from colonnade.dbapi.errors import InterfaceError, ProgrammingError
-from colonnade.dbapi.parameters import adapted, adapted_many
+from colonnade.dbapi.parameters import adapted_many, without_naive
 from colonnade.dbapi.placeholders import is_script
 from colonnade.errors import InvalidCachedStatementError
 
@@ -96,6 +96,8 @@ class Cursor(ColumnsMixin):
                 return
             text, values = self._connection.placeholders.translated_many(query, sets)
             rows, types = adapted_many(values)
+            if self._connection._refuses_naive:
+                types = without_naive(types)
             if returning:
                 self._take_all([self._run(text, row, types) for row in rows])
                 return
@@ -128,7 +130,11 @@ class Cursor(ColumnsMixin):
             else:
                 words = [f"${number}" for number in range(1, len(parameters) + 1)]
                 values = list(parameters)
-            self._take(self._run(f"SELECT * FROM {name}({', '.join(words)})", *adapted(values)))
+            self._take(
+                self._run(
+                    f"SELECT * FROM {name}({', '.join(words)})", *self._connection._adapted(values)
+                )
+            )
         return parameters
 
     def nextset(self) -> bool | None:

@@ -19,7 +19,7 @@ from colonnade.dbapi._oids import ARRAY_OIDS, OIDS, UNKNOWN
 from colonnade.dbapi._types import Json
 from colonnade.dbapi.errors import DataError
 
-__all__ = ["adapted", "adapted_many"]
+__all__ = ["adapted", "adapted_many", "without_naive"]
 
 _INT2, _INT4, _INT8, _NUMERIC, _FLOAT8 = (
     OIDS[name] for name in ("int2", "int4", "int8", "numeric", "float8")
@@ -54,6 +54,20 @@ _ZONED = {
     dt.datetime: (OIDS["timestamp"], OIDS["timestamptz"]),
     dt.time: (OIDS["time"], OIDS["timetz"]),
 }
+
+
+# By NumPy's letters.
+_MOMENTS = {"M": OIDS["timestamp"], "m": OIDS["interval"]}
+# The server makes a timestamptz of them in its own zone.
+_NAIVE = {OIDS["timestamp"], ARRAY_OIDS[OIDS["timestamp"]]}
+
+
+def without_naive(types: Iterable[int]) -> list[int]:
+    """The types, but for moments without a zone: the server says what stands in their place.
+
+    So the driver sees which of them become a timestamptz, and refuses these where it is told to.
+    """
+    return [UNKNOWN if oid in _NAIVE else oid for oid in types]
 
 
 def adapted(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
@@ -140,6 +154,10 @@ def _scalar(value: Any) -> tuple[Any, int]:
     plain = value.item()
     if type(plain) is type(value):
         return value, UNKNOWN
+    oid = _MOMENTS.get(value.dtype.kind)
+    if oid is not None and isinstance(plain, dt.datetime | dt.timedelta | int):
+        # An int is how NumPy counts what Python's classes have no place for, as nanoseconds.
+        return value, oid
     (taken,), (oid,) = adapted((plain,))
     return taken, oid
 

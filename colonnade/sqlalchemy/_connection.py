@@ -16,7 +16,7 @@ from sqlalchemy.util import await_only
 from colonnade._quoting import quote_literal
 from colonnade.dbapi._script import with_rows
 from colonnade.dbapi.errors import OperationalError, ProgrammingError, translated
-from colonnade.dbapi.parameters import adapted
+from colonnade.dbapi.parameters import adapted, without_naive
 from colonnade.dbapi.placeholders import is_script
 from colonnade.dbapi.transactions import TransactionOptions
 from colonnade.dbapi.two_phase import check_prepared
@@ -189,7 +189,8 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
                 # Nothing was sent. Where nothing in the statement says of which type a parameter
                 # is, the server takes it for text; then the value's own type is declared.
                 values, types = adapted(parameters)
-                declared = fetch(operation, *values, record_class=tuple, parameter_types=types)
+                oids = self._declared(types)
+                declared = fetch(operation, *values, record_class=tuple, parameter_types=oids)
                 return self._wait(declared)
 
         result = self._run(run)
@@ -229,9 +230,12 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         statuses: list[str] = self._run(run)
         return statuses
 
+    def _declared(self, types: Sequence[int]) -> Sequence[int]:
+        return without_naive(types) if self._connection.naive_datetimes == "refuse" else types
+
     def _run_series(self, operation: str, series: Series) -> str:
-        fetch = self._connection.fetchmany_result
-        result = fetch(operation, series.rows, record_class=tuple, parameter_types=series.types)
+        fetch, types = self._connection.fetchmany_result, self._declared(series.types)
+        result = fetch(operation, series.rows, record_class=tuple, parameter_types=types)
         status: str = self._wait(result).status
         return status
 

@@ -114,6 +114,8 @@ class ColonnadeDialect(PGDialect):
                     f"extension_types is true or false in the URL, not {word!r}"
                 )
             arguments["extension_types"] = _SWITCHES[word]
+        if "naive_datetimes" in query:
+            arguments["naive_datetimes"] = str(query.pop("naive_datetimes"))
         options = {name: str(value) for name, value in query.items()}
         if options:
             arguments["dsn"] = "postgresql://?" + urlencode(options, quote_via=quote)

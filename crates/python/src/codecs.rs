@@ -18,16 +18,38 @@ pub(crate) struct Codec {
     pub(crate) decoder: Py<PyAny>,
 }
 
-/// The codecs of a connection, by the number that a type's shape names.
+/// How a connection reads and writes Python's values: the codecs, by the number that a type's shape
+/// names, and what is said of naive moments.
 #[derive(Default)]
-pub(crate) struct Codecs(Vec<Arc<Codec>>);
+pub(crate) struct Codecs {
+    functions: Vec<Arc<Codec>>,
+    naive_moments: NaiveMoments,
+}
+
+/// What a moment without a time zone is where the type wants one.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum NaiveMoments {
+    /// The local time of this process.
+    #[default]
+    Local,
+    Refused,
+}
 
 impl Codecs {
+    /// No codecs, yet.
+    pub(crate) fn without_functions(naive_moments: NaiveMoments) -> Self {
+        Self { functions: Vec::new(), naive_moments }
+    }
+
+    pub(crate) fn naive_moments(&self) -> NaiveMoments {
+        self.naive_moments
+    }
+
     /// These codecs and one for a type, with its number. One that the type had before in the same
     /// format gives up its number, so that there are no more of them than types; statements that
     /// were prepared with it go on with the new one.
     pub(crate) fn with(&self, codec: Codec) -> (Self, usize) {
-        let mut codecs = self.0.clone();
+        let mut codecs = self.functions.clone();
         let same = |other: &Arc<Codec>| other.oid == codec.oid && other.format == codec.format;
         let number = codecs.iter().position(same).unwrap_or(codecs.len());
         let codec = Arc::new(codec);
@@ -35,12 +57,12 @@ impl Codecs {
             Some(slot) => *slot = codec,
             None => codecs.push(codec),
         }
-        (Self(codecs), number)
+        (Self { functions: codecs, naive_moments: self.naive_moments }, number)
     }
 
     fn get(&self, number: usize) -> PyResult<&Codec> {
         let missing = || PyTypeError::new_err(format!("there is no codec number {number}"));
-        self.0.get(number).map(AsRef::as_ref).ok_or_else(missing)
+        self.functions.get(number).map(AsRef::as_ref).ok_or_else(missing)
     }
 
     /// The Python object of a value that came as text or as bytes.

@@ -42,15 +42,31 @@ pub(crate) fn holds_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(matches!(kind.as_str(), "O" | "T" | "U"))
 }
 
+/// The type of the values of a Series, an Index or an array of pandas; None of anything else.
+fn dtype_of_series<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if !class_names::is_of(&object.get_type(), "pandas") || !object.hasattr("to_numpy")? {
+        return Ok(None);
+    }
+    // A frame has none.
+    object.getattr_opt("dtype")
+}
+
+/// Whether an object is a Series or an Index of pandas of moments without a time zone.
+pub(crate) fn is_naive_series(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(dtype) = dtype_of_series(object)? else { return Ok(false) };
+    let kind = dtype.getattr_opt("kind")?;
+    if !kind.map_or(Ok(false), |kind| kind.eq("M"))? {
+        return Ok(false);
+    }
+    // The zone is pandas' or pyarrow's to tell; NumPy's type has none.
+    let inner = dtype.getattr_opt("pyarrow_dtype")?.unwrap_or(dtype);
+    Ok(inner.getattr_opt("tz")?.is_none_or(|zone| zone.is_none()))
+}
+
 /// The array below a Series or an Index of pandas; anything else as it is. Where pandas has a type
 /// of its own, its objects are taken, with None for what is missing.
 pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let class = object.get_type();
-    if !class_names::is_of(&class, "pandas") || !object.hasattr("to_numpy")? {
-        return Ok(object.clone());
-    }
-    // A frame has none.
-    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(object.clone()) };
+    let Some(dtype) = dtype_of_series(object)? else { return Ok(object.clone()) };
     if class_names::is_of(&dtype.get_type(), "numpy") {
         return object.call_method0("to_numpy");
     }

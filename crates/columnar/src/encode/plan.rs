@@ -151,8 +151,14 @@ bounds!(i16, i32, u32);
 /// What to do about a cast that is not made.
 fn advice(target: &Type, arrow_type: &DataType) -> String {
     match (target.name.as_str(), arrow_type) {
-        ("timestamptz", DataType::Timestamp(..) | DataType::Date32 | DataType::Date64) => {
-            "without a time zone it names no moment; give the column its time zone before"
+        ("timestamptz", DataType::Timestamp(..)) => {
+            "without a time zone it names no moment; give the column its time zone before: \
+             .dt.tz_localize(\"UTC\") in pandas, .dt.replace_time_zone(\"UTC\") in Polars, \
+             .cast(pa.timestamp(\"us\", \"UTC\")) in pyarrow"
+                .to_owned()
+        }
+        ("timestamptz", DataType::Date32 | DataType::Date64) => {
+            "without a time zone it names no moment; make it a timestamp with a time zone before"
                 .to_owned()
         }
         ("timestamp", DataType::Timestamp(..)) => {

@@ -15,7 +15,7 @@ use super::plain::check_array_elements;
 use super::refusal::{Refusal, Step, indices};
 use super::scalars::is_foreign;
 use crate::arrow_import::check_by_owner;
-use crate::{arrow_series, numpy_import};
+use crate::{arrow_series, class_names, numpy_import};
 
 /// Where an array comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub(super) fn push(
     if is_text || matches!(element.shape, Shape::Custom { .. }) {
         return Ok(false);
     }
+    check_zone(element, argument)?;
     let argument = numpy_import::without_index(argument)?;
     if numpy_import::is_array(&argument)? {
         check_array_elements(argument.getattr(intern!(argument.py(), "size"))?.extract()?)?;
@@ -55,6 +56,33 @@ pub(super) fn push(
         }
         None => Ok(false),
     }
+}
+
+/// Refuses a series of moments without a time zone for an array of those that have one. NumPy's
+/// arrays are UTC, and Arrow's are looked at where they are encoded.
+pub(super) fn check_zone(element: &Type, argument: &Bound<'_, PyAny>) -> Result<(), Refusal> {
+    if element.kind() == Some(Kind::TimestampTz)
+        && is_foreign(argument)
+        && (numpy_import::is_naive_series(argument)? || is_naive_in_polars(argument)?)
+    {
+        return Err(Refusal::because(
+            "without a time zone moments name none; give the series its time zone before: \
+             .dt.tz_localize(\"UTC\") in pandas, .dt.replace_time_zone(\"UTC\") in Polars",
+        ));
+    }
+    Ok(())
+}
+
+fn is_naive_in_polars(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !class_names::is_of(&argument.get_type(), "polars") {
+        return Ok(false);
+    }
+    // Of Datetime alone.
+    let zone = match argument.getattr_opt("dtype")? {
+        Some(dtype) => dtype.getattr_opt("time_zone")?,
+        None => None,
+    };
+    Ok(zone.is_some_and(|zone| zone.is_none()))
 }
 
 /// The objects of a Series or an Index, for an array parameter; anything else as it is.

@@ -16,7 +16,7 @@ mod sequences;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use colonnade_columnar::{CodecFormat, Shape, Type, Value, push_in_binary, push_parameter};
+use colonnade_columnar::{CodecFormat, Kind, Shape, Type, Value, push_in_binary, push_parameter};
 use colonnade_protocol::frontend::EncodedParams;
 use colonnade_protocol::{Format, LocalError, Oid};
 use colonnade_session::Statement;
@@ -28,7 +28,7 @@ pub(crate) use self::options::decode_options;
 use self::plain::check_value_bytes;
 use self::refusal::{Refusal, answered, expected};
 pub(crate) use self::row_cells::RowCells;
-use crate::codecs::Codecs;
+use crate::codecs::{Codecs, NaiveMoments};
 use crate::errors;
 use crate::record::is_record;
 use crate::values::classes;
@@ -235,7 +235,12 @@ fn to_value<'a>(
     argument: &'a Bound<'_, PyAny>,
 ) -> Result<Value<'a>, Refusal> {
     match &pg_type.shape {
-        Shape::Scalar(line) => Ok(scalars::to_value(line, argument)?),
+        Shape::Scalar(line) => {
+            if line.kind == Kind::TimestampTz && codecs.naive_moments() == NaiveMoments::Refused {
+                moments::check_zone(argument)?;
+            }
+            Ok(scalars::to_value(line, argument)?)
+        }
         Shape::Enum(_) => Ok(Value::Text(scalars::label(argument)?)),
         Shape::Domain { base, .. } => to_value(base, codecs, argument),
         Shape::Array(element) => nested::list(element, codecs, argument).map(Value::List),

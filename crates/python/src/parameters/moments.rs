@@ -119,11 +119,37 @@ pub(super) fn timestamp<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> 
     }
 }
 
+/// Refuses what names a moment only together with the zone of this process. The first and the last
+/// moment are the infinities wherever they are; NumPy's moments are UTC.
+pub(super) fn check_zone(argument: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let Ok(moment) = argument.cast::<PyDateTime>() {
+        let has_zone = moment.get_tzinfo().is_some();
+        // A zone may have no offset for the moment; Python calls that naive, too.
+        let is_naive = !has_zone || moment.call_method0("utcoffset")?.is_none();
+        if !is_naive || (!has_zone && infinity(moment).is_some()) {
+            return Ok(());
+        }
+        return Err(PyValueError::new_err(
+            "without a time zone it names no moment, and naive_datetimes is \"refuse\": write \
+             .replace(tzinfo=datetime.UTC), or .astimezone() where it is local time",
+        ));
+    }
+    if argument.is_instance_of::<PyDate>() {
+        return Err(PyValueError::new_err(
+            "a date names no moment, and naive_datetimes is \"refuse\": write \
+             datetime.datetime.combine(day, datetime.time(tzinfo=datetime.UTC))",
+        ));
+    }
+    Ok(())
+}
+
 pub(super) fn timestamp_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     let py = argument.py();
     let Ok(moment) = argument.cast::<PyDateTime>() else {
         if let Ok(date) = argument.cast::<PyDate>() {
-            return Ok(Value::TimestampTz(days_from_civil(civil(date)) * DAY_US));
+            let (year, month, day) = (date.get_year(), date.get_month(), date.get_day());
+            let midnight = PyDateTime::new(py, year, month, day, 0, 0, 0, 0, None)?;
+            return Ok(Value::TimestampTz(utc_us(&midnight)?));
         }
         // NumPy has no time zones; as in the columns that it reads, its moments are UTC.
         return match numpy::datetime64(argument)? {
@@ -137,14 +163,19 @@ pub(super) fn timestamp_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a
     {
         return Ok(Value::TimestampInfinity(sign));
     }
-    // Naive is local time, as `astimezone` and asyncpg take it. pandas has no local time.
+    // pandas has no local time.
     let plain = if argument.is_exact_instance_of::<PyDateTime>() {
         moment.clone()
     } else {
         plain_datetime(moment)?
     };
-    let utc = plain.call_method1("astimezone", (PyTzInfo::utc(py)?,))?;
-    Ok(Value::TimestampTz(moment_us(utc.cast::<PyDateTime>()?)))
+    Ok(Value::TimestampTz(utc_us(&plain)?))
+}
+
+/// Microseconds of a moment in UTC. Naive is local time, as `astimezone` and asyncpg take it.
+fn utc_us(moment: &Bound<'_, PyDateTime>) -> PyResult<i64> {
+    let utc = moment.call_method1("astimezone", (PyTzInfo::utc(moment.py())?,))?;
+    Ok(moment_us(utc.cast::<PyDateTime>()?))
 }
 
 /// The same moment in `datetime`'s own class.

@@ -8,6 +8,7 @@ use pyo3::types::{
     PyString, PyTuple,
 };
 
+use super::arrays::check_zone;
 use super::plain::check_array_elements;
 use super::refusal::{Refusal, Step, answered, brackets, expected};
 use super::{is_null, to_value};
@@ -166,6 +167,7 @@ struct ListReader<'t> {
 impl ListReader<'_> {
     /// Reads the dimension that `indices` lead to.
     fn read(&mut self, level: &Bound<'_, PyAny>, indices: &mut Vec<usize>) -> Result<(), Refusal> {
+        check_zone(self.element, level)?;
         let depth = indices.len() + 1;
         let length = self.dimensions.get(indices.len()).copied().unwrap_or_default();
         let given = level.len()?;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use colonnade_columnar::Type;
+use colonnade_columnar::{Kind, Type};
 use colonnade_protocol::Format;
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::prelude::*;
 
 use super::plain::Plain;
 use super::{NULL_LENGTH, push_as_text, push_binary};
-use crate::codecs::Codecs;
+use crate::codecs::{Codecs, NaiveMoments};
 
 /// The columns of the rows, each with what takes its values.
 pub(crate) struct RowCells {
@@ -28,7 +28,10 @@ struct Column {
 impl RowCells {
     pub(crate) fn new(columns: Vec<(String, Arc<Type>)>, codecs: Arc<Codecs>) -> Self {
         let column = |(name, pg_type): (String, Arc<Type>)| {
-            let plain = Plain::of(&pg_type);
+            // The short way does not look for a zone.
+            let is_checked = codecs.naive_moments() == NaiveMoments::Refused
+                && pg_type.kind() == Some(Kind::TimestampTz);
+            let plain = if is_checked { None } else { Plain::of(&pg_type) };
             Column { name, pg_type, plain }
         };
         let columns = columns.into_iter().map(column).collect();

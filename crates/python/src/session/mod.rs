@@ -25,7 +25,7 @@ pub(crate) use self::many::ManyArguments;
 pub(crate) use self::query::column_sink;
 use crate::buffer::ReceiveWindow;
 use crate::catalog::Catalog;
-use crate::codecs::Codecs;
+use crate::codecs::{Codecs, NaiveMoments};
 use crate::conninfo::ConnInfo;
 use crate::errors;
 use crate::rows::RowPlans;
@@ -123,7 +123,7 @@ impl Session {
 impl Session {
     /// Statements are kept for `statement_seconds` at most, and texts of up to `statement_bytes`;
     /// 0 sets no limit. With `extension_values` rows have the own values of extensions' types, and
-    /// not their texts.
+    /// not their texts. With `refuses_naive_moments` nothing without a time zone is a timestamptz.
     #[new]
     #[pyo3(signature = (
         statement_cache_size = 100,
@@ -132,6 +132,7 @@ impl Session {
         statement_seconds = 0.0,
         statement_bytes = 0,
         extension_values = false,
+        refuses_naive_moments = false,
     ))]
     fn new(
         py: Python<'_>,
@@ -140,6 +141,7 @@ impl Session {
         statement_seconds: f64,
         statement_bytes: usize,
         extension_values: bool,
+        refuses_naive_moments: bool,
     ) -> PyResult<Self> {
         let lifetime = Duration::try_from_secs_f64(statement_seconds)
             .map_err(|error| errors::interface(py, &format!("statement_seconds: {error}")))?;
@@ -153,7 +155,10 @@ impl Session {
         if extension_values {
             core.show_extension_values();
         }
-        let (codecs, row_plans) = (Arc::default(), RowPlans::default());
+        let naive_moments =
+            if refuses_naive_moments { NaiveMoments::Refused } else { NaiveMoments::Local };
+        let codecs = Arc::new(Codecs::without_functions(naive_moments));
+        let row_plans = RowPlans::default();
         let (since, stopwatch) = (Instant::now(), Stopwatch::default());
         let inner = Mutex::new(Inner { core, codecs, row_plans, since, stopwatch });
         let (is_inherited, is_cut_off) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -220,6 +225,12 @@ impl Session {
     #[getter]
     fn wants_read(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.core.wants_read())
+    }
+
+    /// Whether nothing without a time zone is a timestamptz.
+    #[getter]
+    fn refuses_naive_moments(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.codecs.naive_moments() == NaiveMoments::Refused)
     }
 
     /// Whether no exchange is under way.

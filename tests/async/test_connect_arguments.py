@@ -135,7 +135,7 @@ async def test_limits_that_are_none(options: dict[str, Any], text: str) -> None:
     [
         ({"gsslib": "heimdal"}, "gsslib.*gssapi or sspi.*heimdal"),
         ({"user": 5}, "user must be a str, not int"),
-        ({"database": 5}, "dbname must be a str, not int"),
+        ({"database": 5}, "database must be a str, not int"),
         ({"server_settings": {1: "a"}}, r"expected to be None or a Dict\[str, str\]"),
         ({"direct_tls": True}, "sslnegotiation=direct.*require"),
         ({"direct_tls": True, "ssl": "prefer"}, "sslnegotiation=direct.*require"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import functools
 from typing import TYPE_CHECKING, Any
 
@@ -113,3 +114,79 @@ def test_ranges_and_figures_are_taken_as_they_were(link: Connection) -> None:
     points: list[Any] = []
     points += [(Number(lambda: points.append((0, 0))), 0), (1, 1)]
     assert len(link.fetchval("SELECT $1::polygon", points).points) == 2
+
+
+class Shrinking(collections.abc.Mapping[str, str]):
+    """A mapping that loses a key while it is iterated over."""
+
+    def __init__(self) -> None:
+        self.values_left = {"a": "1", "b": "2"}
+
+    def __len__(self) -> int:
+        return len(self.values_left)
+
+    def __iter__(self) -> Iterator[str]:
+        for key in self.values_left:
+            self.values_left.pop("b", None)
+            yield key
+
+    def __getitem__(self, key: str) -> str:
+        return self.values_left[key]
+
+
+def test_mappings_for_hstore(link: Connection) -> None:
+    link.execute("CREATE EXTENSION IF NOT EXISTS hstore")
+    with pytest.raises(EncodeError, match="dictionary changed size during iteration"):
+        link.fetchval("SELECT $1::hstore", Shrinking())
+    assert link.fetchval("SELECT ($1::hstore)->'a'", {"a": "1"}) == "1"
+
+
+@pytest.mark.parametrize("act", ["clear", "extend"])
+def test_buffers_are_taken_as_they_were(link: Connection, act: str) -> None:
+    taken = bytearray(b"x" * 100)
+    change = taken.clear if act == "clear" else functools.partial(taken.extend, b"y" * 100)
+    # The one that comes first is encoded before the other's methods run.
+    row = link.fetchrow("SELECT length($1::bytea), $2::int4", taken, Number(change))
+    assert row is not None
+    assert tuple(row) == (100, 7)
+
+
+def test_a_buffer_that_is_released(link: Connection) -> None:
+    taken = memoryview(bytearray(b"abc"))
+    with pytest.raises(EncodeError, match=r"argument \$2 of type bytea"):
+        link.fetchval("SELECT $1::int4, $2::bytea", Number(taken.release), taken)
+    assert link.fetchval("SELECT 1") == 1
+
+
+@pytest.mark.parametrize("form", ["text", "binary"])
+def test_a_codec_that_changes_what_is_encoded(link: Connection, form: str) -> None:
+    changed: list[Any] = []
+
+    def encoder(value: int) -> Any:
+        changed.clear()
+        return str(value) if form == "text" else value.to_bytes(4, "big")
+
+    def decoder(value: Any) -> int:
+        return int(value) if form == "text" else int.from_bytes(value, "big")
+
+    link.set_type_codec(
+        "int4",
+        schema="pg_catalog",
+        encoder=encoder,
+        decoder=decoder,
+        format="text" if form == "text" else "binary",
+    )
+    try:
+        changed[:] = [1, 2, 3]
+        with pytest.raises(EncodeError, match="changed while it was encoded"):
+            link.fetchval("SELECT $1::int4[]", changed)
+        changed[:] = [1, 2, 3]
+        with pytest.raises(EncodeError, match="changed while it was encoded"):
+            link.copy_records_to_table("changing", records=[changed])
+        # A set of arguments is copied before its first value is encoded.
+        changed[:] = [1, 2, 3]
+        link.executemany("INSERT INTO changing VALUES ($1, $2, $3)", [changed])
+        rows = link.fetch("DELETE FROM changing RETURNING *")
+        assert [tuple(row) for row in rows] == [(1, 2, 3)]
+    finally:
+        link.reset_type_codec("int4", schema="pg_catalog")

@@ -23,6 +23,7 @@ from colonnade._async.operation import (
     Operation,
     StreamHold,
     checked_timeout,
+    may_encode_again,
     may_run_again,
     name_limit,
     name_query,
@@ -492,8 +493,7 @@ class Connection(
             if begin(*arguments):
                 completion = self._complete(await transport.answer(limit))
         except EncodeError as error:
-            # The longer way would encode a changed container again, and find it settled.
-            if isinstance(error.__cause__, RuntimeError):
+            if not may_encode_again(error):
                 self._owner = None
                 raise
         except STALE_PLAN as error:
@@ -580,7 +580,7 @@ class Connection(
             begin(statement)
             return await self._transport.next_event()
         except EncodeError as error:
-            if isinstance(error.__cause__, RuntimeError):
+            if not may_encode_again(error):
                 raise
             if not self._session.forget_parameters(statement) or self.is_in_transaction():
                 raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from colonnade import _core
 from colonnade._arguments import check_values
 from colonnade._async.observed_operation import ObservedOperation
-from colonnade._async.operation import STALE_PLAN, Operation, may_run_again
+from colonnade._async.operation import STALE_PLAN, Operation, may_encode_again, may_run_again
 from colonnade._async.prepared_statement import described
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
@@ -244,7 +244,7 @@ class ManyMixin:
         try:
             return await self._many(statement, args, begin, take)
         except EncodeError as error:
-            if isinstance(error.__cause__, RuntimeError):
+            if not may_encode_again(error):
                 raise
             if not self._session.forget_parameters(statement) or not self._can_repeat(args):
                 raise

@@ -6,11 +6,13 @@ import math
 import threading
 from typing import TYPE_CHECKING
 
+from colonnade import _core
 from colonnade._shown import shown
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import (
+    EncodeError,
     FeatureNotSupportedError,
     InvalidSQLStatementNameError,
     PostgresError,
@@ -55,6 +57,14 @@ def checked_timeout(timeout: float | None) -> float | None:
 def _is_number(value: object) -> bool:
     # NaN is not even below infinity.
     return not isinstance(value, bool) and isinstance(value, int | float) and value <= math.inf
+
+
+def may_encode_again(error: EncodeError) -> bool:
+    """Whether a second time could end better, as where the server has altered a type.
+
+    An argument that changed while it was encoded would be found settled, and be sent.
+    """
+    return not isinstance(error.__cause__, _core.ChangedError)
 
 
 def name_query(error: BaseException | None, query: str | None) -> None:

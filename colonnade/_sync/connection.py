@@ -27,6 +27,7 @@ from colonnade._sync.operation import (
     Operation,
     StreamHold,
     checked_timeout,
+    may_encode_again,
     may_run_again,
     name_limit,
     name_query,
@@ -490,8 +491,7 @@ class Connection(
             if begin(*arguments):
                 completion = self._complete(transport.answer(limit))
         except EncodeError as error:
-            # The longer way would encode a changed container again, and find it settled.
-            if isinstance(error.__cause__, RuntimeError):
+            if not may_encode_again(error):
                 self._owner = None
                 raise
         except STALE_PLAN as error:
@@ -578,7 +578,7 @@ class Connection(
             begin(statement)
             return self._transport.next_event()
         except EncodeError as error:
-            if isinstance(error.__cause__, RuntimeError):
+            if not may_encode_again(error):
                 raise
             if not self._session.forget_parameters(statement) or self.is_in_transaction():
                 raise

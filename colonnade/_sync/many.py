@@ -13,7 +13,7 @@ from colonnade._arguments import check_values
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sql_text import is_copy_in
 from colonnade._sync.observed_operation import ObservedOperation
-from colonnade._sync.operation import STALE_PLAN, Operation, may_run_again
+from colonnade._sync.operation import STALE_PLAN, Operation, may_encode_again, may_run_again
 from colonnade._sync.prepared_statement import described
 from colonnade._transport.event import completion_of
 from colonnade.errors import (
@@ -246,7 +246,7 @@ class ManyMixin:
         try:
             return self._many(statement, args, begin, take)
         except EncodeError as error:
-            if isinstance(error.__cause__, RuntimeError):
+            if not may_encode_again(error):
                 raise
             if not self._session.forget_parameters(statement) or not self._can_repeat(args):
                 raise

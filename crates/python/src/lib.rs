@@ -71,6 +71,7 @@ fn check_interpreter(py: Python<'_>) -> PyResult<()> {
 #[pymodule(gil_used = true)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ChangedError", module.py().get_type::<parameters::ChangedError>())?;
     module.add_class::<arrow_column::ArrowColumn>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<batch::Field>()?;

@@ -26,6 +26,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 pub(crate) use self::cells::{CellPlace, encode_cells};
 pub(crate) use self::options::decode_options;
 use self::plain::check_value_bytes;
+pub(crate) use self::refusal::ChangedError;
 use self::refusal::{Refusal, answered, expected};
 pub(crate) use self::row_cells::RowCells;
 use crate::codecs::{Codecs, NaiveMoments};

@@ -1,7 +1,6 @@
 //! Values that are made of values of other types: arrays, composites, ranges.
 
 use colonnade_columnar::{Attribute, Kind, List, Range, Shape, Sign, Type, Value};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyByteArray, PyBytes, PyDate, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMemoryView, PySet,
@@ -10,7 +9,7 @@ use pyo3::types::{
 
 use super::arrays::check_zone;
 use super::plain::check_array_elements;
-use super::refusal::{Refusal, Step, answered, brackets, expected};
+use super::refusal::{ChangedError, Refusal, Step, answered, brackets, expected};
 use super::{is_null, to_value};
 use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
@@ -206,8 +205,7 @@ impl ListReader<'_> {
 
 /// An element's own methods, or a codec, have changed what the element is in.
 fn changed() -> Refusal {
-    // As Python says it of a dict; nobody tries once more what has changed.
-    PyRuntimeError::new_err("its number of elements changed while it was encoded").into()
+    ChangedError::new_err("its number of elements changed while it was encoded").into()
 }
 
 /// The items of a container, all of them before the first is looked at: their methods, or a codec,

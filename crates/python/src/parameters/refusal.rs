@@ -3,12 +3,20 @@
 use std::fmt::Write;
 
 use colonnade_columnar::{EncodeError, Place, Value};
-use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::class_names;
 use crate::errors;
 use crate::shown::shown;
+
+create_exception!(
+    colonnade._core,
+    ChangedError,
+    PyRuntimeError,
+    "An argument changed while it was encoded, so that to encode it again would find another one."
+);
 
 /// A step into a value that is made of values.
 pub(super) enum Step {
@@ -88,7 +96,7 @@ impl Refusal {
             ),
         };
         let error = errors::of_class(py, "EncodeError", &text);
-        error.set_cause(py, Some(self.reason));
+        error.set_cause(py, Some(named_change(py, self.reason)));
         error
     }
 
@@ -110,7 +118,7 @@ impl Refusal {
             "column {column:?}, row {row}, from {kind} to {type_name}: {shown} ({place}{reason})"
         );
         let error = errors::of_class(py, "EncodeError", &text);
-        error.set_cause(py, Some(self.reason));
+        error.set_cause(py, Some(named_change(py, self.reason)));
         error
     }
 
@@ -141,6 +149,16 @@ impl Refusal {
         }
         text
     }
+}
+
+/// Python's containers say by a plain RuntimeError that they changed while they were iterated over.
+fn named_change(py: Python<'_>, reason: PyErr) -> PyErr {
+    if !reason.get_type(py).is(py.get_type::<PyRuntimeError>()) {
+        return reason;
+    }
+    let change = ChangedError::new_err(reason.value(py).to_string());
+    change.set_cause(py, Some(reason));
+    change
 }
 
 /// The index in each dimension of an element that is counted through all of them.

@@ -40,6 +40,18 @@ _NAMES = {
     "dictionary<values=utf8, indices=int32, ordered=0>": "dictionary<int32, utf8>",
     "extension<arrow.uuid>": "fixed_size_binary[16]",
     "extension<arrow.json>": "utf8",
+    # pandas' types that have NULLs, and Arrow's names as they stand in errors.
+    "Int16": "int16",
+    "Int32": "int32",
+    "Int64": "int64",
+    "UInt16": "uint16",
+    "UInt32": "uint32",
+    "UInt64": "uint64",
+    "Float32": "float32",
+    "Float64": "float64",
+    "Utf8": "utf8",
+    "LargeUtf8": "large_utf8",
+    "Utf8View": "utf8_view",
 }
 _CLASSES = {bool: "bool", int: "int64", float: "float64", str: "utf8", bytes: "binary"}
 # NumPy's letters; of the kinds with a unit or a width, see `_dtype_name`.
@@ -167,6 +179,8 @@ def _asked(name: str, wanted: Any) -> str:
     library = _module(wanted)
     if library == "numpy":
         return _dtype_name(name, _as_dtype(name, wanted))
+    if library == "pandas" and _is_type_of(wanted, "ExtensionDtype"):
+        return _spelled(name, str(wanted))
     if library == "pyarrow" and _is_type_of(wanted, "DataType"):
         return _arrow_name(str(wanted))
     if library != "polars" or not (isinstance(wanted, type) or _is_type_of(wanted, "DataType")):
@@ -178,6 +192,8 @@ def _is_type_of(wanted: Any, name: str) -> bool:
     """Whether it is a type of its library, and nothing that holds values."""
     library = _module(wanted)
     known = sys.modules.get(library) if library in {"numpy", "pyarrow", "polars"} else None
+    if library == "pandas":
+        known = sys.modules.get("pandas.api.extensions")
     return isinstance(wanted, getattr(known, name, ()))
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -86,6 +87,33 @@ def test_types_that_no_column_becomes(link: Connection, asked: Any, reason: str)
     with pytest.raises(SchemaError, match=reason) as refused:
         link.fetch_columns("SELECT 1 AS v", schema={"v": asked})
     assert 'schema["v"]' in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "asked", "arrow_type"),
+    [
+        ("1::int4", "Int64", "int64"),
+        ("1::int4", pd.Int64Dtype(), "int64"),
+        ("1::int4", "UInt32", "uint32"),
+        ("1::numeric", "Float64", "float64"),
+        ("1::numeric", pd.Float64Dtype(), "float64"),
+        ("true", "boolean", "bool"),
+        ("true", pd.BooleanDtype(), "bool"),
+        ("1", pd.StringDtype(), "utf8"),
+        ("'a'", pd.CategoricalDtype(), "dictionary<values=utf8, indices=int32, ordered=0>"),
+        ("'a'", "LargeUtf8", "large_utf8"),
+    ],
+)
+def test_words_of_pandas(link: Connection, sql: str, asked: Any, arrow_type: str) -> None:
+    columns = link.fetch_columns(f"SELECT {sql} AS v", schema={"v": asked})
+    assert columns.fields[0].arrow_type == arrow_type
+
+
+def test_errors_name_words_that_can_be_written(link: Connection) -> None:
+    with pytest.raises(SchemaError, match=r'names of pandas.*as "Int64", "string", "category"'):
+        link.fetch_columns("SELECT 1 AS v", schema={"v": "number"})
+    with pytest.raises(SchemaError, match='"float" is Arrow\'s, of 32 bits: write "float64"'):
+        link.fetch_columns("SELECT 1 AS v", schema={"v": "float"})
 
 
 def test_a_whole_schema(link: Connection) -> None:

@@ -78,7 +78,11 @@ impl fmt::Display for SchemaError {
                 // Its text any type can be had as.
                 let mut texts = vec!["utf8", "large_utf8", "utf8_view"];
                 texts.retain(|text| !possible.contains(text));
-                f.write_str(&[*possible, texts.as_slice()].concat().join(", "))
+                f.write_str(&[*possible, texts.as_slice()].concat().join(", "))?;
+                if *offered == Override::Float32 && possible.contains(&"float64") {
+                    f.write_str("; \"float\" is Arrow's, of 32 bits: write \"float64\"")?;
+                }
+                Ok(())
             }
         }
     }

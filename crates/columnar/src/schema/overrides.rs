@@ -235,7 +235,9 @@ impl fmt::Display for ParseOptionError {
                      ns, time32[s], time32[ms], time64[us], time64[ns], \
                      decimal128(precision, scale) with 0 <= scale <= precision <= 38, \
                      decimal256(precision, scale) with 0 <= scale <= precision <= 76, \
-                     U<characters> and S<bytes> with a width from 1 to a megabyte",
+                     U<characters> and S<bytes> with a width from 1 to a megabyte; names of \
+                     pandas, NumPy, pyarrow and Polars are taken, too, as \"Int64\", \"string\", \
+                     \"category\", \"boolean\" and \"datetime64[ns]\"",
                 )
             }
             Self::Infinity { given } => {

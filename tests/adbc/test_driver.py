@@ -198,6 +198,16 @@ def test_polars(connection: Connection) -> None:
     assert frame.write_database(TABLE, connection, engine="adbc", if_table_exists="append") == 2
 
 
+def test_json_in_polars_is_text_within(connection: Connection, dsn: str) -> None:
+    """As `docs/columns.md` says: an extension of text here, text by the driver's own ways."""
+    query = """SELECT '{"a":1}'::json AS j, '{"a": 1}'::jsonb AS b"""
+    columns = colonnade.read_sql(query, dsn, into="arrow")
+    text = pl.DataFrame({"j": ['{"a":1}'], "b": ['{"a": 1}']})
+    for frame in (pl.read_database(query, connection), pl.DataFrame(columns)):
+        assert frame.select(pl.all().ext.storage()).equals(text)
+    assert colonnade.read_sql(query, dsn, into="polars").equals(text)
+
+
 def test_errors_say_what_they_are(connection: Connection, dsn: str) -> None:
     codes = manager.AdbcStatusCode
     cases: list[tuple[str, Any, str]] = [

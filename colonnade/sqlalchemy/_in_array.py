@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects import postgresql as pg
 
-from colonnade._shown import class_name
+from colonnade._shown import class_name, shown
 
 
 def in_array(column: Any, values: Iterable[Any]) -> sa.ColumnElement[bool]:
@@ -57,7 +57,7 @@ def _element_type(expression: sa.ColumnElement[Any]) -> sqltypes.TypeEngine[Any]
 
 def _checked(values: Any) -> Any:
     if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
-        raise TypeError(f"in_array takes an array or a list of values, not {values!r:.80}")
+        raise TypeError(f"in_array takes an array or a list of values, not {shown(values)}")
     if not is_array(values):
         return list(values)
     dimensions = getattr(values, "ndim", 1)

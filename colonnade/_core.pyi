@@ -3,7 +3,7 @@
 import sys
 from asyncio import Future
 from collections.abc import Callable, Iterator, Sequence, Sized
-from typing import Any, Self, final
+from typing import Any, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
@@ -15,6 +15,9 @@ EXTENSION_TYPES: tuple[TypeLine, ...]
 #: Name, name of the multirange, OID of the subtype, and the OIDs of the range, its array, the
 #: multirange and its array.
 RANGES: tuple[tuple[str, str, int, tuple[int, int, int, int]], ...]
+
+# Types by the names or places of columns; at None, an Inexact for every other numeric.
+_Asked: TypeAlias = dict[str, str] | dict[str | int, str] | dict[str | None, str | Inexact]
 
 @final
 class TypeLine:
@@ -90,6 +93,11 @@ class Column:
     def dictionary(self) -> tuple[Buffer, Column]: ...
     def text_cells(self, kind: str, width: int) -> Buffer | None: ...
     def byte_cells(self, width: int) -> Buffer | None: ...
+
+@final
+class Inexact:
+    def __init__(self) -> None: ...
+    def values(self) -> list[tuple[int, int, str]]: ...
 
 @final
 class Batch:
@@ -320,7 +328,7 @@ class HeldRows:
     @property
     def rows_left(self) -> int: ...
     def take_rows(self, limit: int | None = None) -> list[Any]: ...
-    def take_batch(self, schema: dict[str | int, str] | None, infinity: str) -> Batch: ...
+    def take_batch(self, schema: _Asked | None, infinity: str) -> Batch: ...
 
 @final
 class CopyIn: ...
@@ -456,7 +464,7 @@ class Session:
         self,
         statement: Statement,
         arguments: tuple[object, ...],
-        schema: dict[str | int, str] | None = None,
+        schema: _Asked | None = None,
     ) -> Portal: ...
     def open_rows(
         self,
@@ -470,7 +478,7 @@ class Session:
         statement: Statement,
         arguments: tuple[object, ...],
         row_limit: int,
-        schema: dict[str | int, str] | None,
+        schema: _Asked | None,
         infinity: str,
     ) -> Portal: ...
     def more_rows(
@@ -483,7 +491,7 @@ class Session:
         self,
         portal: Portal,
         row_limit: int,
-        schema: dict[str, str] | dict[str | int, str] | None,
+        schema: _Asked | None,
         infinity: str,
     ) -> None: ...
     def fetch_rows(
@@ -523,7 +531,7 @@ class Session:
         self,
         statement: Statement,
         arguments: tuple[object, ...],
-        schema: dict[str, str] | dict[str | int, str] | None,
+        schema: _Asked | None,
         infinity: str,
         batch_rows: int | None,
         row_limit: int = 0,
@@ -532,7 +540,7 @@ class Session:
         self,
         sql: str,
         statement: Statement,
-        schema: dict[str, str] | None,
+        schema: _Asked | None,
         infinity: str,
         batch_rows: int | None,
     ) -> None: ...
@@ -542,7 +550,7 @@ class Session:
         self, statement: Statement, record_class: type[Record | tuple[Any, ...]] | None = None
     ) -> ManyArguments: ...
     def fetch_many_batch(
-        self, statement: Statement, schema: dict[str | int, str] | None, infinity: str
+        self, statement: Statement, schema: _Asked | None, infinity: str
     ) -> ManyArguments: ...
     def send_many(
         self, arguments: ManyArguments, rows: Iterator[Any], limit_bytes: int

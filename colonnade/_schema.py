@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from colonnade._core import Inexact
+
     Schema: TypeAlias = Mapping[str, object] | np.dtype[Any] | pa.Schema
 
 # Names that mean the same everywhere, and Python's own classes.
@@ -99,10 +101,28 @@ _POLARS_MOMENT = re.compile(
 _POLARS_DECIMAL = re.compile(r"Decimal\(precision=(\d+), scale=(\d+)\)")
 
 
-def asked_types(schema: Schema | None) -> dict[str, str] | None:
+class WithFloats(NamedTuple):
+    """A schema that also asks for float64 in place of every numeric that it does not name."""
+
+    schema: Schema | None
+    inexact: Inexact
+    """Is told of the values that a float64 does not hold."""
+
+
+def asked_types(
+    schema: Schema | WithFloats | None,
+) -> dict[str, str] | dict[str | None, str | Inexact] | None:
     """The types that are asked for, by column name; None where nothing is."""
+    if isinstance(schema, WithFloats):
+        asked: dict[str | None, str | Inexact] = {None: schema.inexact}
+        asked.update(_named_types(schema.schema))
+        return asked
+    return None if schema is None else _named_types(schema)
+
+
+def _named_types(schema: Schema | None) -> dict[str, str]:
     if schema is None:
-        return None
+        return {}
     if isinstance(schema, Mapping):
         return {_column(name): _asked(name, wanted) for name, wanted in schema.items()}
     if row_dtype(schema) is not None:
@@ -124,8 +144,10 @@ class Asked(NamedTuple):
     """The columns whose types it decides."""
 
 
-def asked_of(schema: Schema | None) -> Asked | None:
+def asked_of(schema: Schema | WithFloats | None) -> Asked | None:
     """What columns remember of a schema that `asked_types` has accepted; None of none."""
+    if isinstance(schema, WithFloats):
+        return asked_of(schema.schema)
     if schema is None:
         return None
     row = row_dtype(schema)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade._arguments import check_names
+from colonnade._core import Inexact
 from colonnade._frames.arrow import arrow_table
 from colonnade._frames.kinds import Kind, column_type
 from colonnade._frames.libraries import needed_by
@@ -19,6 +20,7 @@ from colonnade._frames.numpy import (
     texts,
     times,
 )
+from colonnade._schema import WithFloats
 from colonnade._shown import shown
 from colonnade.errors import InexactDecimalWarning
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from colonnade._core import Batch
+    from colonnade._schema import Schema
 
 # Python objects where pyarrow is not there.
 _ARROW_KINDS = {Kind.DECIMAL, Kind.LIST, Kind.FIXED_LIST, Kind.STRUCT, Kind.MAP}
@@ -38,6 +41,7 @@ _ARROW_KINDS = {Kind.DECIMAL, Kind.LIST, Kind.FIXED_LIST, Kind.STRUCT, Kind.MAP}
 Dtypes = Literal["numpy", "nullable", "arrow"]
 Decimals = Literal["float64", "decimal", "object"]
 _USER = "Columns.to_pandas()"
+_DIGITS_SHOWN = 60
 
 
 class PandasFrames:
@@ -64,6 +68,14 @@ class PandasFrames:
         self._decimals: Decimals = "float64" if decimals is None else decimals
         self._warns = decimals is None
         self._stacklevel = stacklevel
+        self._inexact = Inexact()
+
+    def asked(self, schema: Schema | None) -> Schema | WithFloats | None:
+        """The schema for a query whose result becomes these frames.
+
+        Where they want floats, the core makes them, for there are numbers that decimals are not.
+        """
+        return WithFloats(schema, self._inexact) if self._decimals == "float64" else schema
 
     def frame(self, batch: Batch, asked: Collection[str]) -> pd.DataFrame:
         """The batch as a frame; ``asked`` are the columns whose types a schema decided."""
@@ -80,9 +92,11 @@ class PandasFrames:
                 columns[place] = made(place, self._dtypes)
         frame = pd.DataFrame(columns, index=pd.RangeIndex(batch.num_rows), copy=False)
         frame.columns = pd.Index([field.name for field in batch.fields])
-        if source.inexact and self._warns:
+        inexact = self._inexact.values() or source.inexact
+        if inexact and self._warns:
             self._warns = False
-            warnings.warn(_inexact(batch, source.inexact), stacklevel=self._stacklevel)
+            names = [field.name for field in batch.fields]
+            warnings.warn(_warning(names, inexact), stacklevel=self._stacklevel)
         return frame if self._index is None else _indexed(frame, self._index)
 
 
@@ -92,18 +106,18 @@ def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:
         raise ValueError(f'{name} must be {others} or "{known[-1]}", not {shown(word)}')
 
 
-def _inexact(batch: Batch, inexact: dict[int, int]) -> InexactDecimalWarning:
-    """``inexact`` has the first row that is not held, by the column's place."""
-    told = []
-    for place, row in inexact.items():
-        (value,) = batch.column(place).slice(row, 1).to_pylist()
-        told.append(f'"{batch.fields[place].name}" (row {row}: {value})')
-    name = batch.fields[next(iter(inexact))].name
+def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDecimalWarning:
+    told = [f'"{names[place]}" (row {row}: {_cut(text)})' for place, row, text in sorted(inexact)]
+    name = names[min(inexact)[0]]
     return InexactDecimalWarning(
         f"a float64 does not hold every decimal of {', '.join(told)}",
         hint='Pass decimals="decimal" or decimals="object" for exact values; where floats '
         f'are meant, decimals="float64", or schema={{"{name}": "float64"}} for one column.',
     )
+
+
+def _cut(digits: str) -> str:
+    return digits if len(digits) <= _DIGITS_SHOWN else f"{digits[:_DIGITS_SHOWN]}..."
 
 
 def _indexed(frame: pd.DataFrame, index: str | Sequence[str]) -> pd.DataFrame:
@@ -125,8 +139,9 @@ class _Source:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        # The first row whose decimal its float64 does not hold, by the column's place.
-        self.inexact: dict[int, int] = {}
+        # Of each column with one: its place, and the first row whose decimal its float64 does not
+        # hold, with the decimal.
+        self.inexact: list[tuple[int, int, str]] = []
 
     @cached_property
     def table(self) -> pa.Table:
@@ -153,9 +168,11 @@ class _Source:
         import numpy as np
         import pandas as pd
 
-        buffer, inexact_row = self._batch.column(index).decimal_floats()
-        if inexact_row is not None:
-            self.inexact[index] = inexact_row
+        column = self._batch.column(index)
+        buffer, row = column.decimal_floats()
+        if row is not None:
+            (value,) = column.slice(row, 1).to_pylist()
+            self.inexact.append((index, row, str(value)))
         values = np.frombuffer(memoryview(buffer), dtype=np.float64)
         if dtypes == "numpy":
             return values

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from colonnade._frames.pandas import PandasFrames
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.dbapi._arrow import reader_of, schema_of
@@ -79,7 +80,9 @@ class ColumnsMixin:
 
     def fetch_df(self, *, decimals: Decimals | None = None) -> pd.DataFrame:
         """The result as a frame of pandas; `decimals` is as in `Columns.to_pandas`."""
-        return self.fetch_columns().to_pandas(decimals=decimals)
+        frames = PandasFrames("numpy", None, decimals, stacklevel=4)
+        columns = self.fetch_columns(schema=frames.asked(None))
+        return columns._to_pandas(frames)
 
     def fetch_polars(self) -> pl.DataFrame:
         """The result as a frame of Polars."""

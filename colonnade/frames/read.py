@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -160,8 +161,8 @@ def read_sql(
     (a dict of arrays by column name). For pandas, `dtypes` is the family of types and `decimals`
     what numeric becomes, both as in `Columns.to_pandas`, and `index_col` names the columns that
     become the index. By default numeric is float64, and an `InexactDecimalWarning`, one for the
-    call, says where a value is not held by it; with `decimals="float64"` none does. Both ways read
-    decimals first, so NaN, an infinity and what no decimal holds need `schema={"x": "float64"}`.
+    call, says where a value is not held by it; with `decimals="float64"` none does. NaN and
+    infinities are themselves, and a number beyond the floats is an infinity.
 
     `schema` and `infinity` are as in `fetch_columns`: other types, by column name, and what becomes
     of infinite dates.
@@ -176,8 +177,8 @@ def read_sql(
     does not fit its type, PostgresError for what the server refuses, ImportError without the
     library that `into` names.
     """
-    convert = _conversion(into, dtypes, decimals, index_col)
-    options: dict[str, Any] = {"schema": schema, "infinity": infinity, "timeout": timeout}
+    asked, convert = _conversion(into, dtypes, decimals, index_col)
+    options: dict[str, Any] = {"schema": asked(schema), "infinity": infinity, "timeout": timeout}
     if batch_rows is not None:
         check_count("batch_rows", batch_rows)
         options["batch_rows"] = batch_rows
@@ -213,11 +214,13 @@ def _frames(
 
 def _conversion(
     into: str, dtypes: Dtypes, decimals: Decimals | None, index_col: str | Sequence[str] | None
-) -> Callable[[Columns], Any]:
+) -> tuple[Callable[[Any], Any], Callable[[Columns], Any]]:
+    """What is asked of the columns beside the schema, and what becomes of them."""
     check_names("index_col", index_col)
     if into == "pandas":
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
-        return lambda columns: columns._to_pandas(frames)  # noqa: SLF001 - it warns once for all
+        # They warn once for all frames.
+        return frames.asked, lambda columns: columns._to_pandas(frames)  # noqa: SLF001
     if into not in _INTO:
         raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {shown(into)}")
     if index_col is not None:
@@ -226,11 +229,7 @@ def _conversion(
         raise ValueError(f"dtypes is for pandas; for {into}, schema= asks for other types")
     if decimals is not None:
         raise ValueError(f"decimals is for pandas; {into} has them exactly, or as schema= asks")
-    if into == "polars":
-        return lambda columns: columns.to_polars()
-    if into == "arrow":
-        return lambda columns: columns.to_arrow()
-    return lambda columns: columns.to_numpy()
+    return lambda schema: schema, operator.methodcaller(f"to_{into}")
 
 
 def _arguments(query: str, params: Params) -> tuple[str, Sequence[object]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from colonnade._frames.pandas import PandasFrames
 from colonnade.parallel.planning import plan
 
 if TYPE_CHECKING:
@@ -97,7 +98,13 @@ class _Reader:
         """The partition's rows, of these columns or of all."""
         if columns is not None:
             partition = partition.select(columns)
-        return partition.read().to_pandas(self._dtypes, decimals=self._decimals)
+        frames = PandasFrames(self._dtypes, None, self._decimals)
+        source, schema = partition.source, frames.asked(partition.asked_schema)
+        with source.connect() as connection, source.within(connection):
+            read = connection.fetch_columns(
+                partition.sql, *source.args, schema=schema, infinity=source.infinity
+            )
+        return read._to_pandas(frames)  # noqa: SLF001 - they know what is not exact
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Without the plan, which is here and nowhere else."""

@@ -121,13 +121,16 @@ class Partition:
 
     def read_on(self, connection: sync.Connection) -> Columns:
         """Its rows over an open connection, as that sees them."""
-        source = self.source
-        schema = source.schema
-        if self.columns is not None:
-            schema = _schema_of(schema, self.columns)
+        source, schema = self.source, self.asked_schema
         return connection.fetch_columns(
             self.sql, *source.args, schema=schema, infinity=source.infinity
         )
+
+    @property
+    def asked_schema(self) -> Any:
+        """What the plan's `schema` says of its columns."""
+        schema = self.source.schema
+        return schema if self.columns is None else _schema_of(schema, self.columns)
 
 
 def _schema_of(schema: Any, columns: Sequence[str]) -> Any:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 import colonnade
+import colonnade.sync
 from colonnade import dbapi, read_sql, write_table
 
 if TYPE_CHECKING:
@@ -110,31 +111,88 @@ def test_no_warning_where_floats_are_asked_for_or_hold(dsn: str) -> None:
 
 
 LATER = "SELECT CASE WHEN k > 2 THEN 1e-30 ELSE 1.5 END AS v FROM generate_series(1, 4) AS k"
+EXTREMES = """SELECT v::numeric FROM (VALUES ('NaN'), ('Infinity'), ('-Infinity'), ('1e100'),
+              ('-1e100'), ('1e-320'), ('1e-400'), (NULL)) AS x (v)"""
+FLOATS = [math.nan, math.inf, -math.inf, 1e100, -1e100, 1e-320, 0.0, math.nan]
 
 
 @pytest.mark.parametrize("decimals", [None, "float64"])
-@pytest.mark.parametrize(
-    ("query", "rows", "want"),
-    [
-        ("SELECT 'NaN'::numeric AS v", None, [math.nan]),
-        ("SELECT 'Infinity'::numeric AS v", None, [math.inf]),
-        ("SELECT 1e100::numeric AS v", None, [1e100]),
-        (LATER, 2, [1.5, 1.5, 1e-30, 1e-30]),
-    ],
-)
-def test_what_no_decimal_holds_needs_a_schema(
-    dsn: str, query: str, rows: int | None, want: list[float], decimals: Any
+@pytest.mark.parametrize(("query", "want"), [(EXTREMES, FLOATS), (LATER, [1.5, 1.5, 1e-30, 1e-30])])
+@pytest.mark.parametrize("rows", [None, 2])
+@pytest.mark.filterwarnings("ignore::colonnade.InexactDecimalWarning")
+def test_what_no_decimal_holds(
+    dsn: str, query: str, want: list[float], decimals: Any, rows: int | None
 ) -> None:
     options: dict[str, Any] = {} if rows is None else {"batch_rows": rows}
-
-    def read(**more: Any) -> list[float]:
-        made: Any = read_sql(query, dsn, **options, **more)
-        frames = [made] if rows is None else list(made)
-        return [value for frame in frames for value in frame["v"].tolist()]
-
+    made: Any = read_sql(query, dsn, decimals=decimals, **options)
+    frames = [made] if rows is None else list(made)
+    got = [value for frame in frames for value in frame["v"].tolist()]
+    assert got == pytest.approx(want, rel=0, abs=0, nan_ok=True)
     with pytest.raises(colonnade.DecodeError, match='"float64"'):
-        read(decimals=decimals)
-    assert read(schema={"v": "float64"}) == pytest.approx(want, rel=0, abs=0, nan_ok=True)
+        list(read_sql(query, dsn, decimals="decimal", batch_rows=2))
+
+
+@pytest.mark.filterwarnings("ignore::colonnade.InexactDecimalWarning")
+def test_the_extremes_on_every_road_to_pandas(dsn: str) -> None:
+    import sqlalchemy
+
+    frames = [read_sql(sqlalchemy.text(EXTREMES), engine) for engine in [engine_of(dsn)]]
+    with dbapi.connect(dsn) as connection, connection.cursor() as cursor:
+        cursor.execute(EXTREMES)
+        frames.append(cursor.fetch_df())
+    for frame in frames:
+        assert frame["v"].tolist() == pytest.approx(FLOATS, rel=0, abs=0, nan_ok=True)
+
+
+def engine_of(dsn: str) -> Any:
+    import sqlalchemy
+
+    url = dsn.replace("postgresql://", "postgresql+colonnade://")
+    return sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
+
+
+def test_what_the_warning_says_of_extremes(dsn: str) -> None:
+    with pytest.warns(colonnade.InexactDecimalWarning) as caught:
+        frame = read_sql("SELECT 1 AS a, 10::numeric ^ 400 AS v UNION ALL SELECT 2, 1", dsn)
+    assert frame["v"].tolist() == [math.inf, 1.0]
+    (one,) = caught
+    assert one.filename == __file__
+    assert f'"v" (row 0: 1{"0" * 59}...)' in str(one.message)
+    # Of a stream, the row in the whole result.
+    with pytest.warns(colonnade.InexactDecimalWarning, match=r"row 3: 12345678901234567.89"):
+        list(
+            read_sql(
+                "SELECT CASE k WHEN 4 THEN 12345678901234567.89 ELSE 0.5 END AS v "
+                "FROM generate_series(1, 4) k",
+                dsn,
+                batch_rows=2,
+            )
+        )
+    special = "SELECT 'NaN'::numeric AS v UNION ALL SELECT '-Infinity'"
+    assert math.isnan(read_sql(special, dsn)["v"][0])  # Nothing is lost, so nothing is said.
+
+
+def test_infinities_that_are_to_be_null(dsn: str) -> None:
+    frame = read_sql(EXTREMES, dsn, infinity="null", dtypes="nullable", decimals="float64")
+    assert frame["v"].isna().tolist() == [True] * 3 + [False] * 4 + [True]
+
+
+def test_only_columns_of_numeric_become_floats(dsn: str) -> None:
+    query = (
+        "SELECT 1.5::numeric AS plain, ARRAY[1.5] AS list, numrange(1.5, 2) AS range, 7 AS whole,"
+        " 2.5::numeric AS asked"
+    )
+    frame = read_sql(query, dsn, schema={"asked": "decimal128(10, 2)"})
+    kinds = [str(frame[name].dtype) for name in ("plain", "whole", "asked")]
+    assert kinds == ["float64", "int32", "decimal128(10, 2)[pyarrow]"]
+    assert list(frame["list"][0]) == [Decimal("1.5")]
+
+
+def test_a_domain_of_numeric(dsn: str) -> None:
+    with colonnade.sync.connect(dsn) as connection:
+        connection.execute("CREATE DOMAIN pg_temp.price AS numeric(40, 2)")
+        frame = read_sql("SELECT v FROM (VALUES ('NaN'::pg_temp.price), (2.25)) x (v)", connection)
+    assert frame["v"].tolist() == pytest.approx([math.nan, 2.25], nan_ok=True)
 
 
 @pytest.mark.parametrize("decimals", ["float64", "decimal", "object"])
@@ -207,4 +265,29 @@ def test_the_nearest_float_as_python_has_it(fetch: Fetch, values: list[Decimal |
             continue
         assert given == float(value)
         held = held and value in {Decimal(repr(given)), Decimal(given)}
+    assert bool(caught) is not held
+
+
+# With exponents that no decimal of Arrow's has.
+WIDE = st.builds(
+    lambda digits, exponent: Decimal(f"{digits}e{exponent}"),
+    st.integers(-(10**40), 10**40) | st.integers(-(10**17), 10**17),
+    st.integers(-400, 330),
+)
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(values=st.lists(st.none() | WIDE, min_size=1, max_size=8))
+def test_the_nearest_float_of_what_comes(dsn: str, values: list[Decimal | None]) -> None:
+    rows = ", ".join("(NULL)" if value is None else f"({value:f})" for value in values)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = read_sql(f"SELECT v::numeric FROM (VALUES {rows}) x (v)", dsn)
+    held = True
+    for value, given in zip(values, frame["v"].tolist(), strict=True):
+        if value is None:
+            assert math.isnan(given)
+            continue
+        assert given == float(value)
+        held = held and not math.isinf(given) and value in {Decimal(repr(given)), Decimal(given)}
     assert bool(caught) is not held

@@ -44,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "types": set(),
     "tracing": set(),
     # What columns become; `columns` is their face.
-    "_frames": {"_core", "errors"},
+    "_frames": {"_core", "_schema", "errors"},
     "columns": {"_core", "_frames", "_schema", "errors"},
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
@@ -62,7 +62,7 @@ ROOMS: dict[str, set[str]] = {
     "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},
     "_gssapi": {"_transport", "errors"},
-    "_schema": {"errors"},
+    "_schema": {"_core", "errors"},
     # What a query logger is told, whatever the colour.
     "_logged_query": {"_connection_options", "_core"},
     # What a NOTIFY said, whatever the colour.
@@ -103,6 +103,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
     ("colonnade/dbapi/_oids.py", "_core"): "an OID stands in one place, the core's table of types",
     ("colonnade/frames/read.py", "_frames"): "the frames of one stream warn once",
+    ("colonnade/dbapi/columns.py", "_frames"): "pandas' frames say what is asked of a query",
+    ("colonnade/parallel/dask.py", "_frames"): "pandas' frames say what is asked of a query",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/dbapi/_script.py", "_sql_text"): "what is code, and what is quoted",
 }

@@ -8,6 +8,7 @@ use colonnade_protocol::{DataRows, Format, Spans};
 
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{AppendError, DecodeError, Reason};
+use crate::inexact::Inexact;
 use crate::schema::{Infinity, Override, SchemaError};
 use crate::trusted;
 use crate::types::{Request, Type, column_builder, extension_metadata};
@@ -36,6 +37,9 @@ pub struct DecodeOptions {
     pub overrides: Vec<(String, Override)>,
     /// Arrow types by the column's place, which win over those by name.
     pub places: Vec<(usize, Override)>,
+    /// Makes floats of the columns of `numeric` that no override names, and is told of the first
+    /// value of each that its float does not hold.
+    pub inexact: Option<Inexact>,
 }
 
 impl DecodeOptions {
@@ -99,7 +103,7 @@ impl BatchBuilder {
         let columns: Result<_, _> = fields
             .iter()
             .enumerate()
-            .map(|(place, field)| Column::new(field, options.cast_of(place, &field.name), options))
+            .map(|(place, field)| Column::new(place, field, options))
             .collect();
         Ok(Self {
             columns: columns?,
@@ -208,12 +212,14 @@ impl BatchBuilder {
 
 impl Column {
     fn new(
+        place: usize,
         field: &ResultColumn,
-        cast: Option<Override>,
         options: &DecodeOptions,
     ) -> Result<Self, SchemaError> {
-        let request =
-            Request::new(field.type_modifier, options.infinity, cast).with_room(options.is_stream);
+        let cast = options.cast_of(place, &field.name);
+        let request = Request::new(field.type_modifier, options.infinity, cast)
+            .with_room(options.is_stream)
+            .with_notes(options.inexact.clone().map(|notes| (place, notes)));
         let type_name = field.pg_type.name.clone();
         match column_builder(&field.pg_type, &request) {
             Ok((built, format)) => Ok(Self {

@@ -11,7 +11,7 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 
 /// Every decimal of 15 digits is held, and its digits are a float themselves.
-const HELD_MOST: u64 = 1_000_000_000_000_000;
+pub(crate) const HELD_MOST: u64 = 1_000_000_000_000_000;
 
 /// The powers of ten that are floats.
 const POWERS: [f64; 23] = [
@@ -93,7 +93,7 @@ fn short(value: i128, scale: i32) -> Option<f64> {
 }
 
 /// Whether a float holds the decimal that it is nearest to, both without their signs.
-fn is_held(digits: &str, scale: i32, float: f64) -> bool {
+pub(crate) fn is_held(digits: &str, scale: i32, float: f64) -> bool {
     let significant = digits.trim_end_matches('0');
     let power = (digits.len() - significant.len()) as i32 - scale;
     if significant.is_empty() {

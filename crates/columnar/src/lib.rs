@@ -29,6 +29,7 @@ mod decimal_floats;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod inexact;
 mod interval_text;
 mod params;
 mod polars;
@@ -54,6 +55,7 @@ pub use error::{
     Reason, within,
 };
 pub use export::{StringLayout, with_string_layout};
+pub use inexact::{Inexact, InexactValue};
 pub use interval_text::interval_text;
 pub use params::{push_in_binary, push_parameter};
 pub use polars::{AsText, for_polars, interval_texts};

@@ -26,6 +26,7 @@ mod create_types;
 mod errors;
 mod foreign_buffer;
 mod held;
+mod inexact;
 mod moments;
 mod numpy_import;
 mod parameters;
@@ -74,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ChangedError", module.py().get_type::<parameters::ChangedError>())?;
     module.add_class::<arrow_column::ArrowColumn>()?;
     module.add_class::<batch::Batch>()?;
+    module.add_class::<inexact::Inexact>()?;
     module.add_class::<batch::Field>()?;
     module.add_class::<block::BlockEnd>()?;
     module.add_class::<buffer::Buffer>()?;

@@ -64,6 +64,7 @@ use colonnade_protocol::{Format, Oid};
 
 use crate::column::ColumnBuilder;
 use crate::error::{EncodeError, Reason};
+use crate::inexact::Inexact;
 use crate::schema::{Infinity, Override};
 use crate::value::Value;
 
@@ -343,6 +344,9 @@ pub(crate) struct Request {
     cast: Option<Override>,
     /// See [`DecodeOptions::is_stream`](crate::DecodeOptions::is_stream).
     is_stream: bool,
+    /// See [`DecodeOptions::inexact`](crate::DecodeOptions::inexact): the column's place, and the
+    /// notes.
+    notes: Option<(usize, Inexact)>,
     /// Columns around this one.
     depth: usize,
 }
@@ -350,18 +354,23 @@ pub(crate) struct Request {
 impl Request {
     /// What a whole column asks.
     pub(crate) fn new(type_modifier: i32, infinity: Infinity, cast: Option<Override>) -> Self {
-        Self { type_modifier, infinity, cast, is_stream: false, depth: 0 }
+        Self { type_modifier, infinity, cast, is_stream: false, notes: None, depth: 0 }
     }
 
     /// What a column within the column asks.
     fn of_part(&self, type_modifier: i32) -> Self {
         let depth = self.depth + 1;
-        Self { type_modifier, cast: None, depth, ..self.clone() }
+        Self { type_modifier, cast: None, notes: None, depth, ..self.clone() }
     }
 
     /// The same, of a stream or of a whole result.
     pub(crate) fn with_room(self, is_stream: bool) -> Self {
         Self { is_stream, ..self }
+    }
+
+    /// The same, with notes of what floats do not hold.
+    pub(crate) fn with_notes(self, notes: Option<(usize, Inexact)>) -> Self {
+        Self { notes, ..self }
     }
 
     fn with_cast(&self, cast: Option<Override>) -> Self {

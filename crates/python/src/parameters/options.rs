@@ -7,6 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use crate::inexact::Inexact;
 use crate::{class_names, errors};
 
 /// `schema=` and `infinity=` of a columnar fetch.
@@ -24,6 +25,11 @@ pub(crate) fn decode_options(
         .map_err(|error| errors::of_class(py, "SchemaError", &error.to_string()))?;
     let mut options = DecodeOptions { infinity, ..DecodeOptions::default() };
     for (key, wanted) in schema.into_iter().flatten() {
+        // In place of a column: every numeric that has no entry of its own.
+        if key.is_none() {
+            options.inexact = Some(wanted.cast::<Inexact>()?.get().notes());
+            continue;
+        }
         let wanted = Override::from_str(wanted.str()?.to_str()?);
         let refused = |shown: String| {
             move |error| errors::of_class(py, "SchemaError", &format!("schema[{shown}]: {error}"))

@@ -50,17 +50,17 @@ impl Shape for NumericAsFloat {
 /// `None` when the number is beyond the floats.
 #[inline]
 fn nearest(number: &Finite<'_>) -> Option<f64> {
-    let float = match nearest_short(number) {
-        Some(magnitude) if number.negative => -magnitude,
-        Some(magnitude) => magnitude,
-        None => nearest_long(number)?,
-    };
-    Some(float)
+    if let Some((_, magnitude)) = nearest_short(number) {
+        return Some(if number.negative { -magnitude } else { magnitude });
+    }
+    scaled::check(number).ok()?;
+    Some(nearest_long(number)).filter(|float| float.is_finite())
 }
 
-/// With an integer and a power of ten that are both floats, one operation rounds once.
+/// With an integer and a power of ten that are both floats, one operation rounds once: the integer,
+/// and the float without its sign.
 #[inline]
-fn nearest_short(number: &Finite<'_>) -> Option<f64> {
+pub(super) fn nearest_short(number: &Finite<'_>) -> Option<(u64, f64)> {
     if number.groups.len() > 4 {
         return None;
     }
@@ -72,13 +72,13 @@ fn nearest_short(number: &Finite<'_>) -> Option<f64> {
     }
     let power = 4 * (i32::from(number.weight) + 1 - number.groups.len() as i32);
     let factor = *POWERS.get(power.unsigned_abs() as usize)?;
-    Some(if power < 0 { digits as f64 / factor } else { digits as f64 * factor })
+    Some((digits, if power < 0 { digits as f64 / factor } else { digits as f64 * factor }))
 }
 
-fn nearest_long(number: &Finite<'_>) -> Option<f64> {
-    scaled::check(number).ok()?;
+/// The float of a number that has been checked, an infinity beyond them all.
+pub(super) fn nearest_long(number: &Finite<'_>) -> f64 {
     let mut digits = Vec::new();
     text::write_finite(number, &mut digits);
-    let float: f64 = std::str::from_utf8(&digits).ok()?.parse().ok()?;
-    float.is_finite().then_some(float)
+    // Digits, a sign and a point always are a number.
+    std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(f64::NAN)
 }

@@ -11,12 +11,14 @@
 //! | `numeric(p, s)` with p beyond 76 | as `numeric`, but s is at least the declared scale |
 //! | cast to decimal128(p, s), decimal256(p, s) | that; an error where it does not fit |
 //! | cast to float64 | the nearest float64; NaN and infinities are themselves |
+//! | the same for pandas, noted | that, and beyond the floats an infinity: see `noted.rs` |
 //! | cast to int64 | that; an error where it is not whole or does not fit |
 //! | cast to utf8 | the text that the server prints; NaN and infinities too |
 
 mod decimal;
 mod float;
 mod integer;
+mod noted;
 mod room;
 mod scaled;
 mod text;
@@ -29,6 +31,7 @@ use self::decimal::DecimalBuilder;
 pub(crate) use self::decimal::declared_scale;
 use self::float::NumericAsFloat;
 use self::integer::NumericAsInteger;
+use self::noted::NotedFloats;
 use self::text::NumericAsText;
 pub(crate) use self::text::encode as push_text;
 pub(crate) use self::unscaled::push as push_unscaled;
@@ -65,14 +68,19 @@ pub(super) const NUMERIC: Codec = Codec {
         other => Err(EncodeError::WrongKind { expected: "a decimal", given: other.describe() }),
     },
     builder: |request| match request.cast {
-        None => {
-            // A declared scale is what every value has, also where the precision is too large.
-            let is_open = declared_scale(request.type_modifier).is_none();
-            Built::plain(
-                DecimalBuilder::declared(request.type_modifier, request.infinity)
-                    .with_room(request.is_stream && is_open),
-            )
-        }
+        None => match &request.notes {
+            Some((place, notes)) => {
+                Built::plain(NotedFloats::new(*place, notes.clone(), request.infinity))
+            }
+            None => {
+                // A declared scale is what every value has, also where the precision is too large.
+                let is_open = declared_scale(request.type_modifier).is_none();
+                Built::plain(
+                    DecimalBuilder::declared(request.type_modifier, request.infinity)
+                        .with_room(request.is_stream && is_open),
+                )
+            }
+        },
         Some(Override::Decimal128 { precision, scale }) => {
             Built::plain(DecimalBuilder::asked(precision, scale, false, request.infinity))
         }

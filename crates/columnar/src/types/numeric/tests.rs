@@ -7,8 +7,9 @@ use proptest::prelude::*;
 
 use crate::builder::{BatchBuilder, DecodeOptions};
 use crate::error::{AppendError, EncodeError, Reason};
+use crate::inexact::{Inexact, InexactValue};
 use crate::schema::Infinity;
-use crate::testing::{Case, Cell, assert_both_ways, data_rows, encode, hex, messages};
+use crate::testing::{Case, Cell, assert_both_ways, data_rows, encode, field, hex, messages};
 use crate::types::type_of;
 use crate::value::Value;
 
@@ -324,6 +325,53 @@ fn nan_and_infinity() {
         let float: f64 = word.parse().unwrap();
         assert_eq!(array.value(2).is_nan(), float.is_nan());
         assert!(float.is_nan() || array.value(2) == float);
+    }
+}
+
+#[test]
+fn noted_floats() {
+    let inexact = Inexact::default();
+    let options = DecodeOptions { inexact: Some(inexact.clone()), ..DecodeOptions::default() };
+    let fields = [field("a", OID), field("n", 23), field("b", OID)];
+    let mut builder = BatchBuilder::new(&fields, &options).unwrap();
+    let texts = ["0.1", "1e100", "-12345678901234567.89", "1e400", "33.3333333333333333333"];
+    for text in texts {
+        let row = [number(text), None, number("9007199254740992")];
+        let bytes = messages([&row[..]]);
+        builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX).unwrap();
+    }
+    let batch = builder.finish().unwrap();
+    let floats: &Float64Array = batch.column(0).as_any().downcast_ref().unwrap();
+    let expected: Vec<f64> = texts.iter().map(|text| text.parse().unwrap()).collect();
+    assert_eq!(floats.values().as_ref(), expected);
+    assert_eq!(batch.column(1).data_type(), &DataType::Int32);
+    // Only the first, and only of the column that has one.
+    let text = "-12345678901234567.89".to_owned();
+    assert_eq!(inexact.values(), [InexactValue { place: 0, row: 2, text }]);
+}
+
+proptest! {
+    /// What Rust's own parser makes of a number's text, and whether that is its shortest text.
+    #[test]
+    fn noted_floats_are_the_nearest(
+        digits in any::<i128>(), shift in 0..127_u32, power in -400..300_i32,
+    ) {
+        let text = format!("{}e{power}", digits >> shift);
+        let inexact = Inexact::default();
+        let options = DecodeOptions { inexact: Some(inexact.clone()), ..DecodeOptions::default() };
+        let mut builder = BatchBuilder::new(&[field("a", OID)], &options).unwrap();
+        let bytes = messages([&[number(&text)][..]]);
+        builder.append(&mut data_rows(&bytes).unwrap(), usize::MAX).unwrap();
+        let batch = builder.finish().unwrap();
+        let floats: &Float64Array = batch.column(0).as_any().downcast_ref().unwrap();
+        let expected: f64 = text.parse().unwrap();
+        prop_assert_eq!(floats.value(0), expected);
+        let shortest = number(&format!("{expected:e}"));
+        if expected.is_infinite() {
+            prop_assert_eq!(inexact.values().len(), 1);
+        } else if printed(&shortest).unwrap() == printed(&number(&text)).unwrap() {
+            prop_assert_eq!(inexact.values(), []);
+        }
     }
 }
 

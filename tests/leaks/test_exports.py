@@ -32,7 +32,7 @@ VIEWS: dict[str, Callable[[colonnade.Columns], object]] = {
     "NumPy": lambda columns: (columns["number"], columns["name"], columns["even"]),
     "pyarrow": pa.table,
     "Polars": lambda columns: columns.to_polars(),
-    "pandas": lambda columns: columns.to_pandas(),
+    "pandas": lambda columns: columns.to_pandas(decimals="float64"),
     "itself": lambda columns: columns[10:20],
 }
 

@@ -22,7 +22,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*_program.py"))
 _SECONDS_MAX = 120
 # The name of a program where its library has another one.
-_MODULES = {"sentry": "sentry_sdk", "opentelemetry": "opentelemetry.instrumentation.asyncpg"}
+_MODULES = {
+    "adbc": "adbc_driver_postgresql",
+    "sentry": "sentry_sdk",
+    "opentelemetry": "opentelemetry.instrumentation.asyncpg",
+}
 
 # (Library, answer) -> why the answers differ; docs/compatibility.md has the difference, too.
 _DIFFERENCES = {
@@ -94,6 +98,7 @@ def test_a_library_answers_the_same(program: Path, databases: dict[str, str]) ->
 
 def test_a_program_stands_for_each_library() -> None:
     assert [path.stem.removesuffix("_program") for path in PROGRAMS] == [
-        "aiosql", "alembic", "buildpg", "dask", "databases", "duckdb", "opentelemetry", "pandas",
-        "pgqueuer", "pgvector", "piccolo", "polars", "sentry", "sqlalchemy", "sqlmodel", "tortoise",
+        "adbc", "aiosql", "alembic", "buildpg", "dask", "databases", "duckdb", "opentelemetry",
+        "pandas", "pgqueuer", "pgvector", "piccolo", "polars", "sentry", "sqlalchemy", "sqlmodel",
+        "tortoise",
     ]  # fmt: skip

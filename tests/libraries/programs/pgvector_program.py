@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from tests.libraries.answers import DSN, answer, engine_url, stand_in_for_asyncpg
+from tests.libraries.answers import DRIVER, DSN, answer, engine_url, stand_in_for_asyncpg
 
 stand_in_for_asyncpg()
 
@@ -70,6 +71,56 @@ async def with_codecs() -> None:
     await connection.close()
 
 
+def connected() -> Any:
+    """A connection of PEP 249 that takes vectors: pgvector's for psycopg, or ours as it is."""
+    if DRIVER == "colonnade":
+        from colonnade import dbapi
+
+        return dbapi.connect(DSN, extension_types=True)
+    import psycopg
+    from pgvector.psycopg import register_vector as register
+
+    connection = psycopg.connect(DSN)
+    register(connection)
+    return connection
+
+
+def sent(value: Any) -> Any:
+    """A vector as the driver takes it: ours takes lists and arrays, not pgvector's own classes."""
+    is_own = isinstance(value, Vector | HalfVector)
+    return value.to_list() if is_own and DRIVER == "colonnade" else value
+
+
+def floats(value: Any) -> list[float] | None:
+    """The numbers of a vector, whatever class it is of."""
+    if value is None:
+        return None
+    return [float(part) for part in (value.to_list() if hasattr(value, "to_list") else value)]
+
+
+def with_placeholders() -> None:
+    """As psycopg's users have it."""
+    connection = connected()
+    cursor = connection.cursor()
+    cursor.execute("DROP TABLE IF EXISTS things")
+    cursor.execute("CREATE TABLE things (id serial, v vector(3), h halfvec(3))")
+    for value in (np.array([1, 2, 3.5]), Vector([4, 5, 6]), None):
+        cursor.execute("INSERT INTO things (v) VALUES (%s)", (sent(value),))
+    cursor.execute("INSERT INTO things (h) VALUES (%s)", (sent(HalfVector([1, 2, 3.5])),))
+    rows = [(np.array([7, 8, 9]),), (np.array([0.5, 0, -1]),)]
+    cursor.executemany("INSERT INTO things (v) VALUES (%s)", rows)
+    cursor.execute("SELECT id, v, h FROM things ORDER BY id")
+    found = [[number, floats(v), floats(h)] for number, v, h in cursor.fetchall()]
+    answer("things", found)
+    near = np.array([1, 2, 4])
+    cursor.execute("SELECT id FROM things ORDER BY v <-> %s LIMIT 2", (near,))
+    answer("nearest", cursor.fetchall())
+    cursor.execute("SELECT avg(v) FROM things")
+    answer("mean", floats(cursor.fetchone()[0]))
+    connection.commit()
+    connection.close()
+
+
 async def on_an_async_engine() -> None:
     """SQLAlchemy's types, on asyncpg and on our own dialect."""
     engine = create_async_engine(engine_url("postgresql+asyncpg"))
@@ -86,6 +137,7 @@ async def prepare() -> None:
 
 asyncio.run(prepare())
 asyncio.run(with_codecs())
+with_placeholders()
 asyncio.run(on_an_async_engine())
 # asyncpg's dialect under its own name, with whatever stands behind it.
 _shim = create_async_engine(engine_url("postgresql+asyncpg", "postgresql+asyncpg"))

@@ -26,6 +26,7 @@ _OF_A_CONNECTION = {
     "begin_ahead",
     "cancel",
     "database",
+    "naive_datetimes",
     "transaction_status",
     "user",
     *("add_listener", "add_log_listener", "add_query_logger", "add_termination_listener"),

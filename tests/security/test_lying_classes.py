@@ -52,7 +52,7 @@ class InterruptedAttributes:
 
 
 # Python's own abstract classes, or a protocol, ask the class: what it raises comes out as it is.
-ASKED_BY_PYTHON = {"source", "bytes", "sink", "con", "user"}
+ASKED_BY_PYTHON = {"source", "bytes", "sink", "con", "user", "records", "index"}
 
 
 @pytest.fixture

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping
 
 from colonnade._shown import class_name, shown
+
+# A longer time is no limit: operating systems count what they wait for in 31 bits of milliseconds.
+LONGEST_WAIT_S = 2_000_000
 
 
 def check_count(option: str, value: object) -> None:
@@ -75,3 +79,18 @@ def check_callable(option: str, value: object) -> None:
     if value is not None and not callable(value):
         msg = f"{option} must be a function, not {class_name(value)}"
         raise TypeError(msg)
+
+
+def checked_timeout(timeout: float | None) -> float | None:
+    """The timeout in seconds, or an error that says what a timeout can be."""
+    if timeout is None:
+        return None
+    if not _is_time(timeout):
+        msg = f"invalid timeout value: expected a number of seconds or None, got {shown(timeout)}"
+        raise ValueError(msg)
+    return None if timeout > LONGEST_WAIT_S else float(timeout)
+
+
+def _is_time(value: object) -> bool:
+    # NaN is not even below infinity.
+    return not isinstance(value, bool) and isinstance(value, int | float) and value <= math.inf

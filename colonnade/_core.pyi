@@ -514,7 +514,6 @@ class Session:
         statement: Statement,
         arguments: tuple[object, ...],
         record_class: type[Any] | None,
-        *,
         makes_rows: bool,
     ) -> bool: ...
     def hold_kept(
@@ -522,8 +521,8 @@ class Session:
         sql: str,
         arguments: tuple[object, ...],
         record_class: type[Any] | None,
-        declared: Sequence[int] | None,
         makes_rows: bool,
+        declared: Sequence[int] | None = None,
     ) -> bool: ...
     def begin_ahead(self, sql: str) -> bool: ...
     def execute_kept(self, sql: str, arguments: tuple[object, ...]) -> bool: ...

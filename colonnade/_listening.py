@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade._arguments import check_callable, check_number
+from colonnade._arguments import check_callable, check_number, checked_timeout
 from colonnade._notifications import (
     PASSING,
     QUEUE_SIZE,
@@ -22,7 +22,6 @@ from colonnade._notifications import (
 from colonnade._shown import shown
 from colonnade._sync.connect import connect
 from colonnade._sync.notifications import LoopLimits, Mailbox
-from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import Bell, deadline, remaining
 from colonnade.errors import (
     ConnectionDoesNotExistError,
@@ -67,13 +66,6 @@ class Listening:
         if inspect.iscoroutinefunction(on_gap):
             msg = f"on_gap must be a function that is not a coroutine function, not {shown(on_gap)}"
             raise InterfaceError(msg)
-        self._dsn = dsn
-        self._channels = checked_channels(channels)
-        self._options = options
-        self._loop_limits = LoopLimits(timeout, stop_after)
-        self._on_gap = on_gap
-        # Whoever reads takes what it has read from here.
-        self._mailbox = Mailbox(queue_size, Bell(None))
         check_callable("on_gap", on_gap)
         for option, seconds in (
             ("health_interval", health_interval),
@@ -82,6 +74,13 @@ class Listening:
         ):
             if seconds is not None or option == "health_timeout":
                 check_number(option, seconds)
+        self._dsn = dsn
+        self._channels = checked_channels(channels)
+        self._options = options
+        self._loop_limits = LoopLimits(timeout, stop_after)
+        self._on_gap = on_gap
+        # Whoever reads takes what it has read from here.
+        self._mailbox = Mailbox(queue_size, Bell(None))
         self._health_interval = checked_timeout(health_interval)
         self._health_timeout = health_timeout
         self._give_up_after = checked_timeout(give_up_after)
@@ -188,7 +187,7 @@ class Listening:
         """What has come already, which a loop without time gets as well."""
         connection = self._connection
         if connection is not None and not connection.is_closed():
-            connection._transport.give_turn()  # noqa: SLF001 - its own
+            connection.conversation.transport.give_turn()
 
     def _taken(self) -> Notification | NotificationGap:
         """The next item, over as many connections as it takes."""
@@ -207,7 +206,7 @@ class Listening:
         limit = deadline(self._health_interval)
         try:
             with limit:
-                Bell(connection).rung()
+                Bell(connection.conversation).rung()
         except TimeoutError:
             if not limit.expired():
                 raise

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade._arguments import check_callable, check_name
 from colonnade._shown import shown
-from colonnade.columns import Columns
 from colonnade.errors import InterfaceError, UnsupportedClientFeatureError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from colonnade import _core
-    from colonnade._async.operation import Operation
-    from colonnade._transport.asyncio import AsyncioTransport
+    from colonnade._async.conversation import Conversation
+    from colonnade._async.conversing import Conversing
+    from colonnade.columns import Columns
 
     CodecFormat = Literal["text", "binary", "tuple"]
 
@@ -44,13 +43,6 @@ _LOOK_UP = """
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnCodec:
-    """What becomes of a whole column of a type that has a codec."""
-
-    decoder: Callable[[Columns], Any] | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Found:
     oid: int
     name: str
@@ -62,137 +54,114 @@ class _Found:
         return f"{self.schema}.{self.name}"
 
 
-class CodecsMixin:
-    """The methods of a connection about codecs and what it knows of types."""
+async def set_type_codec(
+    self: Conversing,
+    typename: str,
+    *,
+    schema: str = "public",
+    encoder: Callable[[Any], Any],
+    decoder: Callable[[Any], Any],
+    format: CodecFormat = "text",  # noqa: A002 - asyncpg's name
+    column_decoder: Callable[[Columns], Any] | None = None,
+) -> None:
+    """Let Python functions read and write the values of a type, on this connection.
 
-    _session: _core.Session
-    _transport: AsyncioTransport
-    _column_codecs: dict[int, ColumnCodec]
+    `encoder` makes of a parameter what PostgreSQL is sent, `decoder` of what PostgreSQL sends
+    a row's value; neither sees a NULL. With `format` "text" that is a `str`, with "binary" it
+    is `bytes`, with "tuple" it is the value taken apart: (months, days, microseconds) of an
+    interval, (days,) of a date and (microseconds,) of a timestamp since 2000-01-01,
+    (microseconds,) of a time, (microseconds, seconds west of UTC) of a timetz, the fields of a
+    composite.
 
-    def _operation(self, timeout: float | None) -> Operation:
-        raise NotImplementedError
+    In columns the value is kept as it came, as text, as bytes, or with "tuple" in the type's
+    own form; so Arrow's readers see it. NumPy, pandas and Python get an object of each value,
+    for which `decoder` is called when they are asked for. `column_decoder` is called instead,
+    once with the whole column as it came, as `Columns` of it alone. The array it returns, of
+    NumPy's or any library that speaks Arrow, takes the column's place for every reader.
 
-    async def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        raise NotImplementedError
+    A codec holds for the elements of arrays too, for fields of composites and bounds of ranges
+    unless it is of the text form, which is not to be had there. It holds for statements that
+    are prepared from now on.
 
-    @property
-    def naive_datetimes(self) -> Literal["local", "refuse"]:
-        """What a `datetime` without a zone is as a timestamptz: as `connect` was told."""
-        return "refuse" if self._session.refuses_naive_moments else "local"
+    Raises ValueError for a type that there is not, and InterfaceError or
+    UnsupportedClientFeatureError for one that cannot have such a codec: arrays, ranges,
+    domains, and composites in another format than "tuple".
+    """
+    _check_format(format, ("text", "binary", "tuple"))
+    callables = ("encoder", encoder), ("decoder", decoder), ("column_decoder", column_decoder)
+    for option, function in callables:
+        check_callable(option, function)
+    async with self.conversation.operation(None):
+        found = await _found(self.conversation, typename, schema)
+        _check_codec(found, format)
+        number = self.conversation.session.set_codec(found.oid, format, encoder, decoder)
+        if column_decoder is not None:
+            self.conversation.column_decoders[number] = column_decoder
 
-    async def set_type_codec(
-        self,
-        typename: str,
-        *,
-        schema: str = "public",
-        encoder: Callable[[Any], Any],
-        decoder: Callable[[Any], Any],
-        format: CodecFormat = "text",  # noqa: A002 - asyncpg's name
-        column_decoder: Callable[[Columns], Any] | None = None,
-    ) -> None:
-        """Let Python functions read and write the values of a type, on this connection.
 
-        `encoder` makes of a parameter what PostgreSQL is sent, `decoder` of what PostgreSQL sends
-        a row's value; neither sees a NULL. With `format` "text" that is a `str`, with "binary" it
-        is `bytes`, with "tuple" it is the value taken apart: (months, days, microseconds) of an
-        interval, (days,) of a date and (microseconds,) of a timestamp since 2000-01-01,
-        (microseconds,) of a time, (microseconds, seconds west of UTC) of a timetz, the fields of a
-        composite.
+async def reset_type_codec(self: Conversing, typename: str, *, schema: str = "public") -> None:
+    """Let a type be read and written as it is, for statements prepared from now on.
 
-        In columns the value is kept as it came, as text, as bytes, or with "tuple" in the type's
-        own form; so Arrow's readers see it. NumPy, pandas and Python get an object of each value,
-        for which `decoder` is called when they are asked for. `column_decoder` is called instead,
-        once with the whole column as it came, as `Columns` of it alone. The array it returns, of
-        NumPy's or any library that speaks Arrow, takes the column's place for every reader.
+    Raises ValueError for a type that there is not.
+    """
+    async with self.conversation.operation(None):
+        found = await _found(self.conversation, typename, schema)
+        self.conversation.session.reset_type(found.oid)
 
-        A codec holds for the elements of arrays too, for fields of composites and bounds of ranges
-        unless it is of the text form, which is not to be had there. It holds for statements that
-        are prepared from now on.
 
-        Raises ValueError for a type that there is not, and InterfaceError or
-        UnsupportedClientFeatureError for one that cannot have such a codec: arrays, ranges,
-        domains, and composites in another format than "tuple".
-        """
-        _check_format(format, ("text", "binary", "tuple"))
-        callables = ("encoder", encoder), ("decoder", decoder), ("column_decoder", column_decoder)
-        for option, function in callables:
-            check_callable(option, function)
-        async with self._operation(None):
-            found = await self._found(typename, schema)
-            _check_codec(found, format)
-            number = self._session.set_codec(found.oid, format, encoder, decoder)
-            self._column_codecs[number] = ColumnCodec(column_decoder)
+async def set_builtin_type_codec(
+    self: Conversing,
+    typename: str,
+    *,
+    schema: str = "public",
+    codec_name: str,
+    format: Literal["text", "binary"] | None = None,  # noqa: A002 - asyncpg's name
+) -> None:
+    """Let a scalar type be read and written as a type that Colonnade knows.
 
-    async def reset_type_codec(self, typename: str, *, schema: str = "public") -> None:
-        """Let a type be read and written as it is, for statements prepared from now on.
+    `codec_name` is a type of PostgreSQL's such as "int4" or "text", or of an extension, such as
+    "hstore", with or without "pg_contrib." before it. The types of known extensions need no
+    such call. The type must have the other's binary form.
 
-        Raises ValueError for a type that there is not.
-        """
-        async with self._operation(None):
-            found = await self._found(typename, schema)
-            self._session.reset_type(found.oid)
+    Raises ValueError for a type that there is not, InterfaceError for a type that is no scalar
+    and for a codec that there is not.
+    """
+    if format is not None:
+        _check_format(format, ("text", "binary"))
+    check_name("codec_name", codec_name)
+    async with self.conversation.operation(None):
+        found = await _found(self.conversation, typename, schema)
+        if found.is_array or found.kind not in {*_SCALARS, "d"}:
+            msg = f"cannot alias non-scalar type {found}"
+            raise InterfaceError(msg)
+        if not self.conversation.session.set_alias(
+            found.oid, codec_name.removeprefix("pg_contrib.")
+        ):
+            msg = f"cannot alias {found.name} to {codec_name}: there is no such codec"
+            raise InterfaceError(msg)
 
-    async def set_builtin_type_codec(
-        self,
-        typename: str,
-        *,
-        schema: str = "public",
-        codec_name: str,
-        format: Literal["text", "binary"] | None = None,  # noqa: A002 - asyncpg's name
-    ) -> None:
-        """Let a scalar type be read and written as a type that Colonnade knows.
 
-        `codec_name` is a type of PostgreSQL's such as "int4" or "text", or of an extension, such as
-        "hstore", with or without "pg_contrib." before it. The types of known extensions need no
-        such call. The type must have the other's binary form.
+async def reload_schema_state(self: Conversing) -> None:
+    """Forget what is known of the database's types, so that they are looked up anew.
 
-        Raises ValueError for a type that there is not, InterfaceError for a type that is no scalar
-        and for a codec that there is not.
-        """
-        if format is not None:
-            _check_format(format, ("text", "binary"))
-        check_name("codec_name", codec_name)
-        async with self._operation(None):
-            found = await self._found(typename, schema)
-            if found.is_array or found.kind not in {*_SCALARS, "d"}:
-                msg = f"cannot alias non-scalar type {found}"
-                raise InterfaceError(msg)
-            if not self._session.set_alias(found.oid, codec_name.removeprefix("pg_contrib.")):
-                msg = f"cannot alias {found.name} to {codec_name}: there is no such codec"
-                raise InterfaceError(msg)
+    New types are found without this, and a type that was altered is looked up again after the
+    first error that it causes.
+    """
+    async with self.conversation.operation(None):
+        self.conversation.session.forget_types()
 
-    async def reload_schema_state(self) -> None:
-        """Forget what is known of the database's types, so that they are looked up anew.
 
-        New types are found without this, and a type that was altered is looked up again after the
-        first error that it causes.
-        """
-        async with self._operation(None):
-            self._session.forget_types()
-
-    def _decoded(self, batch: _core.Batch) -> _core.Batch:
-        """The batch, with the columns whose codecs take them whole."""
-        if not self._column_codecs:
-            return batch
-        for index in range(batch.num_columns):
-            number = batch.codec(index)
-            codec = None if number is None else self._column_codecs.get(number)
-            if codec is not None and codec.decoder is not None:
-                stored = Columns(batch.stored_column(index))
-                batch = batch.with_column(index, codec.decoder(stored))
-        return batch
-
-    async def _found(self, name: str, schema: str) -> _Found:
-        check_name("schema", schema)
-        if schema == "pg_catalog":
-            # asyncpg knows "timestamp with timezone", which is not SQL.
-            name = _MISSPELT.sub("time zone", name)
-        rows = await self._plain_rows(_LOOK_UP, (name, schema))
-        if not rows:
-            msg = f"unknown type: {schema}.{name}"
-            raise ValueError(msg)
-        oid, real_name, kind, is_array = rows[0]
-        return _Found(oid, real_name, schema, kind, is_array)
+async def _found(conversation: Conversation, name: str, schema: str) -> _Found:
+    check_name("schema", schema)
+    if schema == "pg_catalog":
+        # asyncpg knows "timestamp with timezone", which is not SQL.
+        name = _MISSPELT.sub("time zone", name)
+    rows = await conversation.plain_rows(_LOOK_UP, (name, schema))
+    if not rows:
+        msg = f"unknown type: {schema}.{name}"
+        raise ValueError(msg)
+    oid, real_name, kind, is_array = rows[0]
+    return _Found(oid, real_name, schema, kind, is_array)
 
 
 def _check_format(given: str, known: tuple[str, ...]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
-from colonnade._async.guard import ConnectionResource
+from colonnade._async.failures import name_limit, name_query
+from colonnade._async.holds import StreamHold
 from colonnade._async.observation import Observation
-from colonnade._async.operation import StreamHold, name_limit, name_query
+from colonnade._async.resource import ConnectionResource
 from colonnade._transport.asyncio import deadline, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from colonnade._async.connection import Connection
+    from colonnade._async.conversation import Conversation
     from colonnade._schema import Asked
 
 
@@ -31,7 +32,7 @@ class ColumnStream(ConnectionResource):
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         query: str,
         args: tuple[object, ...],
         begin: Callable[[_core.Statement], None],
@@ -40,7 +41,7 @@ class ColumnStream(ConnectionResource):
         asked: Asked | None = None,
         statement: _core.Statement | None = None,
     ) -> None:
-        super().__init__(connection)
+        super().__init__(conversation)
         self._hold = StreamHold()
         self._query = query
         self._args = args
@@ -68,12 +69,12 @@ class ColumnStream(ConnectionResource):
         if not self._is_started:
             if self._is_orphaned():
                 self._check_connection("__anext__")
-            await self._connection._put_away_left_over()  # noqa: SLF001
-            self._connection._take(self._hold)  # noqa: SLF001
+            await self._conversation.put_away_left_over()
+            self._conversation.take(self._hold)
             self._is_started = True
-            if self._connection._is_observed():  # noqa: SLF001
-                told = (self._connection, self._query, self._args, self._timeout)
-                self._observation = Observation(*told)
+            observers = self._conversation.observers
+            if observers.are_there():
+                self._observation = Observation(observers, self._query, self._args, self._timeout)
         elif not self._has_connection():
             msg = "the stream was closed: its transaction has ended"
             raise InterfaceError(msg)
@@ -88,32 +89,32 @@ class ColumnStream(ConnectionResource):
         finally:
             self._hold.is_waiting = False
         if isinstance(event, _core.Batch):
-            batch = self._connection._decoded(event)  # noqa: SLF001
+            batch = self._conversation.decoded(event)
             return Columns(batch, self._asked)
         self._finish()
         raise StopAsyncIteration
 
     async def _next_event(self) -> object:
-        connection = self._connection
+        conversation = self._conversation
         if not self._is_sent:
             self._is_sent = True
-            await connection._transport.settled()  # noqa: SLF001
+            await conversation.transport.settled()
             if self._statement is None:
-                return await connection._run(self._query, self._begin)  # noqa: SLF001
+                return await conversation.run(self._query, self._begin)
             self._begin(self._statement)
-        return await connection._transport.next_event()  # noqa: SLF001
+        return await conversation.transport.next_event()
 
     def _has_connection(self) -> bool:
         """False after the end of a transaction has taken it away."""
-        return self._connection._owner is self._hold  # noqa: SLF001
+        return self._conversation.owner is self._hold
 
     def _finish(self, error: BaseException | None = None) -> None:
         """Give the connection back; an exchange still under way is given up."""
         name_query(error, self._query)
         observation, self._observation = self._observation, None
         if not self._is_finished and self._has_connection():
-            self._connection._transport.abandon()  # noqa: SLF001
-            self._connection._give_back(self._hold)  # noqa: SLF001
+            self._conversation.transport.abandon()
+            self._conversation.give_back(self._hold)
         self._is_finished = True
         if observation is not None:
             observation.ended(error)
@@ -125,7 +126,7 @@ class ColumnStream(ConnectionResource):
     async def aclose(self) -> None:
         """End the stream; a query still running is cancelled."""
         self._finish()
-        await self._connection._transport.settled()  # noqa: SLF001
+        await self._conversation.transport.settled()
 
     async def __aenter__(self) -> Self:
         """The stream itself."""

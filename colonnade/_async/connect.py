@@ -8,9 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from colonnade import _core
+from colonnade._arguments import checked_timeout
 from colonnade._async import connect_address
 from colonnade._async.connection import Connection
-from colonnade._async.operation import checked_timeout
+from colonnade._async.conversation import Conversation
+from colonnade._async.login import Login
+from colonnade._async.row_making import RowMaking
 from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
 from colonnade._gssapi import GssExchange
 from colonnade._shown import class_name, shown
@@ -137,8 +140,7 @@ class _Classes(NamedTuple):
     """Of which class the connection is, and its rows."""
 
     connection: type[Connection]
-    row_factory: RowFactory[Any] | None
-    record: type[_core.Record | tuple[Any, ...]]
+    row_making: RowMaking
 
 
 def _checked_classes(
@@ -153,7 +155,7 @@ def _checked_classes(
         msg = "row_factory is expected to be a function of colonnade.rows' kind"
         msg = f"{msg}, got {shown(row_factory)}"
         raise InterfaceError(msg)
-    return _Classes(connection, row_factory, record)
+    return _Classes(connection, RowMaking(record, row_factory))
 
 
 def _checked_amount(name: str, amount: object) -> int:
@@ -324,17 +326,16 @@ class _Attempt:
                 tls_server_end_point=transport.tls_server_end_point(),
             )
             await self._get_in(session, transport, endpoint)
-            return self._classes.connection(
-                session,
-                transport,
-                address=str(endpoint.address),
-                user=info.user,
-                database=info.database,
-                command_timeout=self._limits.command_timeout,
-                record_class=self._classes.record,
-                row_factory=self._classes.row_factory,
-                params=self._options.parameters(self._password or endpoint.password, policy),
+            login = Login(
+                str(endpoint.address),
+                transport.address.place,
+                info.user,
+                info.database,
+                self._options.parameters(self._password or endpoint.password, policy),
             )
+            limit = self._limits.command_timeout
+            conversation = Conversation(session, transport, login, limit)
+            return self._classes.connection(conversation, self._classes.row_making)
         except BaseException as error:
             self._is_authenticated = session.is_authenticated
             transport.abort()

@@ -4,208 +4,185 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade import _core
 from colonnade._async.copy_ends import CHUNK_BYTES, Input, Output
+from colonnade._async.copy_in import begin_copy_in, end_copy_in
+from colonnade._async.literals import with_literals
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
-from colonnade._transport.event import completion_of, impossible
+from colonnade._transport.event import completion_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from colonnade._async.conversation import Conversation
+    from colonnade._async.conversing import Conversing
     from colonnade._async.copy_ends import Sink, Source
-    from colonnade._async.operation import Operation
-    from colonnade._transport.asyncio import AsyncioTransport
 
     ColumnList = Sequence[str] | bool
 
 
-class CopyMixin:
-    """The COPY methods of a connection."""
+async def copy_to_table(
+    self: Conversing,
+    table_name: str,
+    *,
+    source: Source,
+    columns: Sequence[str] | None = None,
+    schema_name: str | None = None,
+    timeout: float | None = None,
+    format: str | None = None,  # noqa: A002 - asyncpg's name
+    oids: bool | None = None,
+    freeze: bool | None = None,
+    delimiter: str | None = None,
+    null: str | None = None,
+    header: bool | str | None = None,
+    quote: str | None = None,
+    escape: str | None = None,
+    force_quote: ColumnList | None = None,
+    force_not_null: ColumnList | None = None,
+    force_null: ColumnList | None = None,
+    encoding: str | None = None,
+    where: str | None = None,
+) -> str:
+    """Copy bytes into a table, and return the status, such as `COPY 1000`.
 
-    _session: _core.Session
-    _transport: AsyncioTransport
+    `source` is a path, a binary file (its `read` may be a coroutine function), a bytes-like
+    object, or an (async) iterable of bytes-like objects. It holds rows in the `format` "text"
+    (the default), "csv" or "binary"; the other options are those of PostgreSQL's COPY, and None
+    leaves one out. Lists of columns may be True for all of them.
 
-    def _operation(
-        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
-    ) -> Operation:
-        raise NotImplementedError
+    Files are read in a thread of the loop's executor; an iterable is asked as the server takes
+    what it gives. An error of the source gives the copy up: no row of it stays in the table.
 
-    async def _prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
-        raise NotImplementedError
+    Raises TypeError for a source of another kind, and UnsupportedServerFeatureError for `where`
+    with a server before PostgreSQL 12.
+    """
+    given = Input(self.conversation.transport, source)
+    check_where(where, self.conversation.session.parameters)
+    options = {
+        "format": format,
+        "oids": oids,
+        "freeze": freeze,
+        "delimiter": delimiter,
+        "null": null,
+        "header": header,
+        "quote": quote,
+        "escape": escape,
+        "force_quote": force_quote,
+        "force_not_null": force_not_null,
+        "force_null": force_null,
+        "encoding": encoding,
+        "where": where,
+    }
+    target = table_target(table_name, columns, schema_name)
+    statement = copy_statement(target, "FROM STDIN", options)
+    with schema_hinted(table_name, schema_name):
+        async with self.conversation.operation(timeout, statement), given as chunks:
+            await begin_copy_in(self.conversation, statement)
+            async for chunk in chunks:
+                waiting = self.conversation.session.copy_data(chunk)
+                if waiting is None:
+                    break  # The server has refused the copy; the next event says why.
+                if waiting >= CHUNK_BYTES:
+                    await self.conversation.transport.flush()
+                    # A socket that takes everything must not starve the loop's other tasks.
+                    await self.conversation.transport.give_turn()
+            return await end_copy_in(self.conversation)
 
-    async def _with_literals(
-        self, query: str, statement: _core.Statement, args: tuple[object, ...]
-    ) -> str:
-        raise NotImplementedError
 
-    async def copy_to_table(
-        self,
-        table_name: str,
-        *,
-        source: Source,
-        columns: Sequence[str] | None = None,
-        schema_name: str | None = None,
-        timeout: float | None = None,
-        format: str | None = None,  # noqa: A002 - asyncpg's name
-        oids: bool | None = None,
-        freeze: bool | None = None,
-        delimiter: str | None = None,
-        null: str | None = None,
-        header: bool | str | None = None,
-        quote: str | None = None,
-        escape: str | None = None,
-        force_quote: ColumnList | None = None,
-        force_not_null: ColumnList | None = None,
-        force_null: ColumnList | None = None,
-        encoding: str | None = None,
-        where: str | None = None,
-    ) -> str:
-        """Copy bytes into a table, and return the status, such as `COPY 1000`.
+async def copy_from_table(
+    self: Conversing,
+    table_name: str,
+    *,
+    output: Sink,
+    columns: Sequence[str] | None = None,
+    schema_name: str | None = None,
+    timeout: float | None = None,
+    format: str | None = None,  # noqa: A002 - asyncpg's name
+    oids: bool | None = None,
+    delimiter: str | None = None,
+    null: str | None = None,
+    header: bool | str | None = None,
+    quote: str | None = None,
+    escape: str | None = None,
+    force_quote: ColumnList | None = None,
+    encoding: str | None = None,
+) -> str:
+    """Copy a table's rows out as bytes, and return the status, such as `COPY 1000`.
 
-        `source` is a path, a binary file (its `read` may be a coroutine function), a bytes-like
-        object, or an (async) iterable of bytes-like objects. It holds rows in the `format` "text"
-        (the default), "csv" or "binary"; the other options are those of PostgreSQL's COPY, and None
-        leaves one out. Lists of columns may be True for all of them.
+    `output` is a path, a binary file (its `write` may be a coroutine function), or a coroutine
+    function that takes bytes. Files are written in a thread of the loop's executor; a slow
+    output holds the server back. The options are those of PostgreSQL's COPY, and None leaves
+    one out; `force_quote` may be True for all columns.
 
-        Files are read in a thread of the loop's executor; an iterable is asked as the server takes
-        what it gives. An error of the source gives the copy up: no row of it stays in the table.
+    An error of the output ends the copy. Raises TypeError for an output of another kind.
+    """
+    options = {
+        "format": format,
+        "oids": oids,
+        "delimiter": delimiter,
+        "null": null,
+        "header": header,
+        "quote": quote,
+        "escape": escape,
+        "force_quote": force_quote,
+        "encoding": encoding,
+    }
+    target = Output(self.conversation.transport, output)
+    table = table_target(table_name, columns, schema_name)
+    statement = copy_statement(table, "TO STDOUT", options)
+    with schema_hinted(table_name, schema_name):
+        async with self.conversation.operation(timeout, statement):
+            return await _copy_out(self.conversation, statement, target)
 
-        Raises TypeError for a source of another kind, and UnsupportedServerFeatureError for `where`
-        with a server before PostgreSQL 12.
-        """
-        given = Input(self._transport, source)
-        check_where(where, self._session.parameters)
-        options = {
-            "format": format,
-            "oids": oids,
-            "freeze": freeze,
-            "delimiter": delimiter,
-            "null": null,
-            "header": header,
-            "quote": quote,
-            "escape": escape,
-            "force_quote": force_quote,
-            "force_not_null": force_not_null,
-            "force_null": force_null,
-            "encoding": encoding,
-            "where": where,
-        }
-        target = table_target(table_name, columns, schema_name)
-        statement = copy_statement(target, "FROM STDIN", options)
-        with schema_hinted(table_name, schema_name):
-            async with self._operation(timeout, statement), given as chunks:
-                await self._begin_copy_in(statement)
-                async for chunk in chunks:
-                    waiting = self._session.copy_data(chunk)
-                    if waiting is None:
-                        break  # The server has refused the copy; the next event says why.
-                    if waiting >= CHUNK_BYTES:
-                        await self._transport.flush()
-                        # A socket that takes everything must not starve the loop's other tasks.
-                        await self._transport.give_turn()
-                return await self._end_copy_in()
 
-    async def copy_from_table(
-        self,
-        table_name: str,
-        *,
-        output: Sink,
-        columns: Sequence[str] | None = None,
-        schema_name: str | None = None,
-        timeout: float | None = None,
-        format: str | None = None,  # noqa: A002 - asyncpg's name
-        oids: bool | None = None,
-        delimiter: str | None = None,
-        null: str | None = None,
-        header: bool | str | None = None,
-        quote: str | None = None,
-        escape: str | None = None,
-        force_quote: ColumnList | None = None,
-        encoding: str | None = None,
-    ) -> str:
-        """Copy a table's rows out as bytes, and return the status, such as `COPY 1000`.
+async def copy_from_query(
+    self: Conversing,
+    query: str,
+    *args: object,
+    output: Sink,
+    timeout: float | None = None,
+    format: str | None = None,  # noqa: A002 - asyncpg's name
+    oids: bool | None = None,
+    delimiter: str | None = None,
+    null: str | None = None,
+    header: bool | str | None = None,
+    quote: str | None = None,
+    escape: str | None = None,
+    force_quote: ColumnList | None = None,
+    encoding: str | None = None,
+) -> str:
+    """Copy a query's rows out as bytes; otherwise as `copy_from_table`.
 
-        `output` is a path, a binary file (its `write` may be a coroutine function), or a coroutine
-        function that takes bytes. Files are written in a thread of the loop's executor; a slow
-        output holds the server back. The options are those of PostgreSQL's COPY, and None leaves
-        one out; `force_quote` may be True for all columns.
+    `args` are the values of `$1`, `$2`, ... of the query. COPY takes no parameters, so that the
+    server is asked for each one's literal first.
+    """
+    options = {
+        "format": format,
+        "oids": oids,
+        "delimiter": delimiter,
+        "null": null,
+        "header": header,
+        "quote": quote,
+        "escape": escape,
+        "force_quote": force_quote,
+        "encoding": encoding,
+    }
+    target = Output(self.conversation.transport, output)
+    # The query may end in a comment.
+    statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
+    async with self.conversation.operation(timeout, statement, args):
+        if args:
+            query = await _written_out(self.conversation, query, args)
+            statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
+        return await _copy_out(self.conversation, statement, target)
 
-        An error of the output ends the copy. Raises TypeError for an output of another kind.
-        """
-        options = {
-            "format": format,
-            "oids": oids,
-            "delimiter": delimiter,
-            "null": null,
-            "header": header,
-            "quote": quote,
-            "escape": escape,
-            "force_quote": force_quote,
-            "encoding": encoding,
-        }
-        target = Output(self._transport, output)
-        table = table_target(table_name, columns, schema_name)
-        statement = copy_statement(table, "TO STDOUT", options)
-        with schema_hinted(table_name, schema_name):
-            async with self._operation(timeout, statement):
-                return await self._copy_out(statement, target)
 
-    async def copy_from_query(
-        self,
-        query: str,
-        *args: object,
-        output: Sink,
-        timeout: float | None = None,
-        format: str | None = None,  # noqa: A002 - asyncpg's name
-        oids: bool | None = None,
-        delimiter: str | None = None,
-        null: str | None = None,
-        header: bool | str | None = None,
-        quote: str | None = None,
-        escape: str | None = None,
-        force_quote: ColumnList | None = None,
-        encoding: str | None = None,
-    ) -> str:
-        """Copy a query's rows out as bytes; otherwise as `copy_from_table`.
+async def _written_out(conversation: Conversation, query: str, args: tuple[object, ...]) -> str:
+    return await with_literals(conversation, query, await conversation.prepared(query), args)
 
-        `args` are the values of `$1`, `$2`, ... of the query. COPY takes no parameters, so that the
-        server is asked for each one's literal first.
-        """
-        options = {
-            "format": format,
-            "oids": oids,
-            "delimiter": delimiter,
-            "null": null,
-            "header": header,
-            "quote": quote,
-            "escape": escape,
-            "force_quote": force_quote,
-            "encoding": encoding,
-        }
-        target = Output(self._transport, output)
-        # The query may end in a comment.
-        statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
-        async with self._operation(timeout, statement, args):
-            if args:
-                query = await self._with_literals(query, await self._prepared(query), args)
-                statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
-            return await self._copy_out(statement, target)
 
-    async def _copy_out(self, statement: str, output: Output) -> str:
-        async with output as write:
-            self._session.copy_out(statement)
-            while isinstance(event := await self._transport.next_event(), bytes):
-                await write(event)
-        return completion_of(event).tag or ""
-
-    async def _begin_copy_in(self, statement: str) -> None:
-        """Ask the server to take data."""
-        self._session.copy_in(statement)
-        event = await self._transport.next_event()
-        if not isinstance(event, _core.CopyIn):
-            raise impossible("that the server asks for data", event)
-
-    async def _end_copy_in(self) -> str:
-        """Say that all was sent, and wait for the status."""
-        self._session.copy_done()
-        return completion_of(await self._transport.next_event()).tag or ""
+async def _copy_out(conversation: Conversation, statement: str, output: Output) -> str:
+    async with output as write:
+        conversation.session.copy_out(statement)
+        while isinstance(event := await conversation.transport.next_event(), bytes):
+            await write(event)
+    return completion_of(event).tag or ""

@@ -1,18 +1,17 @@
 """Cursors: the rows of a query piece by piece, with other queries in between."""
 
-# ruff: noqa: SLF001 - a cursor is a part of its connection
-
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from colonnade._arguments import check_number
-from colonnade._async.guard import ConnectionResource, guarded
-from colonnade._async.row_factories import asked_once
+from colonnade._async.resource import ConnectionResource, guarded
+from colonnade._async.row_making import asked_once, made_rows
 from colonnade._quoting import quote_identifier
 from colonnade._schema import asked_types
 from colonnade._sql_text import is_read
+from colonnade._transport.event import completion_of
 from colonnade.errors import (
     InterfaceError,
     InvalidCachedStatementError,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from colonnade import _core
-    from colonnade._async.connection import Connection
+    from colonnade._async.conversation import Conversation
     from colonnade._schema import Schema
     from colonnade.columns import Columns
     from colonnade.rows import RowFactory
@@ -44,7 +43,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         query: str,
         statement: _core.Statement | None,
         args: tuple[object, ...],
@@ -54,7 +53,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
-        super().__init__(connection)
+        super().__init__(conversation)
         if prefetch is not None:
             check_number("prefetch", prefetch)
         self._query = query
@@ -90,13 +89,11 @@ class CursorFactory(ConnectionResource, Generic[Row]):
         if self._prefetch is not None:
             msg = "prefetch argument can only be specified for iterable cursor"
             raise InterfaceError(msg)
-        cursor = self._cursor()
-        await cursor._bind(self._timeout)
-        return cursor
+        return await _bound(self._cursor(), self._timeout)
 
     def _iterator(self, prefetch: int) -> CursorIterator[Row]:
         return CursorIterator(
-            self._connection,
+            self._conversation,
             self._query,
             self._statement,
             self._args,
@@ -108,7 +105,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
 
     def _cursor(self) -> Cursor[Row]:
         return Cursor(
-            self._connection,
+            self._conversation,
             self._query,
             self._statement,
             self._args,
@@ -122,7 +119,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         query: str,
         statement: _core.Statement | None,
         args: tuple[object, ...],
@@ -130,7 +127,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         *,
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
-        super().__init__(connection)
+        super().__init__(conversation)
         self._query = query
         self._args = args
         self._record_class = record_class
@@ -142,38 +139,38 @@ class BaseCursor(ConnectionResource, Generic[Row]):
 
     async def _bind(self, timeout: float | None) -> None:
         """Open the portal."""
-        connection = self._connection
+        conversation = self._conversation
 
         def begin(statement: _core.Statement) -> None:
             self._portal = self._bound(statement)
 
-        async with connection._operation(timeout, self._query, self._args):
+        async with conversation.operation(timeout, self._query, self._args):
             self._check_transaction()
-            connection._complete(await self._first_event(begin))
+            completion_of(await self._first_event(begin))
 
     def _bound(self, statement: _core.Statement) -> _core.Portal:
-        return self._connection._session.bind(statement, self._args)
+        return self._conversation.session.bind(statement, self._args)
 
     async def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
         """Open the portal, and fetch the first rows in the same round trip."""
-        connection = self._connection
+        conversation = self._conversation
 
         def begin(statement: _core.Statement) -> None:
-            self._portal = connection._session.open_rows(
+            self._portal = conversation.session.open_rows(
                 statement, self._args, n, self._record_class
             )
 
-        async with connection._operation(timeout, self._query, self._args):
+        async with conversation.operation(timeout, self._query, self._args):
             self._check_transaction()
-            completion = connection._complete(await self._first_event(begin))
+            completion = completion_of(await self._first_event(begin))
         return await self._made(self._taken(completion))
 
     async def _exec(self, n: int, timeout: float | None) -> list[Any]:
         """Fetch the next rows."""
-        connection = self._connection
-        async with connection._operation(timeout, self._query, self._args):
-            connection._session.more_rows(self._usable(), min(n, ROWS_MAX), self._record_class)
-            completion = connection._complete(await self._next_event())
+        conversation = self._conversation
+        async with conversation.operation(timeout, self._query, self._args):
+            conversation.session.more_rows(self._usable(), min(n, ROWS_MAX), self._record_class)
+            completion = completion_of(await self._next_event())
         return await self._made(self._taken(completion))
 
     def _taken(self, completion: _core.Completion) -> list[Any]:
@@ -181,29 +178,27 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         return completion.rows or []
 
     async def _made(self, records: list[Any]) -> list[Any]:
-        if self._row_factory is None:
-            return records
-        return await self._connection._shaped(records, self._row_factory)
+        return await made_rows(self._conversation.transport, records, self._row_factory)
 
     async def _first_event(self, begin: Callable[[_core.Statement], None]) -> object:
-        connection = self._connection
+        conversation = self._conversation
         if self._statement is None:
             try:
-                return await connection._run(self._query, begin)
+                return await conversation.run(self._query, begin)
             except InvalidCachedStatementError:
                 # The text travelled along, and has other columns than it was known to have. What
                 # has begun in vain by that must not have changed anything.
-                is_lost = connection._session.transaction_status == "failed"
+                is_lost = conversation.session.transaction_status == "failed"
                 if is_lost or not is_read(self._query):
                     raise
-            return await connection._run(self._query, begin)
+            return await conversation.run(self._query, begin)
         begin(self._statement)
-        return await connection._transport.next_event()
+        return await conversation.transport.next_event()
 
     async def _next_event(self) -> object:
         """The next event of a fetch. Where it fails, nobody knows how far the portal has come."""
         try:
-            return await self._connection._transport.next_event()
+            return await self._conversation.transport.next_event()
         except BaseException:
             self._is_torn = True
             raise
@@ -215,13 +210,13 @@ class BaseCursor(ConnectionResource, Generic[Row]):
             msg = "cursor is not open"
             raise InterfaceError(msg)
         # A transaction that has failed by it is the server's to complain about.
-        if self._is_torn and self._connection._session.transaction_status != "failed":
+        if self._is_torn and self._conversation.session.transaction_status != "failed":
             msg = "cannot fetch from the cursor: a fetch before failed, and its rows are lost"
             raise InterfaceError(msg, hint="Open a new cursor, and move it forward if need be.")
         return self._portal
 
     def _check_transaction(self) -> None:
-        if not self._connection.is_in_transaction():
+        if not self._conversation.is_in_transaction:
             msg = "cursor cannot be created outside of a transaction"
             raise NoActiveSQLTransactionError(msg)
 
@@ -233,12 +228,18 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         return f"<{' '.join(words)} {id(self):#x}>"
 
 
+async def _bound(self: Cursor[Row], timeout: float | None) -> Cursor[Row]:
+    """The cursor, with its portal open."""
+    await self._bind(timeout)
+    return self
+
+
 class CursorIterator(BaseCursor[Row]):
     """The rows of a cursor one after the other; made by `async for` over a `CursorFactory`."""
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         query: str,
         statement: _core.Statement | None,
         args: tuple[object, ...],
@@ -248,7 +249,9 @@ class CursorIterator(BaseCursor[Row]):
         prefetch: int,
         timeout: float | None,
     ) -> None:
-        super().__init__(connection, query, statement, args, record_class, row_factory=row_factory)
+        super().__init__(
+            conversation, query, statement, args, record_class, row_factory=row_factory
+        )
         self._buffer: deque[Row] = deque()
         self._prefetch = min(prefetch, ROWS_MAX)
         self._timeout = timeout
@@ -320,12 +323,12 @@ class Cursor(BaseCursor[Row]):
         come in another format than the cursor was opened for raises SchemaError.
         """
         check_count(n)
-        connection = self._connection
-        async with connection._operation(timeout, self._query, self._args):
+        conversation = self._conversation
+        async with conversation.operation(timeout, self._query, self._args):
             overrides, limit = asked_types(schema), min(n, ROWS_MAX)
-            connection._session.more_batches(self._usable(), limit, overrides, infinity)
+            conversation.session.more_batches(self._usable(), limit, overrides, infinity)
             try:
-                columns, completion = await connection._whole_columns(schema)
+                columns, completion = await conversation.whole_columns(schema)
             except BaseException:
                 self._is_torn = True
                 raise
@@ -342,12 +345,12 @@ class Cursor(BaseCursor[Row]):
         if self._exhausted:
             self._check_transaction()
             return 0
+        conversation = self._conversation
         n = min(n, ROWS_MAX)
-        connection = self._connection
-        async with connection._operation(timeout, f"MOVE FORWARD {n:d}"):
+        async with conversation.operation(timeout, f"MOVE FORWARD {n:d}"):
             name = quote_identifier(self._usable().name)
-            connection._session.script(f"MOVE FORWARD {n:d} IN {name}")
-            completion = connection._complete(await self._next_event())
+            conversation.session.script(f"MOVE FORWARD {n:d} IN {name}")
+            completion = completion_of(await self._next_event())
         moved = int((completion.tag or "MOVE 0").split()[-1])
         self._exhausted = moved < n
         return moved

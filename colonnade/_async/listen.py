@@ -10,10 +10,9 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from colonnade._arguments import check_callable, check_number
+from colonnade._arguments import check_callable, check_number, checked_timeout
 from colonnade._async.connect import connect
 from colonnade._async.notifications import Mailbox
-from colonnade._async.operation import checked_timeout
 from colonnade._notifications import (
     PASSING,
     QUEUE_SIZE,
@@ -57,11 +56,6 @@ class Listening:
         health_timeout: float,
         give_up_after: float | None,
     ) -> None:
-        self._dsn = dsn
-        self._channels = checked_channels(channels)
-        self._options = options
-        self._on_gap = on_gap
-        self._mailbox = Mailbox(queue_size, Bell(None))
         check_callable("on_gap", on_gap)
         for option, seconds in (
             ("health_interval", health_interval),
@@ -70,6 +64,11 @@ class Listening:
         ):
             if seconds is not None or option == "health_timeout":
                 check_number(option, seconds)
+        self._dsn = dsn
+        self._channels = checked_channels(channels)
+        self._options = options
+        self._on_gap = on_gap
+        self._mailbox = Mailbox(queue_size, Bell(None))
         self._health_interval = checked_timeout(health_interval)
         self._health_timeout = health_timeout
         self._give_up_after = checked_timeout(give_up_after)

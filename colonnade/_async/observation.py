@@ -6,15 +6,48 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from colonnade import tracing
+from colonnade._logged_query import LoggedQuery
 from colonnade._sql_text import operation_name
 from colonnade.errors import PostgresError
 
 if TYPE_CHECKING:
-    from colonnade._async.connection import Connection
+    from collections.abc import Callable
+
+    from colonnade._async.callbacks import Callbacks
+    from colonnade._async.login import Login
     from colonnade._core import QueryTiming
     from colonnade.tracing import Attribute
 
 _PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode")
+
+
+class Observers:
+    """Those who are told of each query of a connection: its loggers, and the process' tracer."""
+
+    def __init__(
+        self, login: Login, callbacks: Callbacks, timing: Callable[[], QueryTiming | None]
+    ) -> None:
+        self.login = login
+        self.timing = timing
+        self._callbacks = callbacks
+        self._loggers = callbacks.query_loggers
+
+    def are_there(self) -> bool:
+        """Whether anybody is to be told."""
+        return bool(self._loggers) or tracing.active is not None
+
+    def tell(
+        self,
+        query: str,
+        args: Any,
+        timeout: float | None,
+        elapsed: float,
+        failure: BaseException | None,
+    ) -> None:
+        """Tell the loggers of a query that has ended."""
+        where, who = self.login.place, self.login.parameters
+        record = LoggedQuery(query, args, timeout, elapsed, failure, where, who, self.timing())
+        self._callbacks.tell(self._loggers, record)
 
 
 class Observation:
@@ -23,10 +56,8 @@ class Observation:
     Made where somebody is to be told, and nowhere else.
     """
 
-    def __init__(
-        self, connection: Connection, query: str, args: Any, timeout: float | None
-    ) -> None:
-        self._connection = connection
+    def __init__(self, observers: Observers, query: str, args: Any, timeout: float | None) -> None:
+        self._observers = observers
         self._query = query
         self._args = args
         self._timeout = timeout
@@ -35,9 +66,9 @@ class Observation:
         self._started = time.perf_counter()
         if self._tracer is not None:
             operation = operation_name(query)
-            database = connection._database  # noqa: SLF001 - part of its connection, as below
-            attributes = _attributes(connection, query, operation)
-            self._span = self._tracer.query_started(f"{operation} {database}", attributes)
+            attributes = _attributes(observers.login, query, operation)
+            name = f"{operation} {observers.login.database}"
+            self._span = self._tracer.query_started(name, attributes)
 
     def refused(self, error: BaseException) -> None:
         """The query was never begun: only the span ends."""
@@ -47,19 +78,17 @@ class Observation:
     def ended(self, error: BaseException | None) -> None:
         """The query has ended, with an error or well."""
         elapsed = time.perf_counter() - self._started
-        connection = self._connection
-        told = (self._query, self._args, self._timeout, elapsed, error)
-        connection._queried(*told)  # noqa: SLF001
+        self._observers.tell(self._query, self._args, self._timeout, elapsed, error)
         if self._tracer is not None:
-            outcome = _outcome(connection.last_timing, error)
+            outcome = _outcome(self._observers.timing(), error)
             self._tracer.query_ended(self._span, outcome, error)
 
 
-def _attributes(connection: Connection, query: str, operation: str) -> dict[str, Attribute]:
-    place = connection._addr  # noqa: SLF001
+def _attributes(login: Login, query: str, operation: str) -> dict[str, Attribute]:
+    place = login.place
     attributes: dict[str, Attribute] = {
         "db.system.name": "postgresql",
-        "db.namespace": connection._database,  # noqa: SLF001
+        "db.namespace": login.database,
         "db.query.text": query,
         "db.operation.name": operation,
     }

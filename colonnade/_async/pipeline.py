@@ -6,18 +6,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
-from colonnade._async.guard import ConnectionResource
-from colonnade._async.many import CHUNK_BYTES, check_many
+from colonnade._async.failures import STALE_PLAN, may_run_again, name_limit, name_query
+from colonnade._async.holds import StreamHold
 from colonnade._async.observation import Observation
-from colonnade._async.operation import (
-    STALE_PLAN,
-    StreamHold,
-    may_run_again,
-    name_limit,
-    name_query,
-)
 from colonnade._async.pipeline_queries import PipelineQueries
 from colonnade._async.pipeline_result import PipelineResult
+from colonnade._async.resource import ConnectionResource
+from colonnade._async.row_making import RowMaking
+from colonnade._async.series import CHUNK_BYTES, check_many
 from colonnade._shaped_query import Shape
 from colonnade._sql_text import is_read
 from colonnade._transport.asyncio import deadline, mutex, whole_block
@@ -28,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
-    from colonnade._async.connection import Connection
+    from colonnade._async.conversation import Conversation
+    from colonnade._async.conversing import Conversing
 
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
@@ -102,10 +99,13 @@ class Pipeline(PipelineQueries, ConnectionResource):
     result, or for the end of the block.
     """
 
-    def __init__(self, connection: Connection, timeout: float | None) -> None:
-        super().__init__(connection)
-        self._session = connection._session  # noqa: SLF001 - a pipeline is part of its connection
-        self._transport = connection._transport  # noqa: SLF001
+    def __init__(
+        self, conversation: Conversation, row_making: RowMaking, timeout: float | None
+    ) -> None:
+        super().__init__(conversation)
+        self._row_making = row_making
+        self._session = conversation.session
+        self._transport = conversation.transport
         self._timeout = timeout
         self._turn = mutex()
         self._hold = _PipelineHold(self._turn.locked)
@@ -127,9 +127,8 @@ class Pipeline(PipelineQueries, ConnectionResource):
     async def __aenter__(self) -> Self:
         """Take the connection: until the block ends, nobody else gets to use it."""
         self._check_connection("__aenter__")
-        connection = self._connection
-        await connection._put_away_left_over()  # noqa: SLF001
-        connection._take(self._hold)  # noqa: SLF001
+        await self._conversation.put_away_left_over()
+        self._conversation.take(self._hold)
         self._is_open = True
         try:
             await self._transport.settled()
@@ -180,7 +179,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         if not self._is_open:
             msg = "a pipeline takes queries within its block"
             raise InterfaceError(msg)
-        result: PipelineResult[Any] = PipelineResult(self)
+        result: PipelineResult[Any] = PipelineResult(self._finish)
         self._results.append(result)
         asked = _Query(result, query, args, begin, finish)
         asked.sets, asked.shapes = sets, shapes
@@ -190,7 +189,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
     def _abandon(self, error: BaseException) -> None:
         """Leave for an interruption, however far entering or leaving had come."""
         del error
-        if self._connection._owner is self._hold:  # noqa: SLF001
+        if self._conversation.owner is self._hold:
             self._is_open = True
             self._leave()
 
@@ -210,10 +209,10 @@ class Pipeline(PipelineQueries, ConnectionResource):
         for result in self._results:
             # Of a query that another task is sending.
             if not result.is_done():
-                result._end(error=InterfaceError(_LEFT))  # noqa: SLF001
+                result.settle(error=InterfaceError(_LEFT))
         self._waiting.clear()
         self._sent.clear()
-        self._connection._give_back(self._hold)  # noqa: SLF001
+        self._conversation.give_back(self._hold)
 
     async def _finish(self, wanted: PipelineResult[Any] | None) -> None:
         """Send all that waits, and take in answers until the wanted one is there; None: all."""
@@ -283,9 +282,9 @@ class Pipeline(PipelineQueries, ConnectionResource):
             self._sent.append(text)
 
     async def _begin(self, query: _Query) -> None:
-        connection = self._connection
-        if query.observation is None and connection._is_observed():  # noqa: SLF001
-            query.observation = Observation(connection, query.text, query.args, self._timeout)
+        observers = self._conversation.observers
+        if query.observation is None and observers.are_there():
+            query.observation = Observation(observers, query.text, query.args, self._timeout)
         try:
             if query.begin is None:
                 self._session.script(query.text)
@@ -360,7 +359,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             return
         if isinstance(error, STALE_PLAN):
             self._prepared.pop(ended.text, None)
-            is_over = self._session.is_closed or self._connection.is_in_transaction()
+            is_over = self._session.is_closed or self._conversation.is_in_transaction
             if ended.can_repeat() and not is_over and may_run_again(error, ended.text):
                 self._stale.append((ended, error))
                 return
@@ -393,7 +392,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         """
         stale, self._stale = self._stale, []
         is_order_lost, self._is_order_lost = self._is_order_lost, False
-        if is_order_lost or self._session.is_closed or self._connection.is_in_transaction():
+        if is_order_lost or self._session.is_closed or self._conversation.is_in_transaction:
             for query, error in stale:
                 if isinstance(error, PostgresError):
                     error.hint = error.hint or _OVERTAKEN
@@ -412,26 +411,20 @@ class Pipeline(PipelineQueries, ConnectionResource):
                     refusal.__cause__ = error
                     error = refusal
             name_query(error, query.text)
-        query.result._end(value, error)  # noqa: SLF001
+        query.result.settle(value, error)
         if query.observation is not None:
             query.observation.ended(error)
             query.observation = None
 
 
-class PipelineMixin:
-    """The method of a connection that begins a pipeline."""
+def pipeline(self: Conversing, *, timeout: float | None = None) -> Pipeline:
+    """Queries that are sent together: their answers cost one round trip.
 
-    def _limit(self, timeout: float | None) -> float | None:
-        raise NotImplementedError
+    To be used as an async context manager. Statements that are not kept yet are prepared
+    together, which costs a round trip more. `timeout` limits each wait for answers.
 
-    def pipeline(self, *, timeout: float | None = None) -> Pipeline:
-        """Queries that are sent together: their answers cost one round trip.
-
-        To be used as an async context manager. Statements that are not kept yet are prepared
-        together, which costs a round trip more. `timeout` limits each wait for answers.
-
-        Each query stands for itself, as if it were awaited: outside of a transaction, one that
-        fails does not undo the others, and those behind it run.
-        """
-        connection: Any = self
-        return Pipeline(connection, self._limit(timeout))
+    Each query stands for itself, as if it were awaited: outside of a transaction, one that
+    fails does not undo the others, and those behind it run.
+    """
+    limit = self.conversation.limit(timeout)
+    return Pipeline(self.conversation, self.row_making, limit)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from colonnade import _core
-from colonnade._async.many import check_sets
-from colonnade._async.row_factories import MadeOf
+from colonnade._async.conversation import check_sets
+from colonnade._async.row_making import MadeOf, made_rows
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import Shape, ShapedQuery
 from colonnade._shown import shown
@@ -18,9 +19,9 @@ from colonnade.rows import Row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from colonnade._async.connection import Connection
+    from colonnade._async.conversation import Conversation
     from colonnade._async.pipeline_result import PipelineResult
-    from colonnade._async.row_factories import Factory, RecordClass
+    from colonnade._async.row_making import Factory, RecordClass, RowMaking
     from colonnade._schema import Schema
     from colonnade.rows import RowFactory
     from colonnade.types import Infinity
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=Shape)
 
 
-class PipelineQueries:
+class PipelineQueries(abc.ABC):
     """The queries of a pipeline. Each is put into the queue, and nothing is sent by it."""
 
     _session: _core.Session
-    _connection: Connection
+    _conversation: Conversation
+    _row_making: RowMaking
 
+    @abc.abstractmethod
     def _queue(
         self,
         query: str,
@@ -47,7 +50,7 @@ class PipelineQueries:
         sets: Iterator[Any] | None = None,
         shapes: Sequence[Shape] = (),
     ) -> PipelineResult[Any]:
-        raise NotImplementedError
+        """Have a query sent, when somebody waits."""
 
     @overload
     def fetch(self, query: ShapedQuery, *args: object) -> PipelineResult[Any]: ...
@@ -152,7 +155,7 @@ class PipelineQueries:
 
         async def finish(events: list[object], _: _core.Completion) -> Columns:
             (batch,) = events
-            decoded = self._connection._decoded(batch_of(batch))  # noqa: SLF001
+            decoded = self._conversation.decoded(batch_of(batch))
             return Columns(decoded, asked_of(schema))
 
         return self._add(query, args, begin, finish)
@@ -167,16 +170,14 @@ class PipelineQueries:
         making: tuple[RecordClass, Factory],
         choose: Callable[[list[Any]], Any],
     ) -> PipelineResult[Any]:
-        made_of, factory = self._connection._row_making(*making)  # noqa: SLF001
+        made_of, factory = self._row_making.of(*making)
 
         def begin(statement: _core.Statement) -> None:
             self._session.fetch_rows(statement, args, limit, made_of)
 
         async def finish(_: list[object], end: _core.Completion) -> Any:
             rows = end.rows or []
-            if factory is not None:
-                rows = await self._connection._shaped(rows, factory)  # noqa: SLF001
-            return choose(rows)
+            return choose(await made_rows(self._conversation.transport, rows, factory))
 
         return self._add(query, args, begin, finish)
 
@@ -200,7 +201,7 @@ class PipelineQueries:
         async def finish(events: list[object], _: _core.Completion) -> Any:
             for event in events:
                 if isinstance(event, _core.Batch):
-                    shapes[0].add(self._connection._decoded(event))  # noqa: SLF001
+                    shapes[0].add(self._conversation.decoded(event))
             return choose(shapes[0])
 
         _core.check_arguments(args)

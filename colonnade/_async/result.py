@@ -1,28 +1,25 @@
 """A query's rows together with what the server says of them."""
 
-# ruff: noqa: SLF001 - the mixin is a part of its connection
-
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
-from colonnade._arguments import check_name
-from colonnade._async.many import declared
-from colonnade._async.prepared_statement import described
+from colonnade._async.described import described
+from colonnade._async.series import declared, fetching_many, run_many
 from colonnade._schema import asked_of, asked_types
 from colonnade._shown import shown
 from colonnade._transport.event import impossible
 from colonnade.columns import Columns
-from colonnade.errors import InterfaceError
 from colonnade.types import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from colonnade import _core
-    from colonnade._async.connection import Connection
-    from colonnade._async.many import Arguments
+    from colonnade._async.conversation import Conversation
+    from colonnade._async.conversing import Conversing
+    from colonnade._async.series import Arguments
     from colonnade._schema import Schema
     from colonnade.types import Infinity
 
@@ -88,13 +85,13 @@ class HeldResult(_Described):
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         completion: _core.Completion,
         held: _core.HeldRows,
         timing: _core.QueryTiming | None,
     ) -> None:
         super().__init__(completion, timing)
-        self._connection = connection
+        self._conversation = conversation
         self._held = held
         self.row_count: int = held.row_count
         """How many rows there were."""
@@ -117,7 +114,7 @@ class HeldResult(_Described):
             rows: list[Any] = []
             while len(rows) < left:
                 rows += self._held.take_rows(min(_ROWS_PER_TURN, left - len(rows)))
-                await self._connection._transport.give_turn()
+                await self._conversation.transport.give_turn()
             return rows
         # async-only: end
         return self._held.take_rows(None if n is None else min(n, self._held.rows_left))
@@ -133,111 +130,86 @@ class HeldResult(_Described):
         InterfaceError.
         """
         take = self._held.take_batch
-        batch = await self._connection._transport.off_loop(take, asked_types(schema), infinity)
-        return Columns(self._connection._decoded(batch), asked_of(schema), self.timing)
+        batch = await self._conversation.transport.off_loop(take, asked_types(schema), infinity)
+        return Columns(self._conversation.decoded(batch), asked_of(schema), self.timing)
 
     def __repr__(self) -> str:
         """The status, and how many rows are left."""
         return f"<{type(self).__name__} {self.status!r}, {self.rows_left} rows left>"
 
 
-class ResultMixin:
-    """The method of a connection that tells all of a query's result."""
+async def fetch_result(
+    self: Conversing,
+    query: str,
+    *args: object,
+    parameter_types: Sequence[int | None] | None = None,
+    record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+    timeout: float | None = None,
+) -> Result:
+    """Run a query or a command, and return its rows, columns and status as a `Result`.
 
-    async def fetch_result(
-        self,
-        query: str,
-        *args: object,
-        parameter_types: Sequence[int | None] | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        timeout: float | None = None,
-    ) -> Result:
-        """Run a query or a command, and return its rows, columns and status as a `Result`.
+    `parameter_types` are the OIDs of the parameters' types, from `$1` on, where the server
+    shall not infer them: None, or 0, leaves one to the server. Declared as 705 (`unknown`) one
+    is inferred, too, and takes a `str` in PostgreSQL's text form whatever it turns out to be.
+    The same text with other types is another prepared statement. `record_class` is as in
+    `fetch`.
+    """
+    conversation, session = self.conversation, self.conversation.session
+    completion = await conversation.ask(
+        session.fetch_kept,
+        session.fetch_rows,
+        (query, args, 0, record_class or self.row_making.record_class),
+        timeout,
+        declared=declared(parameter_types),
+    )
+    return Result(completion, conversation.timing())
 
-        `parameter_types` are the OIDs of the parameters' types, from `$1` on, where the server
-        shall not infer them: None, or 0, leaves one to the server. Declared as 705 (`unknown`) one
-        is inferred, too, and takes a `str` in PostgreSQL's text form whatever it turns out to be.
-        The same text with other types is another prepared statement. `record_class` is as in
-        `fetch`.
-        """
-        connection = cast("Connection", self)
-        types = declared(parameter_types)
-        made = record_class or connection._record_class
-        arguments = (query, args, 0, made, types)
-        begin = connection._session.fetch_kept
-        completion = await connection._at_once(begin, arguments, timeout)
-        if completion is None:
 
-            def begin_prepared(statement: _core.Statement) -> None:
-                connection._session.fetch_rows(statement, args, 0, made)
+async def fetchmany_result(
+    self: Conversing,
+    query: str,
+    args: Arguments,
+    *,
+    parameter_types: Sequence[int | None] | None = None,
+    record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+    timeout: float | None = None,
+) -> Result:
+    """As `fetchmany`, and returns the rows of all sets as one `Result`.
 
-            async with connection._operation(timeout, query, args):
-                event = await connection._run(query, begin_prepared, types)
-                completion = connection._complete(event)
-        return Result(completion, connection.last_timing)
+    The status counts the rows of all sets together.
+    """
+    conversation, types = self.conversation, declared(parameter_types)
+    begin = fetching_many(conversation, record_class or self.row_making.record_class)
+    async with conversation.series(timeout, query, args):
+        completion = await run_many(conversation, query, args, begin, types=types)
+    return Result(completion, conversation.timing())
 
-    async def fetchmany_result(
-        self,
-        query: str,
-        args: Arguments,
-        *,
-        parameter_types: Sequence[int | None] | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        timeout: float | None = None,
-    ) -> Result:
-        """As `fetchmany`, and returns the rows of all sets as one `Result`.
 
-        The status counts the rows of all sets together.
-        """
-        connection = cast("Connection", self)
-        types, begin = declared(parameter_types), connection._fetching_many(record_class)
-        async with connection._series(timeout, query, args):
-            completion = await connection._run_many(query, args, begin, types)
-        return Result(completion, connection.last_timing)
+async def hold_result(
+    self: Conversing,
+    query: str,
+    *args: object,
+    parameter_types: Sequence[int | None] | None = None,
+    record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+    expect: Literal["rows", "columns"] = "rows",
+    timeout: float | None = None,
+) -> HeldResult:
+    """Run a query, and return its whole result, which becomes rows or columns when asked.
 
-    async def hold_result(
-        self,
-        query: str,
-        *args: object,
-        parameter_types: Sequence[int | None] | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        expect: Literal["rows", "columns"] = "rows",
-        timeout: float | None = None,
-    ) -> HeldResult:
-        """Run a query, and return its whole result, which becomes rows or columns when asked.
-
-        `expect` says which of them is likely; the other one is there as well, and takes longer.
-        Rows are made while the result comes in. The other parameters are as in `fetch_result`.
-        """
-        if expect not in {"rows", "columns"}:
-            msg = f'expect is "rows" or "columns", not {shown(expect)}'
-            raise ValueError(msg)
-        connection = cast("Connection", self)
-        types, makes_rows = declared(parameter_types), expect == "rows"
-        made = record_class or connection._record_class
-        arguments = (query, args, made, types, makes_rows)
-        completion = await connection._at_once(connection._session.hold_kept, arguments, timeout)
-        if completion is None:
-
-            def begin(statement: _core.Statement) -> None:
-                connection._session.hold_rows(statement, args, made, makes_rows=makes_rows)
-
-            async with connection._operation(timeout, query, args):
-                event = await connection._run(query, begin, types)
-                completion = connection._complete(event)
-        if completion.held is None:
-            raise impossible("the rows of a query", completion)
-        return HeldResult(connection, completion, completion.held, connection.last_timing)
-
-    async def begin_ahead(self, command: str = "BEGIN") -> None:
-        """Begin a transaction together with the next query, without a round trip of its own.
-
-        `command` may have options, if none that the server could refuse: a failure closes the
-        connection. Where a transaction is open already, InterfaceError is raised.
-        """
-        connection = cast("Connection", self)
-        check_name("command", command)
-        async with connection._operation(None):
-            if not connection._session.begin_ahead(command):
-                msg = "a transaction is open already"
-                raise InterfaceError(msg)
+    `expect` says which of them is likely; the other one is there as well, and takes longer.
+    Rows are made while the result comes in. The other parameters are as in `fetch_result`.
+    """
+    if expect not in {"rows", "columns"}:
+        msg = f'expect is "rows" or "columns", not {shown(expect)}'
+        raise ValueError(msg)
+    conversation, session = self.conversation, self.conversation.session
+    completion = await conversation.ask(
+        session.hold_kept,
+        session.hold_rows,
+        (query, args, record_class or self.row_making.record_class, expect == "rows"),
+        timeout,
+        declared=declared(parameter_types),
+    )
+    if completion.held is None:
+        raise impossible("the rows of a query", completion)
+    return HeldResult(conversation, completion, completion.held, conversation.timing())

@@ -1,7 +1,5 @@
 """Cursors over queries whose text says what their result shall become, instead of records."""
 
-# ruff: noqa: SLF001 - a cursor is a part of its connection
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +13,7 @@ from colonnade._async.cursor import (
     CursorIterator,
     check_count,
 )
-from colonnade._async.guard import guarded
+from colonnade._async.resource import guarded
 from colonnade._shaped_query import Shape
 from colonnade._transport.event import batch_of
 from colonnade.errors import DecodeError
@@ -35,7 +33,7 @@ class ShapedCursorFactory(CursorFactory[Any]):
 
     def _iterator(self, prefetch: int) -> CursorIterator[Any]:
         return ShapedCursorIterator(
-            self._connection,
+            self._conversation,
             self._query,
             self._statement,
             self._args,
@@ -45,7 +43,7 @@ class ShapedCursorFactory(CursorFactory[Any]):
         )
 
     def _cursor(self) -> Cursor[Any]:
-        return ShapedCursor(self._connection, self._query, self._statement, self._args, None)
+        return ShapedCursor(self._conversation, self._query, self._statement, self._args, None)
 
 
 class _ShapedRows(BaseCursor[Any]):
@@ -58,26 +56,26 @@ class _ShapedRows(BaseCursor[Any]):
         # The portal must send each value in the format that its field reads.
         self._columns = statement.columns
         schema = self._query.shape(self._columns).schema
-        return self._connection._session.bind(statement, self._args, schema)
+        return self._conversation.session.bind(statement, self._args, schema)
 
     async def _bind_exec(self, n: int, timeout: float | None) -> list[Any]:
-        connection = self._connection
+        conversation = self._conversation
         shapes: list[RowShape] = []
 
         def begin(statement: _core.Statement) -> None:
             self._columns = statement.columns
             shapes[:] = [self._query.row_shape(self._columns)]
             schema, infinity = shapes[0].schema, shapes[0].infinity
-            self._portal = connection._session.open_batches(
+            self._portal = conversation.session.open_batches(
                 statement, self._args, n, schema, infinity
             )
 
-        async with connection._operation(timeout, self._query, self._args):
+        async with conversation.operation(timeout, self._query, self._args):
             self._check_transaction()
             try:
                 batch = batch_of(await self._first_event(begin))
-                shapes[0].add(connection._decoded(batch))
-                completion = await connection._completion()
+                shapes[0].add(conversation.decoded(batch))
+                completion = await conversation.completion()
             except BaseException as error:
                 self._is_torn = True
                 _refuse(error, shapes)
@@ -91,15 +89,15 @@ class _ShapedRows(BaseCursor[Any]):
 
     async def _filled(self, shape: S, n: int, timeout: float | None) -> S:
         """Give the shape the next rows."""
-        connection = self._connection
-        async with connection._operation(timeout):
-            connection._session.more_batches(
+        conversation = self._conversation
+        async with conversation.operation(timeout):
+            conversation.session.more_batches(
                 self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
             )
             try:
-                batch = batch_of(await connection._transport.next_event())
-                shape.add(connection._decoded(batch))
-                completion = await connection._completion()
+                batch = batch_of(await conversation.transport.next_event())
+                shape.add(conversation.decoded(batch))
+                completion = await conversation.completion()
             except BaseException as error:
                 self._is_torn = True
                 _refuse(error, [shape])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
-from colonnade._arguments import check_switch
-from colonnade._async.guard import ConnectionResource, guarded
+from colonnade._arguments import check_name, check_switch
+from colonnade._async.resource import ConnectionResource, guarded
 from colonnade._shown import shown
 from colonnade._transport.asyncio import whole_block
 from colonnade._transport.farewell import closed_error
@@ -15,7 +15,8 @@ from colonnade.errors import InterfaceError, PostgresError
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from colonnade._async.connection import Connection
+    from colonnade._async.conversation import Conversation, OpenTransaction
+    from colonnade._async.conversing import Conversing
 
     Isolation = Literal["read_committed", "read_uncommitted", "repeatable_read", "serializable"]
 
@@ -52,43 +53,45 @@ class Transaction(ConnectionResource):
 
     def __init__(
         self,
-        connection: Connection,
-        isolation: Isolation | None,
-        readonly: bool,
-        deferrable: bool,
+        conversation: Conversation,
+        isolation: Isolation | None = None,
+        *,
+        readonly: bool = False,
+        deferrable: bool = False,
     ) -> None:
         if isolation and isolation not in _LEVELS:
             levels = ", ".join(map(repr, _LEVELS))
             msg = f"isolation is expected to be either of {{{levels}}}, got {shown(isolation)}"
             raise ValueError(msg)
-        super().__init__(connection)
-        self._isolation: str | None = isolation
+        super().__init__(conversation)
+        self.isolation: str | None = isolation
         self._readonly = readonly
         self._deferrable = deferrable
         self._state = _State.NEW
-        self._is_managed = False
+        self.is_managed = False
         # Set at the start of a savepoint; without one this is the transaction itself.
         self._savepoint: str | None = None
 
     @guarded
     async def start(self) -> None:
         """Begin the transaction, or set the savepoint."""
-        connection = self._connection
+        conversation = self._conversation
         if self._state is not _State.NEW:
             self._refuse("start")
         # Only then is known whether a cancelled query has left a transaction.
-        await connection._transport.settled()  # noqa: SLF001
-        outer = connection._transaction  # noqa: SLF001
+        await conversation.transport.settled()
+        outer = conversation.transaction
         if outer is None:
-            if connection.is_in_transaction():
+            if conversation.is_in_transaction:
                 msg = "cannot use Connection.transaction() in a manually started transaction"
                 raise InterfaceError(msg)
-            connection._transaction = self  # noqa: SLF001
+            conversation.transaction = self
         else:
             await self._check_isolation(outer)
-            self._savepoint = connection._next_savepoint()  # noqa: SLF001
+            conversation.savepoint_count += 1
+            self._savepoint = f"__colonnade_savepoint_{conversation.savepoint_count}__"
         try:
-            await connection.execute(self._start_command())
+            await self._connection.execute(self._start_command())
         except BaseException as error:
             self._end(_State.FAILED)
             # A savepoint that was set all the same holds nothing and ends with its transaction.
@@ -130,11 +133,11 @@ class Transaction(ConnectionResource):
 
     async def __aenter__(self) -> None:
         """Start; nothing is bound, as in asyncpg."""
-        if self._is_managed:
+        if self.is_managed:
             msg = "cannot enter context: already in an `async with` block"
             raise InterfaceError(msg)
         await self.start()
-        self._is_managed = True
+        self.is_managed = True
 
     async def __aexit__(
         self,
@@ -143,7 +146,7 @@ class Transaction(ConnectionResource):
         traceback: TracebackType | None,
     ) -> None:
         """Commit, or roll back where an exception leaves the block."""
-        self._is_managed = False
+        self.is_managed = False
         if error is not None:
             self._check_started("rollback")
             await self._roll_back_after(error)
@@ -158,8 +161,8 @@ class Transaction(ConnectionResource):
     def __repr__(self) -> str:
         """What it has come to, and its options."""
         words = [f"state:{self._state.value}"]
-        if self._isolation:
-            words.append(self._isolation)
+        if self.isolation:
+            words.append(self.isolation)
         if self._readonly:
             words.append("readonly")
         if self._deferrable:
@@ -169,7 +172,7 @@ class Transaction(ConnectionResource):
     # Inside
 
     def _check_by_hand(self, action: str) -> None:
-        if self._is_managed:
+        if self.is_managed:
             msg = f"cannot manually {action} from within an `async with` block"
             raise InterfaceError(msg)
 
@@ -181,18 +184,18 @@ class Transaction(ConnectionResource):
         msg = f"cannot {action}; the transaction is {_REFUSALS[self._state]}"
         raise InterfaceError(msg)
 
-    async def _check_isolation(self, outer: Transaction) -> None:
-        if not self._isolation:
+    async def _check_isolation(self, outer: OpenTransaction) -> None:
+        if not self.isolation:
             return
-        level = outer._isolation
+        level = outer.isolation
         if not level:
             # The session's default, or what SET TRANSACTION said.
             shown = await self._connection.fetch_plain("SHOW transaction_isolation")
             level = str(shown[0][0]).replace(" ", "_")
-        if level != self._isolation:
+        if level != self.isolation:
             msg = (
                 "nested transaction has a different isolation level: "
-                f"current {self._isolation!r} != outer {level!r}"
+                f"current {self.isolation!r} != outer {level!r}"
             )
             raise InterfaceError(msg)
 
@@ -202,8 +205,8 @@ class Transaction(ConnectionResource):
         if self._savepoint is not None:
             return f"SAVEPOINT {self._savepoint};"
         words = ["BEGIN"]
-        if self._isolation:
-            words.append(f"ISOLATION LEVEL {self._isolation.replace('_', ' ').upper()}")
+        if self.isolation:
+            words.append(f"ISOLATION LEVEL {self.isolation.replace('_', ' ').upper()}")
         if self._readonly:
             words.append("READ ONLY")
         if self._deferrable:
@@ -228,26 +231,27 @@ class Transaction(ConnectionResource):
 
     def _end(self, state: _State) -> None:
         self._state = state
-        if self._connection._transaction is self:  # noqa: SLF001
-            self._connection._transaction = None  # noqa: SLF001
+        if self._conversation.transaction is self:
+            self._conversation.transaction = None
 
     def _rollback_timeout(self) -> float | None:
-        limit = self._connection._limit(None)  # noqa: SLF001
+        limit = self._conversation.command_timeout
         return None if limit is None else max(limit, _ROLLBACK_SECONDS_MIN)
 
     async def _roll_back_after(self, error: BaseException) -> None:
         """Roll back for an exception, which goes on; no transaction stays open unseen."""
-        connection = self._connection
-        if self._is_orphaned() or connection.is_closed():
+        session = self._conversation.session
+        if self._is_orphaned() or session.is_closed:
             # The pool or the server has rolled back.
             self._end(_State.ROLLED_BACK)
             return
         try:
-            connection._end_stream()  # noqa: SLF001
-            await connection.execute(self._rollback_command(), timeout=self._rollback_timeout())
+            self._conversation.end_stream()
+            command, limit = self._rollback_command(), self._rollback_timeout()
+            await self._connection.execute(command, timeout=limit)
         except BaseException as failure:
             self._end(_State.FAILED)
-            if isinstance(failure, PostgresError) and not connection.is_closed():
+            if isinstance(failure, PostgresError) and not session.is_closed:
                 raise
             self._close_connection(error, failure)
             if not isinstance(failure, Exception):
@@ -258,7 +262,7 @@ class Transaction(ConnectionResource):
     async def _abandon(self, error: BaseException) -> None:
         """End what an interruption has left open, however far starting or ending had come."""
         is_open = self._state in {_State.NEW, _State.STARTED}
-        is_own = self._connection._transaction is self  # noqa: SLF001
+        is_own = self._conversation.transaction is self
         if is_own or (is_open and self._savepoint):
             if is_open:
                 self._state = _State.FAILED
@@ -268,15 +272,14 @@ class Transaction(ConnectionResource):
 
     async def _give_up(self, error: BaseException) -> None:
         """Roll back what an interrupted command may have left open."""
-        connection = self._connection
-        if connection.is_closed():
+        conversation = self._conversation
+        if conversation.session.is_closed:
             return
         try:
-            connection._end_stream()  # noqa: SLF001
-            async with connection._operation(self._rollback_timeout()):  # noqa: SLF001
-                if connection.is_in_transaction():
-                    connection._session.script(self._rollback_command())  # noqa: SLF001
-                    await connection._completion()  # noqa: SLF001
+            conversation.end_stream()
+            async with conversation.operation(self._rollback_timeout()):
+                if conversation.is_in_transaction:
+                    await conversation.script(self._rollback_command())
         except PostgresError:
             # There is no such savepoint any more. The transaction around it has failed by this, so
             # that nothing of it can be committed.
@@ -288,40 +291,38 @@ class Transaction(ConnectionResource):
 
     def _close_connection(self, error: BaseException, failure: BaseException) -> None:
         """The last way to end a transaction: whoever has the connection next must not be in it."""
-        self._connection.terminate()
+        self._conversation.transport.abort()
         error.add_note(f"The connection was closed, for its rollback failed: {failure!r}")
 
 
-class TransactionMixin:
-    """The methods of a connection about transactions."""
+def transaction(
+    self: Conversing,
+    *,
+    isolation: Isolation | None = None,
+    readonly: bool = False,
+    deferrable: bool = False,
+) -> Transaction:
+    """A transaction, to be used as an async context manager or by hand.
 
-    _transaction: Transaction | None
-    _savepoint_count: int
+    `isolation` is "read_committed", "read_uncommitted", "repeatable_read" or "serializable";
+    None leaves it to the session. A transaction within another one is a savepoint: its
+    `isolation` has to be the outer one's or None, and the other options are ignored.
+    """
+    if self.conversation.session.is_closed:
+        raise closed_error(self.conversation.session)
+    check_switch("readonly", readonly)
+    check_switch("deferrable", deferrable)
+    return Transaction(self.conversation, isolation, readonly=readonly, deferrable=deferrable)
 
-    def is_closed(self) -> bool:
-        """Whether the connection is closed, by either side."""
-        raise NotImplementedError
 
-    def transaction(
-        self,
-        *,
-        isolation: Isolation | None = None,
-        readonly: bool = False,
-        deferrable: bool = False,
-    ) -> Transaction:
-        """A transaction, to be used as an async context manager or by hand.
+async def begin_ahead(self: Conversing, command: str = "BEGIN") -> None:
+    """Begin a transaction together with the next query, without a round trip of its own.
 
-        `isolation` is "read_committed", "read_uncommitted", "repeatable_read" or "serializable";
-        None leaves it to the session. A transaction within another one is a savepoint: its
-        `isolation` has to be the outer one's or None, and the other options are ignored.
-        """
-        connection = cast("Connection", self)
-        if connection.is_closed():
-            raise closed_error(connection._session)  # noqa: SLF001
-        check_switch("readonly", readonly)
-        check_switch("deferrable", deferrable)
-        return Transaction(connection, isolation, readonly, deferrable)
-
-    def _next_savepoint(self) -> str:
-        self._savepoint_count += 1
-        return f"__colonnade_savepoint_{self._savepoint_count}__"
+    `command` may have options, if none that the server could refuse: a failure closes the
+    connection. Where a transaction is open already, InterfaceError is raised.
+    """
+    check_name("command", command)
+    async with self.conversation.operation(None):
+        if not self.conversation.session.begin_ahead(command):
+            msg = "a transaction is open already"
+            raise InterfaceError(msg)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colonnade._core import ArrowColumn
+from colonnade._sources.numpy import numpy_values
 from colonnade._sources.values import (
     ArrowValues,
     DictionaryValues,
     NumpyValues,
     ObjectValues,
-    numpy_values,
 )
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import Any
 from colonnade._core import ArrowSource
 from colonnade._shown import class_name
 from colonnade._sources.arrays import ArraysPiece
+from colonnade._sources.columns import values_of
+from colonnade._sources.numpy import numpy_values
 from colonnade._sources.own import BatchPiece
 from colonnade._sources.piece import ArrowPiece, Piece
-from colonnade._sources.values import numpy_values, values_of
 from colonnade.columns import Columns
 
 _KINDS = (

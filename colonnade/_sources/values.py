@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade._core import ArrowColumn, ArrowSource
-from colonnade._shown import class_name, package_name
 from colonnade._sources.inference import Inference
 from colonnade.errors import EncodeError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -300,53 +299,3 @@ def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> ND
         )
         raise EncodeError(msg)
     return days
-
-
-def values_of(name: str, value: Any) -> Values:
-    """The values of any object that holds a column."""
-    kind = type(value)
-    module = package_name(kind)
-    if module == "pandas":
-        from colonnade._sources.pandas import series_values
-
-        return series_values(value)
-    if module == "numpy" and hasattr(value, "dtype"):
-        return numpy_values(name, value)
-    if (made := ArrowColumn.from_arrow(value)) is not None:
-        return ArrowValues(made)
-    if isinstance(value, list | tuple):
-        return _sequence_values(value)
-    if hasattr(value, "__array__"):
-        import numpy as np
-
-        return numpy_values(name, np.asarray(value))
-    msg = (
-        f'column "{name}" must be an array of NumPy, Arrow, pandas or Polars, or a list, '
-        f"not {class_name(value)}"
-    )
-    raise TypeError(msg)
-
-
-def _sequence_values(values: Sequence[Any]) -> Values:
-    return ObjectValues(len(values), lambda start, stop: list(values[start:stop]))
-
-
-def numpy_values(name: str, array: NDArray[Any], *, zone: bool | None = None) -> Values:
-    """The values of a NumPy array; what its mask hides is NULL."""
-    import numpy as np
-
-    if array.ndim == 0:
-        msg = f'column "{name}" must have a value for each row, not one for all'
-        raise TypeError(msg)
-    if array.dtype.names is not None:
-        from colonnade._sources.structured import StructuredValues
-
-        mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
-        return StructuredValues(np.ma.getdata(array), mask)
-    if not isinstance(array, np.ma.MaskedArray):
-        return NumpyValues(array, zone=zone)
-    mask = None if array.mask is np.ma.nomask else np.asarray(array.mask)
-    if mask is not None and mask.ndim > 1:
-        objects = np.ma.filled(array.astype(object), None)
-        return NumpyValues(objects, zone=zone)
-    return NumpyValues(np.asarray(array.data), mask, zone=zone)

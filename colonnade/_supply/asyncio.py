@@ -87,7 +87,7 @@ class Supply(Ledger[H]):
         idle = self._idle
         while idle:
             holder = idle.pop()
-            if holder.connection._session.is_closed:
+            if holder.conversation.session.is_closed:
                 self.discard(holder, "lost")
             elif holder.epoch != self.epoch:
                 self.retire(holder, "expired")
@@ -144,7 +144,7 @@ class Supply(Ledger[H]):
         self.put_back(holder)
         if not self._unsent:
             self._loop.call_soon(self._send)
-        self._unsent.append(holder.connection._transport)
+        self._unsent.append(holder.conversation.transport)
 
     def retire(self, holder: H, reason: str) -> None:
         """Close a connection in good order, in the background."""
@@ -155,8 +155,8 @@ class Supply(Ledger[H]):
 
     def discard(self, holder: H, reason: str) -> None:
         """A connection that is closed or must be: its place is free for another one."""
-        if holder.connection._session.is_closed:
-            holder.connection._transport.abort()
+        if holder.conversation.session.is_closed:
+            holder.conversation.transport.abort()
         else:
             holder.connection.terminate()
         if self._forget(holder, reason):
@@ -417,7 +417,7 @@ class Supply(Ledger[H]):
         holder = self._holder_of(connection, epoch)
         self._holders.add(holder)
         self.tally.opened += 1
-        connection._when_lost(lambda: self._lost(holder))
+        connection.conversation.callbacks.when_lost(lambda: self._lost(holder))
         return holder
 
     async def _open_together(self, count: int) -> None:

@@ -28,6 +28,7 @@ class Holder(Protocol):
     """One connection of a pool, as its supply sees it."""
 
     connection: Any
+    conversation: Any
     epoch: int
     expires_at: float | None
     idle_since: float
@@ -61,7 +62,7 @@ class Ledger(Generic[H]):
         """Why a connection is not to be used again, or None."""
         if holder.epoch != self.epoch:
             return "expired"
-        if holder.connection._session.exchanges >= self.options.max_queries:
+        if holder.conversation.session.exchanges >= self.options.max_queries:
             return "max_queries"
         if holder.expires_at is not None and time.monotonic() >= holder.expires_at:
             return "max_lifetime"
@@ -73,11 +74,11 @@ class Ledger(Generic[H]):
 
     def _hand_out(self, holder: H, seconds: float) -> None:
         """See to what a connection has missed, for one who has waited so long."""
-        connection = holder.connection
-        session = connection._session
+        conversation = holder.conversation
+        session = conversation.session
         if not session.is_closed:
             session.follow_catalog()
-        connection._pool_wait = seconds
+        conversation.pool_wait = seconds
         self.tally.acquired += 1
 
     def _holder_of(self, connection: Any, epoch: int) -> H:
@@ -89,9 +90,10 @@ class Ledger(Generic[H]):
 
     def _share_catalog(self, connection: Any) -> None:
         """Connections to the same database learn its types once."""
-        key = (str(connection._transport.address), connection._database)
+        conversation = connection.conversation
+        key = (conversation.login.address, conversation.login.database)
         catalog = self._catalogs.setdefault(key, _core.Catalog())
-        connection._session.share_catalog(catalog)
+        conversation.session.share_catalog(catalog)
 
     def _figures(self, *, size: int, idle: int, opening: int, waiting: int) -> PoolStats:
         tally = self.tally

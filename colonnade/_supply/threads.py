@@ -168,8 +168,8 @@ class Supply(Ledger[H]):
         connection = holder.connection
         # What fails here is told to nobody: who gives back has all that was asked for.
         with contextlib.suppress(Exception):
-            connection._transport.flush()
-        if connection._session.is_closed:
+            connection.conversation.transport.flush()
+        if connection.conversation.session.is_closed:
             self.discard(holder, "lost")
         else:
             self.put_back(holder)
@@ -185,8 +185,8 @@ class Supply(Ledger[H]):
 
     def discard(self, holder: H, reason: str) -> None:
         """A connection that is closed or must be: its place is free for another one."""
-        if holder.connection._session.is_closed:
-            holder.connection._transport.abort()
+        if holder.conversation.session.is_closed:
+            holder.conversation.transport.abort()
         else:
             holder.connection.terminate()
         self._forget(holder, reason)
@@ -361,8 +361,8 @@ class Supply(Ledger[H]):
         connection = holder.connection
         # Nobody reads while it is idle: now it shows whether the server is gone.
         with contextlib.suppress(Exception):
-            connection._transport.give_turn()
-        if connection._session.is_closed:
+            connection.conversation.transport.give_turn()
+        if connection.conversation.session.is_closed:
             self.discard(holder, "lost")
             return False
         if holder.epoch != self.epoch:

@@ -7,9 +7,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
-from colonnade._sync.guard import ConnectionResource
+from colonnade._sync.failures import name_limit, name_query
+from colonnade._sync.holds import StreamHold
 from colonnade._sync.observation import Observation
-from colonnade._sync.operation import StreamHold, name_limit, name_query
+from colonnade._sync.resource import ConnectionResource
 from colonnade._transport.blocking import deadline, whole_block
 from colonnade.columns import Columns
 from colonnade.errors import InterfaceError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._schema import Asked
-    from colonnade._sync.connection import Connection
+    from colonnade._sync.conversation import Conversation
 
 
 @whole_block
@@ -33,7 +34,7 @@ class ColumnStream(ConnectionResource):
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         query: str,
         args: tuple[object, ...],
         begin: Callable[[_core.Statement], None],
@@ -42,7 +43,7 @@ class ColumnStream(ConnectionResource):
         asked: Asked | None = None,
         statement: _core.Statement | None = None,
     ) -> None:
-        super().__init__(connection)
+        super().__init__(conversation)
         self._hold = StreamHold()
         self._query = query
         self._args = args
@@ -70,12 +71,12 @@ class ColumnStream(ConnectionResource):
         if not self._is_started:
             if self._is_orphaned():
                 self._check_connection("__next__")
-            self._connection._put_away_left_over()  # noqa: SLF001
-            self._connection._take(self._hold)  # noqa: SLF001
+            self._conversation.put_away_left_over()
+            self._conversation.take(self._hold)
             self._is_started = True
-            if self._connection._is_observed():  # noqa: SLF001
-                told = (self._connection, self._query, self._args, self._timeout)
-                self._observation = Observation(*told)
+            observers = self._conversation.observers
+            if observers.are_there():
+                self._observation = Observation(observers, self._query, self._args, self._timeout)
         elif not self._has_connection():
             msg = "the stream was closed: its transaction has ended"
             raise InterfaceError(msg)
@@ -90,32 +91,32 @@ class ColumnStream(ConnectionResource):
         finally:
             self._hold.is_waiting = False
         if isinstance(event, _core.Batch):
-            batch = self._connection._decoded(event)  # noqa: SLF001
+            batch = self._conversation.decoded(event)
             return Columns(batch, self._asked)
         self._finish()
         raise StopIteration
 
     def _next_event(self) -> object:
-        connection = self._connection
+        conversation = self._conversation
         if not self._is_sent:
             self._is_sent = True
-            connection._transport.settled()  # noqa: SLF001
+            conversation.transport.settled()
             if self._statement is None:
-                return connection._run(self._query, self._begin)  # noqa: SLF001
+                return conversation.run(self._query, self._begin)
             self._begin(self._statement)
-        return connection._transport.next_event()  # noqa: SLF001
+        return conversation.transport.next_event()
 
     def _has_connection(self) -> bool:
         """False after the end of a transaction has taken it away."""
-        return self._connection._owner is self._hold  # noqa: SLF001
+        return self._conversation.owner is self._hold
 
     def _finish(self, error: BaseException | None = None) -> None:
         """Give the connection back; an exchange still under way is given up."""
         name_query(error, self._query)
         observation, self._observation = self._observation, None
         if not self._is_finished and self._has_connection():
-            self._connection._transport.abandon()  # noqa: SLF001
-            self._connection._give_back(self._hold)  # noqa: SLF001
+            self._conversation.transport.abandon()
+            self._conversation.give_back(self._hold)
         self._is_finished = True
         if observation is not None:
             observation.ended(error)
@@ -127,7 +128,7 @@ class ColumnStream(ConnectionResource):
     def close(self) -> None:
         """End the stream; a query still running is cancelled."""
         self._finish()
-        self._connection._transport.settled()  # noqa: SLF001
+        self._conversation.transport.settled()
 
     def __enter__(self) -> Self:
         """The stream itself."""

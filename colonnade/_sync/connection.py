@@ -4,79 +4,52 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
-from colonnade import _core, tracing
-from colonnade._arguments import check_count, column_error
+from colonnade import _core
+from colonnade._arguments import check_count, checked_timeout, column_error
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
-from colonnade._sync.codecs import CodecsMixin, ColumnCodec
-from colonnade._sync.column_stream import ColumnStream
-from colonnade._sync.copy import CopyMixin
-from colonnade._sync.copy_in_columns import CopyInColumnsMixin
-from colonnade._sync.copy_out_columns import CopyOutColumnsMixin
-from colonnade._sync.copy_records import CopyRecordsMixin
-from colonnade._sync.listeners import ListenersMixin
-from colonnade._sync.many import ManyMixin
-from colonnade._sync.observed_operation import ObservedOperation
-from colonnade._sync.operation import (
-    STALE_PLAN,
-    CallHold,
-    Operation,
-    StreamHold,
-    checked_timeout,
-    may_encode_again,
-    may_run_again,
-    name_limit,
-    name_query,
+from colonnade._sync import (
+    codecs,
+    copy,
+    copy_in_columns,
+    copy_out_columns,
+    copy_records,
+    listeners,
+    many,
+    pipeline as pipelines,
+    plain,
+    prepared_statement,
+    reset as resetting,
+    result,
+    server,
+    transaction as transactions,
 )
-from colonnade._sync.pipeline import PipelineMixin
-from colonnade._sync.plain import PlainMixin
-from colonnade._sync.prepared_statement import PreparingMixin
-from colonnade._sync.reset import ResetMixin
-from colonnade._sync.result import ResultMixin
-from colonnade._sync.row_factories import RowFactoriesMixin
-from colonnade._sync.server import ServerMixin
-from colonnade._sync.shaped import ShapedMixin
-from colonnade._sync.transaction import Transaction, TransactionMixin
+from colonnade._sync.column_stream import ColumnStream
+from colonnade._sync.conversing import Conversing
+from colonnade._sync.failures import name_limit
+from colonnade._sync.row_making import RowMaking, made_rows
+from colonnade._sync.series import declared, run_many
+from colonnade._sync.shaped import shaped_row, shaped_value, shaped_whole
 from colonnade._transport.blocking import deadline
-from colonnade._transport.event import batch_of, impossible
-from colonnade._transport.farewell import closed_error
+from colonnade._transport.event import batch_of
 from colonnade.columns import Columns
-from colonnade.errors import EncodeError, InterfaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from types import TracebackType
 
-    from colonnade._connection_options import ConnectionParameters
     from colonnade._schema import Schema
-    from colonnade._sync.row_factories import MadeOf, RecordClass
-    from colonnade._transport.blocking import BlockingTransport
+    from colonnade._sync.conversation import Conversation
+    from colonnade._sync.row_making import Factory, MadeOf, RecordClass
+    from colonnade._sync.series import Arguments
     from colonnade.rows import Row, RowFactory
     from colonnade.types import Infinity
 
 
-class Connection(
-    PlainMixin,
-    CodecsMixin,
-    CopyOutColumnsMixin,
-    CopyMixin,
-    CopyInColumnsMixin,
-    CopyRecordsMixin,
-    ListenersMixin,
-    RowFactoriesMixin,
-    ManyMixin,
-    PipelineMixin,
-    ResetMixin,
-    ResultMixin,
-    PreparingMixin,
-    ServerMixin,
-    ShapedMixin,
-    TransactionMixin,
-):
+class Connection(Conversing):
     """A connection to a PostgreSQL server.
 
     Made by `colonnade.sync.connect`. Use it as a context manager, or `close` it. One operation
@@ -88,39 +61,12 @@ class Connection(
     preparing of the statement; None means the connection's `command_timeout`.
     """
 
-    def __init__(
-        self,
-        session: _core.Session,
-        transport: BlockingTransport,
-        *,
-        address: str,
-        user: str,
-        database: str,
-        command_timeout: float | None,
-        params: ConnectionParameters,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        row_factory: RowFactory[Any] | None = None,
-    ) -> None:
-        super().__init__()
-        self._session = session
-        self._transport = transport
-        self._address = address
-        self._user = user
-        self._database = database
+    def __init__(self, conversation: Conversation, row_making: RowMaking) -> None:
+        super().__init__(conversation, row_making)
+        conversation.callbacks.face(self)
         # By these names, tools that watch connections find where a query goes.
-        self._addr = transport.address.place
-        self._params = params
-        # Now, for later another thread may be inside the session.
-        self._cancel_request = session.cancel_request()
-        self._command_timeout = command_timeout
-        self._record_class = record_class
-        self._row_factory = row_factory
-        self._owner: CallHold | Operation | StreamHold | None = None
-        self._call = CallHold()
-        self._transaction: Transaction | None = None
-        self._savepoint_count = 0
-        self._column_codecs: dict[int, ColumnCodec] = {}
-        self._generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+        self._addr = conversation.login.place
+        self._params = conversation.login.parameters
 
     # Rows
 
@@ -170,11 +116,15 @@ class Connection(
         the connection's `row_factory` counts.
         """
         if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped_whole(query, args, timeout)  # type: ignore[no-any-return]
-        if row_factory is not None or self._row_factory is not None:
-            record_class, row_factory = self._row_making(record_class, row_factory)
+            return shaped_whole(  # type: ignore[no-any-return]
+                self.conversation, query, args, timeout
+            )
+        if row_factory is not None or self.row_making.factory is not None:
+            record_class, row_factory = self.row_making.of(record_class, row_factory)
         rows: list[Any] = self._execute(query, args, 0, timeout, record_class)
-        return rows if row_factory is None else self._shaped(rows, row_factory)
+        if row_factory is None:
+            return rows
+        return made_rows(self.conversation.transport, rows, row_factory)
 
     @overload
     def fetchrow(self, query: ShapedQuery, *args: object, timeout: float | None = None) -> Any: ...
@@ -218,12 +168,12 @@ class Connection(
         `record_class` and `row_factory` are as in `fetch`.
         """
         if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped_row(query, args, timeout)
-        if row_factory is not None or self._row_factory is not None:
-            record_class, row_factory = self._row_making(record_class, row_factory)
+            return shaped_row(self.conversation, query, args, timeout)
+        if row_factory is not None or self.row_making.factory is not None:
+            record_class, row_factory = self.row_making.of(record_class, row_factory)
         rows = self._execute(query, args, 1, timeout, record_class)
         if row_factory is not None:
-            rows = self._shaped(rows, row_factory)
+            rows = made_rows(self.conversation.transport, rows, row_factory)
         return rows[0] if rows else None
 
     def fetchval(
@@ -234,7 +184,7 @@ class Connection(
         `column` is the index or the name of the value's column.
         """
         if type(query) is not str and isinstance(query, ShapedQuery):
-            return self._shaped_value(query, args, column, timeout)
+            return shaped_value(self.conversation, query, args, column, timeout)
         rows = self._execute(query, args, 1, timeout)
         try:
             return rows[0][column] if rows else None
@@ -263,15 +213,16 @@ class Connection(
         infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
         names column and row), "null", or "saturate" (the outermost date or timestamp).
         """
-        with self._operation(timeout, query, args):
+        conversation = self.conversation
+        with conversation.operation(timeout, query, args):
             overrides = asked_types(schema)
 
             def begin(statement: _core.Statement) -> None:
-                self._session.fetch_batches(statement, args, overrides, infinity, None)
+                conversation.session.fetch_batches(statement, args, overrides, infinity, None)
 
-            batch = self._run(query, begin)
-            self._completion()
-        return Columns(self._decoded(batch_of(batch)), asked_of(schema), self.last_timing)
+            batch = batch_of(conversation.run(query, begin))
+            conversation.completion()
+        return Columns(conversation.decoded(batch), asked_of(schema), conversation.timing())
 
     def iter_columns(
         self,
@@ -293,12 +244,13 @@ class Connection(
         one is that of the first batch; a later value with more digits raises DecodeError.
         """
         check_count("batch_rows", batch_rows)
-        overrides = asked_types(schema)
+        conversation, overrides = self.conversation, asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:
-            self._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
+            conversation.session.fetch_batches(statement, args, overrides, infinity, batch_rows)
 
-        return ColumnStream(self, query, args, begin, self._limit(timeout), asked=asked_of(schema))
+        limit = conversation.limit(timeout)
+        return ColumnStream(conversation, query, args, begin, limit, asked=asked_of(schema))
 
     # Commands
 
@@ -311,18 +263,126 @@ class Connection(
         if args:
             status: str = self._execute(query, args, 0, timeout, return_status=True)
             return status
-        completion = self._at_once(self._session.script, (query,), timeout)
-        if completion is None:
-            with self._operation(timeout, query, args):
-                self._session.script(query)
-                completion = self._completion()
+        script = self.conversation.session.script
+        completion = self.conversation.ask(script, None, (query,), timeout)
         return completion.tag or ""
+
+    def executemany(
+        self,
+        command: str,
+        args: Arguments,
+        *,
+        parameter_types: Sequence[int | None] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Run a command once for each set of arguments; rows are thrown away.
+
+        `args` is an iterable of sequences, or a iterable of them; it is read while the
+        arguments before are on their way, and never held as a whole. All is one unit: where an
+        argument, the iterable or the server fails, nothing of it stays. Within a transaction that
+        is the transaction's to see to: a caller who catches the error of an argument may commit
+        what was sent before it.
+
+        `parameter_types` is as in `fetch_result`.
+
+        Raises EncodeError for an argument that does not fit, with its place and the set's, and
+        InterfaceError for a set of another length than the command has parameters.
+        """
+        if parameter_types:
+            conversation, types = self.conversation, declared(parameter_types)
+            begin = conversation.session.execute_many
+            with conversation.series(timeout, command, args):
+                run_many(conversation, command, args, begin, types=types)
+            return
+        self._executemany(command, args, timeout)
+
+    # Verbs that stand in modules about their subjects
+
+    fetchmany = many.fetchmany
+    parameter_types = many.parameter_types
+    fetch_plain = plain.fetch_plain
+    fetch_result = result.fetch_result
+    fetchmany_result = result.fetchmany_result
+    hold_result = result.hold_result
+    prepare = prepared_statement.prepare
+    cursor = prepared_statement.cursor
+    pipeline = pipelines.pipeline
+    transaction = transactions.transaction
+    begin_ahead = transactions.begin_ahead
+
+    copy_to_table = copy.copy_to_table
+    copy_from_table = copy.copy_from_table
+    copy_from_query = copy.copy_from_query
+    copy_records_to_table = copy_records.copy_records_to_table
+    copy_columns_to_table = copy_in_columns.copy_columns_to_table
+    copy_columns_from_table = copy_out_columns.copy_columns_from_table
+    copy_columns_from_query = copy_out_columns.copy_columns_from_query
+
+    set_type_codec = codecs.set_type_codec
+    reset_type_codec = codecs.reset_type_codec
+    set_builtin_type_codec = codecs.set_builtin_type_codec
+    reload_schema_state = codecs.reload_schema_state
+
+    add_listener = listeners.add_listener
+    remove_listener = listeners.remove_listener
+    notifications = listeners.notifications
+    add_log_listener = listeners.add_log_listener
+    remove_log_listener = listeners.remove_log_listener
+    add_termination_listener = listeners.add_termination_listener
+    remove_termination_listener = listeners.remove_termination_listener
+    add_query_logger = listeners.add_query_logger
+    remove_query_logger = listeners.remove_query_logger
+    query_logger = listeners.query_logger
+
+    cancel = server.cancel
+    get_server_pid = server.get_server_pid
+    get_server_version = server.get_server_version
+    get_settings = server.get_settings
+
+    get_reset_query = resetting.get_reset_query
+    reset = resetting.reset
 
     # State
 
+    @property
+    def row_factory(self) -> Factory:
+        """What makes rows of records where a call names neither this nor a `record_class`.
+
+        None, unless `connect` was given one.
+        """
+        return self.row_making.factory
+
+    @property
+    def transaction_status(self) -> str:
+        """Whether a transaction is open: "idle", "in transaction" or "failed".
+
+        It is what the server last said; "failed" is a transaction that can only be rolled back.
+        """
+        return self.conversation.session.transaction_status
+
+    @property
+    def address(self) -> str | tuple[str, int]:
+        """Where the server is: the path of its socket, or host and port."""
+        return self.conversation.login.place
+
+    @property
+    def naive_datetimes(self) -> Literal["local", "refuse"]:
+        """What a `datetime` without a zone is as a timestamptz: as `connect` was told."""
+        return "refuse" if self.conversation.session.refuses_naive_moments else "local"
+
+    @property
+    def user(self) -> str:
+        """The name of the role that the connection was made as."""
+        return self.conversation.login.user
+
+    @property
+    def database(self) -> str:
+        """The name of the database."""
+        return self.conversation.login.database
+
     def is_closed(self) -> bool:
         """Whether the connection is closed, by either side."""
-        return self._session.is_closed
+        return self.conversation.session.is_closed
 
     def is_inherited(self) -> bool:
         """Whether this process is a fork of the one that opened the connection.
@@ -330,11 +390,11 @@ class Connection(
         Such a connection is the parent's alone: every query raises InterfaceError, and neither
         closing nor dropping it does anything to it.
         """
-        return self._session.is_inherited
+        return self.conversation.session.is_inherited
 
     def is_in_transaction(self) -> bool:
         """Whether a transaction is open, in good order or failed."""
-        return self._session.transaction_status != "idle"
+        return self.conversation.is_in_transaction
 
     @property
     def last_timing(self) -> _core.QueryTiming | None:
@@ -343,7 +403,7 @@ class Connection(
         Of queries that travel together, in a pipeline, it is the time of all of them. Listening,
         COPY and commands of the driver's own count as queries here.
         """
-        return self._session.timing(self._pool_wait)
+        return self.conversation.timing()
 
     def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, after telling the server.
@@ -353,24 +413,25 @@ class Connection(
         InterfaceError. Where this takes longer than `timeout` seconds, the socket is closed without
         further words and TimeoutError is raised.
         """
-        if self._session.is_closed:
-            self._transport.abort()
+        conversation, transport = self.conversation, self.conversation.transport
+        if conversation.session.is_closed:
+            transport.abort()
             return
         limit = checked_timeout(timeout)
         try:
             with deadline(limit):
-                if self._is_broken_off():
+                if conversation.break_off():
                     return
-                self._transport.abandon(limit)
-                self._transport.close()
+                transport.abandon(limit)
+                transport.close()
         except BaseException as error:
-            self._transport.abort()
+            transport.abort()
             name_limit(error, "the connection was not closed in good order", limit)
             raise
 
     def terminate(self) -> None:
         """Close the socket at once; an operation under way fails."""
-        self._transport.abort()
+        self.conversation.transport.abort()
 
     def __enter__(self) -> Self:
         """The connection itself."""
@@ -387,127 +448,27 @@ class Connection(
 
     def __repr__(self) -> str:
         """Where it leads, and what it is doing."""
-        if self._session.is_inherited:
+        session, login = self.conversation.session, self.conversation.login
+        if session.is_inherited:
             state = "of the parent process"
-        elif self._session.is_closed:
+        elif session.is_closed:
             state = "closed"
-        elif self._owner is not None:
+        elif self.conversation.owner is not None:
             state = "busy"
         else:
-            state = self._session.transaction_status
-        where = f"{self._user}@{self._address}/{self._database}"
-        return f"<{type(self).__name__} {where} pid={self._session.process_id} {state}>"
+            state = session.transaction_status
+        where = f"{login.user}@{login.address}/{login.database}"
+        return f"<{type(self).__name__} {where} pid={session.process_id} {state}>"
 
     def __del__(self) -> None:
         """Warn about a connection that nobody closed, and close it."""
-        session = getattr(self, "_session", None)
-        if session is not None and not session.is_closed:
-            msg = f"unclosed connection {self!r}{self._transport.origin}"
+        conversation = getattr(self, "conversation", None)
+        if conversation is not None and not conversation.session.is_closed:
+            msg = f"unclosed connection {self!r}{conversation.transport.origin}"
             warnings.warn(msg, ResourceWarning, stacklevel=2, source=self)
-            self._transport.abort()
+            conversation.transport.abort()
 
-    # Inside
-
-    def _limit(self, timeout: float | None) -> float | None:
-        return self._command_timeout if timeout is None else checked_timeout(timeout)
-
-    def _operation(
-        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
-    ) -> Operation:
-        # More than the server can be told of are refused before it is asked about the text.
-        _core.check_arguments(args)
-        if query is not None and self._is_observed():
-            return ObservedOperation(self, self._limit(timeout), query, args)
-        return Operation(self, self._limit(timeout), query)
-
-    def _is_observed(self) -> bool:
-        return bool(self._query_loggers) or tracing.active is not None
-
-    def _take(self, owner: CallHold | Operation | StreamHold) -> None:
-        if self._session.is_closed:
-            raise closed_error(self._session)
-        if self._owner is not None:
-            msg = "cannot perform operation: another operation is in progress"
-            if isinstance(self._owner, StreamHold):
-                raise InterfaceError(msg, hint=self._owner.hint)
-            raise InterfaceError(msg)
-        self._owner = owner
-
-    def _give_back(self, owner: CallHold | Operation | StreamHold) -> None:
-        if self._owner is owner:
-            self._owner = None
-
-    def _is_broken_off(self) -> bool:
-        """Whether a call was under way that closing the connection cannot wait for."""
-        owner = self._owner
-        if owner is None:
-            return False
-        if isinstance(owner, StreamHold):
-            return owner.is_at_work() and self._transport.break_off(0, self._cancel_request)
-        return self._transport.break_off(owner.thread, self._cancel_request)
-
-    def _end_stream(self) -> None:
-        """End a stream that somebody still holds, but not one that somebody waits for."""
-        if isinstance(self._owner, StreamHold) and not self._owner.is_waiting:
-            self._transport.abandon()
-            self._owner = None
-
-    def _put_away_left_over(self) -> None:
-        """Take the connection back from a caller that Ctrl-C kept from giving it back.
-
-        Only the blocking transport can tell: there, a thread that asks for the connection again has
-        left its operation. In a loop, tasks take turns, and Ctrl-C ends the loop.
-        """
-        owner = self._owner
-        if owner is None or isinstance(owner, StreamHold) or self._is_telling:
-            return
-        if self._transport.has_left(owner.thread):
-            self._transport.abandon()
-            if isinstance(owner, Operation):
-                owner.put_away()
-            self._give_back(owner)
-
-    def _at_once(
-        self, begin: Callable[..., bool], arguments: tuple[Any, ...], timeout: float | None
-    ) -> _core.Completion | None:
-        """The short way of a call that is one exchange; None where it needs an `Operation`.
-
-        It does where somebody else is to be asked, waited for or told, and where the text is not
-        kept, or no longer as the server has it.
-        """
-        transport = self._transport
-        if self._owner is not None or not transport.is_settled:
-            return None
-        if self._query_loggers or tracing.active is not None:
-            return None
-        limit = self._limit(timeout)
-        if self._session.is_closed or (limit is not None and limit <= 0):
-            return None
-        call = self._owner = self._call
-        call.thread = threading.get_ident()
-        # The owner is taken back by hand: where Ctrl-C strikes before, `_put_away_left_over` does.
-        completion = None
-        try:
-            if begin(*arguments):
-                completion = self._complete(transport.answer(limit))
-        except EncodeError as error:
-            if not may_encode_again(error):
-                self._owner = None
-                raise
-        except STALE_PLAN as error:
-            is_over = self.is_in_transaction() or self._session.is_closed
-            if is_over or not may_run_again(error, arguments[0]):
-                name_query(error, arguments[0])
-                self._owner = None
-                raise
-        except BaseException as error:
-            name_query(error, arguments[0])
-            name_limit(error, "the query did not end", limit, self._command_timeout)
-            transport.abandon()
-            self._owner = None
-            raise
-        self._owner = None
-        return completion
+    # Queries with arguments, under asyncpg's names: tools that trace queries replace these.
 
     def _execute(
         self,
@@ -515,84 +476,25 @@ class Connection(
         args: tuple[object, ...],
         limit: int,
         timeout: float | None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+        record_class: RecordClass = None,
         *,
         return_status: bool = False,
     ) -> Any:
-        """The rows, or the status, of a query with arguments.
-
-        Every query with them comes here, under asyncpg's name for it: tools that trace queries
-        replace it on the class.
-        """
+        """The rows, or the status, of a query with arguments."""
+        conversation, session = self.conversation, self.conversation.session
         if return_status:
-            return self._status(query, args, timeout)
-        record_class = record_class or self._record_class
-        begin = self._session.fetch_kept
-        completion = self._at_once(begin, (query, args, limit, record_class), timeout)
-        if completion is not None:
-            return completion.rows or []
-        with self._operation(timeout, query, args):
-            return self._rows(query, args, limit, record_class)
-
-    def _status(self, query: str, args: tuple[object, ...], timeout: float | None) -> str:
-        completion = self._at_once(self._session.execute_kept, (query, args), timeout)
-        if completion is None:
-
-            def begin(statement: _core.Statement) -> None:
-                self._session.execute(statement, args)
-
-            with self._operation(timeout, query, args):
-                completion = self._complete(self._run(query, begin))
-        return completion.tag or ""
-
-    def _rows(
-        self,
-        query: str,
-        args: tuple[object, ...],
-        limit: int,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
-        def begin(statement: _core.Statement) -> None:
-            self._session.fetch_rows(statement, args, limit, record_class)
-
-        completion = self._complete(self._run(query, begin))
+            completion = conversation.ask(
+                session.execute_kept, session.execute, (query, args), timeout
+            )
+            return completion.tag or ""
+        record_class = record_class or self.row_making.record_class
+        completion = conversation.ask(
+            session.fetch_kept, session.fetch_rows, (query, args, limit, record_class), timeout
+        )
         return completion.rows or []
 
-    def _run(
-        self,
-        query: str,
-        begin: Callable[[_core.Statement], None],
-        declared: tuple[int, ...] = (),
-    ) -> object:
-        """Prepare a text unless it is known, begin to run it, and return the first event.
-
-        `declared` are the OIDs of its parameters' types, where they are not the server's to infer.
-
-        A statement is prepared anew, once, where no transaction is lost by it, if the server no
-        longer takes it (its result changed shape, or it was deallocated), or if an argument does
-        not fit a type that may have been altered since.
-        """
-        is_kept = self._session.cached_statement(query, declared) is not None
-        statement = self._prepared(query, declared)
-        try:
-            begin(statement)
-            return self._transport.next_event()
-        except EncodeError as error:
-            if not may_encode_again(error):
-                raise
-            if not self._session.forget_parameters(statement) or self.is_in_transaction():
-                raise
-        except STALE_PLAN as error:
-            is_over = self.is_in_transaction() or self.is_closed()
-            if not is_kept or is_over or not may_run_again(error, query):
-                raise
-        begin(self._prepared(query, declared))
-        return self._transport.next_event()
-
-    def _completion(self) -> _core.Completion:
-        return self._complete(self._transport.next_event())
-
-    def _complete(self, event: object) -> _core.Completion:
-        if isinstance(event, _core.Completion):
-            return event
-        raise impossible("the end of the exchange", event)
+    def _executemany(self, command: str, args: Arguments, timeout: float | None) -> None:
+        """As `executemany`."""
+        conversation = self.conversation
+        with conversation.series(timeout, command, args):
+            run_many(conversation, command, args, conversation.session.execute_many)

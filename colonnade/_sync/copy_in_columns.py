@@ -27,17 +27,23 @@ from colonnade._sources.piece import Encoding
 from colonnade._sources.pieces import pieces
 from colonnade._staging import OwnTransaction
 from colonnade._sync.copy_ends import CHUNK_BYTES
-from colonnade._sync.operation import Operation
-from colonnade._transport.blocking import RECOVERY_TIMEOUT_S
-from colonnade._transport.event import completion_of, statement_of
-from colonnade.errors import InterfaceError, PostgresError
+from colonnade._sync.copy_in import (
+    begin_copy_in,
+    begin_own,
+    close_staging,
+    commit_own,
+    end_copy_in,
+    open_staging,
+    roll_back_own,
+)
+from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from colonnade._sources.piece import Part, Piece, Target
-    from colonnade._staging import Staging
-    from colonnade._transport.blocking import BlockingTransport
+    from colonnade._sync.conversation import Conversation
+    from colonnade._sync.conversing import Conversing
 
     CheckedPart = tuple[_core.ArrowSource, list[Target]]
     from colonnade._copy_columns import OnConflict
@@ -48,226 +54,159 @@ if TYPE_CHECKING:
 _CHECKED_IN_TURN_BYTES = 1 << 20
 
 
-class CopyInColumnsMixin:
-    """The COPY of columns of a connection."""
+def copy_columns_to_table(
+    self: Conversing,
+    table_name: str,
+    source: Any,
+    *,
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    schema_name: str | None = None,
+    nan_as_null: bool | None = None,
+    create: bool | Mapping[str, str] = False,
+    on_conflict: OnConflict | None = None,
+    conflict_columns: str | Sequence[str] | None = None,
+    progress: Progress | None = None,
+    timeout: float | None = None,
+) -> str:
+    """Copy columns into a table, and return the status, such as `COPY 1000`.
 
-    _session: _core.Session
-    _transport: BlockingTransport
+    `source` is `Columns`, an object with `__arrow_c_stream__` or `__arrow_c_array__` (of
+    pyarrow, Polars, DuckDB), a pandas frame (without its index), a mapping of names to arrays
+    or lists, a structured array of NumPy, or an (async) iterable of any of these, whose batches
+    are copied one after another.
 
-    def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
-        raise NotImplementedError
+    A column goes to the table's column of its name; columns of the table that the source does
+    not have take their defaults. `columns` names the table's columns in the source's order, or
+    maps names of the source to names of the table and leaves out what it does not name.
 
-    def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        raise NotImplementedError
+    A value is cast where none of its type could be lost; every other cast is an EncodeError
+    before the first byte is sent. An error in the source or in a value gives the copy up: no
+    row of it stays in the table. Masked values, None and pandas' NA are NULL. With
+    `nan_as_null=None`, the default, so are NaN and NaT of NumPy's types, in arrays and in
+    pandas' columns; in other libraries' columns, and in lists, NaN is the number. True makes
+    NULL of both everywhere; with False NaN is the number everywhere, and NaT an error.
 
-    def _begin_copy_in(self, statement: str) -> None:
-        raise NotImplementedError
+    With `create` the table is made first, from the source's types; a mapping has types for
+    some of its columns, as SQL has them. `on_conflict` says what
+    becomes of rows whose key is in the table: "nothing" keeps the table's row, "update" gives
+    it the source's values; `conflict_columns` are the key's. The rows then go through a
+    temporary table, and the status is that of the INSERT. Both run in one transaction: the open
+    one, or one of their own.
 
-    def is_in_transaction(self) -> bool:
-        """Whether a transaction is open, in good order or failed."""
-        raise NotImplementedError
+    `progress` is called with the number of rows sent so far. `docs/copy.md` has it all.
+    """
+    check_callable("progress", progress)
+    check_switch("nan_as_null", nan_as_null)
+    types = types_to_create(create)
+    if types is not None:
+        check_new_name(table_name, schema_name)
+    conflict = checked_conflict(on_conflict, conflict_columns, create=types is not None)
+    matching = Matching(table_name, schema_name, columns)
+    own = OwnTransaction()
+    try:
+        with self.conversation.operation(timeout, copy_sql(matching.table, ())):
+            found = _pieces(source)
+            first = next(found, None)
+            if first is None:
+                return "COPY 0"
+            matching.names(first)
+            if types is not None:
+                begin_own(self.conversation, own)
+                _create_table(self.conversation, matching, first, types)
+            encoding = Encoding(self.conversation.session, nan_as_null)
+            copy = _Copy(matching, first, found, encoding, conflict, own, progress)
+            with schema_hinted(table_name, schema_name):
+                status = _copy_pieces(self.conversation, copy)
+            commit_own(self.conversation, own)
+            return status
+    except BaseException:
+        roll_back_own(self.conversation, own)
+        raise
 
-    def is_closed(self) -> bool:
-        """Whether the connection is closed, by either side."""
-        raise NotImplementedError
 
-    def terminate(self) -> None:
-        """Close the socket at once; an operation under way fails."""
-        raise NotImplementedError
+def _create_table(
+    conversation: Conversation, matching: Matching, first: Piece, types: Mapping[str, str]
+) -> None:
+    wanted = types_to_make(matching.names(first), first, types)
+    known = [kind for _, kind in wanted if isinstance(kind, tuple)]
+    if known:
+        rows = conversation.plain_rows(type_names_sql(known), ())
+        spelled = dict(zip(known, (row[0] for row in rows), strict=True))
+        wanted = [
+            (name, spelled[kind] if isinstance(kind, tuple) else kind) for name, kind in wanted
+        ]
+    conversation.script(create_sql(matching.table, wanted))
 
-    def copy_columns_to_table(
-        self,
-        table_name: str,
-        source: Any,
-        *,
-        columns: Sequence[str] | Mapping[str, str] | None = None,
-        schema_name: str | None = None,
-        nan_as_null: bool | None = None,
-        create: bool | Mapping[str, str] = False,
-        on_conflict: OnConflict | None = None,
-        conflict_columns: str | Sequence[str] | None = None,
-        progress: Progress | None = None,
-        timeout: float | None = None,
-    ) -> str:
-        """Copy columns into a table, and return the status, such as `COPY 1000`.
 
-        `source` is `Columns`, an object with `__arrow_c_stream__` or `__arrow_c_array__` (of
-        pyarrow, Polars, DuckDB), a pandas frame (without its index), a mapping of names to arrays
-        or lists, a structured array of NumPy, or an (async) iterable of any of these, whose batches
-        are copied one after another.
+def _copy_pieces(conversation: Conversation, copy: _Copy) -> str:
+    matching = copy.matching
+    matching.describe((conversation.describe(describe_sql(matching))).columns)
+    columns = matching.columns(copy.first)
+    filled = [column for column in columns if column is not None]
+    staging = staging_for(matching.table, filled, copy.conflict)
+    parts = _checked(conversation, copy.parts())
+    part = next(parts)
+    encoder = _core.CopyEncoder(
+        *part,
+        nan_as_null=bool(copy.encoding.nan_as_null),
+        nat_as_null=bool(copy.encoding.nan_as_null),
+        more=True,
+    )
+    if staging is not None:
+        begin_own(conversation, copy.own)
+        open_staging(conversation, staging)
+    table = matching.table if staging is None else staging.table
+    # The order of a part's columns is that of the piece, and of every other one.
+    begin_copy_in(conversation, copy_sql(table, [column.name for column in filled]))
+    _send_parts(conversation, copy, encoder, parts)
+    status = end_copy_in(conversation)
+    if staging is not None:
+        inserted = close_staging(conversation, staging)
+        # The user has asked for no INSERT where only a type needs one.
+        status = inserted if copy.conflict is not None else f"COPY {inserted.split()[-1]}"
+    return status
 
-        A column goes to the table's column of its name; columns of the table that the source does
-        not have take their defaults. `columns` names the table's columns in the source's order, or
-        maps names of the source to names of the table and leaves out what it does not name.
 
-        A value is cast where none of its type could be lost; every other cast is an EncodeError
-        before the first byte is sent. An error in the source or in a value gives the copy up: no
-        row of it stays in the table. Masked values, None and pandas' NA are NULL. With
-        `nan_as_null=None`, the default, so are NaN and NaT of NumPy's types, in arrays and in
-        pandas' columns; in other libraries' columns, and in lists, NaN is the number. True makes
-        NULL of both everywhere; with False NaN is the number everywhere, and NaT an error.
-
-        With `create` the table is made first, from the source's types; a mapping has types for
-        some of its columns, as SQL has them. `on_conflict` says what
-        becomes of rows whose key is in the table: "nothing" keeps the table's row, "update" gives
-        it the source's values; `conflict_columns` are the key's. The rows then go through a
-        temporary table, and the status is that of the INSERT. Both run in one transaction: the open
-        one, or one of their own.
-
-        `progress` is called with the number of rows sent so far. `docs/copy.md` has it all.
-        """
-        check_callable("progress", progress)
-        check_switch("nan_as_null", nan_as_null)
-        types = types_to_create(create)
-        if types is not None:
-            check_new_name(table_name, schema_name)
-        conflict = checked_conflict(on_conflict, conflict_columns, create=types is not None)
-        matching = Matching(table_name, schema_name, columns)
-        own = OwnTransaction()
-        try:
-            with self._operation(timeout, copy_sql(matching.table, ())):
-                found = _pieces(source)
-                first = next(found, None)
-                if first is None:
-                    return "COPY 0"
-                matching.names(first)
-                if types is not None:
-                    self._begin_own(own)
-                    self._create_table(matching, first, types)
-                encoding = Encoding(self._session, nan_as_null)
-                copy = _Copy(matching, first, found, encoding, conflict, own, progress)
-                with schema_hinted(table_name, schema_name):
-                    status = self._copy_pieces(copy)
-                self._commit_own(own)
-                return status
-        except BaseException:
-            self._roll_back_own(own)
-            raise
-
-    def _create_table(self, matching: Matching, first: Piece, types: Mapping[str, str]) -> None:
-        wanted = types_to_make(matching.names(first), first, types)
-        known = [kind for _, kind in wanted if isinstance(kind, tuple)]
-        if known:
-            rows = self._plain_rows(type_names_sql(known), ())
-            spelled = dict(zip(known, (row[0] for row in rows), strict=True))
-            wanted = [
-                (name, spelled[kind] if isinstance(kind, tuple) else kind) for name, kind in wanted
-            ]
-        self._script(create_sql(matching.table, wanted))
-
-    def _copy_pieces(self, copy: _Copy) -> str:
-        matching = copy.matching
-        matching.describe((self._describe(describe_sql(matching))).columns)
-        columns = matching.columns(copy.first)
-        filled = [column for column in columns if column is not None]
-        staging = staging_for(matching.table, filled, copy.conflict)
-        parts = self._checked(copy.parts())
-        part = next(parts)
-        encoder = _core.CopyEncoder(
-            *part,
-            nan_as_null=bool(copy.encoding.nan_as_null),
-            nat_as_null=bool(copy.encoding.nan_as_null),
-            more=True,
-        )
-        if staging is not None:
-            self._begin_own(copy.own)
-            self._open_staging(staging)
-        table = matching.table if staging is None else staging.table
-        # The order of a part's columns is that of the piece, and of every other one.
-        self._begin_copy_in(copy_sql(table, [column.name for column in filled]))
-        self._send_parts(copy, encoder, parts)
-        self._session.copy_done()
-        status = (self._done()).tag or ""
-        if staging is not None:
-            inserted = self._close_staging(staging)
-            # The user has asked for no INSERT where only a type needs one.
-            status = inserted if copy.conflict is not None else f"COPY {inserted.split()[-1]}"
-        return status
-
-    def _open_staging(self, staging: Staging) -> None:
-        self._script(staging.create)
-        self._script(staging.check)
-
-    def _close_staging(self, staging: Staging) -> str:
-        """Insert the rows that were copied into the staging table."""
-        try:
-            status = self._script(staging.insert)
-        except PostgresError as error:
-            staging.note_on(error)
-            raise
-        self._script(staging.drop)
-        return status
-
-    def _send_parts(
-        self, copy: _Copy, encoder: _core.CopyEncoder, parts: Iterator[CheckedPart]
-    ) -> None:
-        while self._send_chunks(copy, encoder):
-            copy.rows_done = encoder.rows_done
-            part = next(parts, None)
-            # Nor must the making of parts that are smaller than a chunk.
-            self._transport.give_turn()
-            if part is None:
-                encoder.finish()
-                self._send_chunks(copy, encoder)
-                return
-            encoder.feed(*part)
-
-    def _send_chunks(self, copy: _Copy, encoder: _core.CopyEncoder) -> bool:
-        """Send what the encoder has; False where the server has refused the copy."""
-        while waiting := self._session.copy_rows(encoder, CHUNK_BYTES):
-            if waiting >= CHUNK_BYTES:
-                self._transport.flush()
-                # A socket that takes everything must not keep the loop from its other tasks.
-                self._transport.give_turn()
-            if copy.progress is not None:
-                copy.progress(encoder.rows_done)
-        return waiting is not None
-
-    def _checked(self, parts: Iterator[Part]) -> Iterator[CheckedPart]:
-        """The parts, each looked at when it is asked for."""
-        for found, targets in parts:
-            if isinstance(found, _core.ArrowSource):
-                yield found, targets
-            elif found.size_bytes <= _CHECKED_IN_TURN_BYTES:
-                yield found.checked(), targets
-            else:
-                # The interpreter is released meanwhile, and so must be the event loop.
-                yield self._transport.off_loop(found.checked), targets
-
-    def _describe(self, sql: str) -> _core.Statement:
-        self._session.describe(sql)
-        return statement_of(self._done())
-
-    def _script(self, sql: str) -> str:
-        self._session.script(sql)
-        return (self._done()).tag or ""
-
-    def _done(self) -> _core.Completion:
-        return completion_of(self._transport.next_event())
-
-    def _begin_own(self, own: OwnTransaction) -> None:
-        """Begin a transaction where none is open; it must be committed or rolled back."""
-        if not self.is_in_transaction():
-            own.has_begun = True
-            self._script("BEGIN")
-
-    def _commit_own(self, own: OwnTransaction) -> None:
-        if own.has_begun:
-            self._script("COMMIT")
-
-    def _roll_back_own(self, own: OwnTransaction) -> None:
-        """End the transaction that a failed copy had begun, or the connection."""
-        if not own.has_begun or self.is_closed():
+def _send_parts(
+    conversation: Conversation,
+    copy: _Copy,
+    encoder: _core.CopyEncoder,
+    parts: Iterator[CheckedPart],
+) -> None:
+    while _send_chunks(conversation, copy, encoder):
+        copy.rows_done = encoder.rows_done
+        part = next(parts, None)
+        # Nor must the making of parts that are smaller than a chunk.
+        conversation.transport.give_turn()
+        if part is None:
+            encoder.finish()
+            _send_chunks(conversation, copy, encoder)
             return
-        is_over = False
-        try:
-            with self._operation(RECOVERY_TIMEOUT_S):
-                if self.is_in_transaction():
-                    self._script("ROLLBACK")
-            is_over = True
-        finally:
-            if not is_over:
-                self.terminate()
+        encoder.feed(*part)
+
+
+def _send_chunks(conversation: Conversation, copy: _Copy, encoder: _core.CopyEncoder) -> bool:
+    """Send what the encoder has; False where the server has refused the copy."""
+    while waiting := conversation.session.copy_rows(encoder, CHUNK_BYTES):
+        if waiting >= CHUNK_BYTES:
+            conversation.transport.flush()
+            # A socket that takes everything must not keep the loop from its other tasks.
+            conversation.transport.give_turn()
+        if copy.progress is not None:
+            copy.progress(encoder.rows_done)
+    return waiting is not None
+
+
+def _checked(conversation: Conversation, parts: Iterator[Part]) -> Iterator[CheckedPart]:
+    """The parts, each looked at when it is asked for."""
+    for found, targets in parts:
+        if isinstance(found, _core.ArrowSource):
+            yield found, targets
+        elif found.size_bytes <= _CHECKED_IN_TURN_BYTES:
+            yield found.checked(), targets
+        else:
+            # The interpreter is released meanwhile, and so must be the event loop.
+            yield conversation.transport.off_loop(found.checked), targets
 
 
 @dataclasses.dataclass

@@ -14,12 +14,21 @@ from colonnade._copy_options import check_where, copy_statement, schema_hinted, 
 from colonnade._quoting import quote_identifier
 from colonnade._staging import OwnTransaction, StagedColumn, Staging
 from colonnade._sync.copy_ends import CHUNK_BYTES
+from colonnade._sync.copy_in import (
+    begin_copy_in,
+    begin_own,
+    close_staging,
+    commit_own,
+    end_copy_in,
+    open_staging,
+    roll_back_own,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from colonnade._sync.operation import Operation
-    from colonnade._transport.blocking import BlockingTransport
+    from colonnade._sync.conversation import Conversation
+    from colonnade._sync.conversing import Conversing
 
     Values = Sequence[Any] | Mapping[str, Any]
     Records = Iterable[Values] | Iterable[Values]
@@ -39,167 +48,140 @@ _GENERATED = (
 )
 
 
-class CopyRecordsMixin:
-    """The COPY of records of a connection."""
+def copy_records_to_table(
+    self: Conversing,
+    table_name: str,
+    *,
+    records: Records,
+    columns: Sequence[str] | None = None,
+    schema_name: str | None = None,
+    timeout: float | None = None,
+    where: str | None = None,
+) -> str:
+    """Copy records into a table, and return the status, such as `COPY 1000`.
 
-    _session: _core.Session
-    _transport: BlockingTransport
-    _generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]]
+    `records` is an iterable or async iterable of sequences of values (tuples, lists, `Record`),
+    or of mappings from the columns' names to values. `columns` names the table's columns in the
+    records' order; without it they are all columns that are not generated. A value is encoded
+    as the parameter of a query is, by the column's type and with the user's codec; None is
+    NULL. The format is the binary one. Where a type (`money`, `regclass`, `tsvector`) or a
+    codec has text only, the records go through a temporary table, and are cast on the way.
 
-    def _operation(self, timeout: float | None, query: str | None = None) -> Operation:
-        raise NotImplementedError
+    `where` is a condition on the rows; those that do not fulfil it are left out.
 
-    def _plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        raise NotImplementedError
+    Records are taken as they can be sent, about 256 KiB at a time, so that a source may be
+    larger than memory; the event loop gets a turn each millisecond. An error of the source, or
+    of a value (EncodeError, which names row and column), gives the copy up: no row of it stays
+    in the table.
 
-    def _describe(self, sql: str) -> _core.Statement:
-        raise NotImplementedError
+    Raises TypeError for `records` that cannot be iterated over, and
+    UnsupportedServerFeatureError for `where` with a server before PostgreSQL 12.
+    """
+    check_where(where, self.conversation.session.parameters)
+    source = _batches(records)
+    options = {"format": "binary", "where": where}
+    told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
+    own = OwnTransaction()
+    try:
+        with self.conversation.operation(timeout, told):
+            table = table_target(table_name, None, schema_name)
+            with schema_hinted(table_name, schema_name):
+                kinds = _column_types(self.conversation, table, columns)
+            encoder = self.conversation.session.record_encoder(kinds)
+            try:
+                if any(kind.is_sent_as_text for _, kind in kinds):
+                    staging = _staging(table, table_name, kinds, where)
+                    begin_own(self.conversation, own)
+                    status = _copy_staged(self.conversation, staging, encoder, source, kinds)
+                    commit_own(self.conversation, own)
+                    return status
+                target = table_target(table_name, [name for name, _ in kinds], schema_name)
+                begin = copy_statement(target, "FROM STDIN", options)
+                return _copy_records(self.conversation, begin, encoder, source)
+            except BaseException:
+                self.conversation.generated_columns.clear()
+                raise
+            finally:
+                source.close()
+    except BaseException:
+        roll_back_own(self.conversation, own)
+        raise
 
-    def _begin_copy_in(self, statement: str) -> None:
-        raise NotImplementedError
 
-    def _end_copy_in(self) -> str:
-        raise NotImplementedError
+def _copy_records(
+    conversation: Conversation, begin: str, encoder: _core.RecordEncoder, source: Batches
+) -> str:
+    begin_copy_in(conversation, begin)
+    for batch in source:
+        if not _send_records(conversation, encoder, batch):
+            break
+    encoder.finish()
+    conversation.session.copy_records(encoder)
+    return end_copy_in(conversation)
 
-    def _open_staging(self, staging: Staging) -> None:
-        raise NotImplementedError
 
-    def _close_staging(self, staging: Staging) -> str:
-        raise NotImplementedError
+def _copy_staged(
+    conversation: Conversation,
+    staging: Staging,
+    encoder: _core.RecordEncoder,
+    source: Batches,
+    kinds: list[tuple[str, _core.PgType]],
+) -> str:
+    """Copy records into a staging table; the server casts the values sent as text."""
+    open_staging(conversation, staging)
+    begin = copy_sql(staging.table, [name for name, _ in kinds])
+    _copy_records(conversation, begin, encoder, source)
+    return f"COPY {(close_staging(conversation, staging)).split()[-1]}"
 
-    def _begin_own(self, own: OwnTransaction) -> None:
-        raise NotImplementedError
 
-    def _commit_own(self, own: OwnTransaction) -> None:
-        raise NotImplementedError
+def _column_types(
+    conversation: Conversation, table: str, columns: Sequence[str] | None
+) -> list[tuple[str, _core.PgType]]:
+    """The columns that records fill.
 
-    def _roll_back_own(self, own: OwnTransaction) -> None:
-        raise NotImplementedError
+    The server is asked each time: a type that was altered meanwhile could take the other's
+    bytes for a value.
+    """
+    listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
+    statement = conversation.describe(f"SELECT {listed} FROM {table}")
+    kinds = [(name, kind) for name, kind, _ in statement.columns]
+    if columns:
+        return kinds
+    generated = _generated(conversation, table, frozenset(name for name, _ in kinds))
+    return [(name, kind) for name, kind in kinds if name not in generated]
 
-    def copy_records_to_table(
-        self,
-        table_name: str,
-        *,
-        records: Records,
-        columns: Sequence[str] | None = None,
-        schema_name: str | None = None,
-        timeout: float | None = None,
-        where: str | None = None,
-    ) -> str:
-        """Copy records into a table, and return the status, such as `COPY 1000`.
 
-        `records` is an iterable or async iterable of sequences of values (tuples, lists, `Record`),
-        or of mappings from the columns' names to values. `columns` names the table's columns in the
-        records' order; without it they are all columns that are not generated. A value is encoded
-        as the parameter of a query is, by the column's type and with the user's codec; None is
-        NULL. The format is the binary one. Where a type (`money`, `regclass`, `tsvector`) or a
-        codec has text only, the records go through a temporary table, and are cast on the way.
+def _generated(conversation: Conversation, table: str, names: frozenset[str]) -> frozenset[str]:
+    """The columns of a table that COPY cannot fill.
 
-        `where` is a condition on the rows; those that do not fulfil it are left out.
+    They are kept until a copy fails: where they are no longer true, records have too many or
+    too few values, or the server refuses to fill the column.
+    """
+    key = (table, names)
+    found = conversation.generated_columns.get(key)
+    if found is None:
+        found = frozenset(row[0] for row in conversation.plain_rows(_GENERATED, (table,)))
+        if len(conversation.generated_columns) >= _KEPT_TABLES:
+            conversation.generated_columns.clear()
+        conversation.generated_columns[key] = found
+    return found
 
-        Records are taken as they can be sent, about 256 KiB at a time, so that a source may be
-        larger than memory; the event loop gets a turn each millisecond. An error of the source, or
-        of a value (EncodeError, which names row and column), gives the copy up: no row of it stays
-        in the table.
 
-        Raises TypeError for `records` that cannot be iterated over, and
-        UnsupportedServerFeatureError for `where` with a server before PostgreSQL 12.
-        """
-        check_where(where, self._session.parameters)
-        source = _batches(records)
-        options = {"format": "binary", "where": where}
-        told = copy_statement(table_target(table_name, columns, schema_name), "FROM STDIN", options)
-        own = OwnTransaction()
-        try:
-            with self._operation(timeout, told):
-                table = table_target(table_name, None, schema_name)
-                with schema_hinted(table_name, schema_name):
-                    kinds = self._column_types(table, columns)
-                encoder = self._session.record_encoder(kinds)
-                try:
-                    if any(kind.is_sent_as_text for _, kind in kinds):
-                        staging = _staging(table, table_name, kinds, where)
-                        self._begin_own(own)
-                        status = self._copy_staged(staging, encoder, source, kinds)
-                        self._commit_own(own)
-                        return status
-                    target = table_target(table_name, [name for name, _ in kinds], schema_name)
-                    begin = copy_statement(target, "FROM STDIN", options)
-                    return self._copy_records(begin, encoder, source)
-                except BaseException:
-                    self._generated_columns.clear()
-                    raise
-                finally:
-                    source.close()
-        except BaseException:
-            self._roll_back_own(own)
-            raise
-
-    def _copy_records(self, begin: str, encoder: _core.RecordEncoder, source: Batches) -> str:
-        self._begin_copy_in(begin)
-        for batch in source:
-            if not self._send_records(encoder, batch):
-                break
-        encoder.finish()
-        self._session.copy_records(encoder)
-        return self._end_copy_in()
-
-    def _copy_staged(
-        self,
-        staging: Staging,
-        encoder: _core.RecordEncoder,
-        source: Batches,
-        kinds: list[tuple[str, _core.PgType]],
-    ) -> str:
-        """Copy records into a staging table; the server casts the values sent as text."""
-        self._open_staging(staging)
-        self._copy_records(copy_sql(staging.table, [n for n, _ in kinds]), encoder, source)
-        return f"COPY {(self._close_staging(staging)).split()[-1]}"
-
-    def _column_types(
-        self, table: str, columns: Sequence[str] | None
-    ) -> list[tuple[str, _core.PgType]]:
-        """The columns that records fill.
-
-        The server is asked each time: a type that was altered meanwhile could take the other's
-        bytes for a value.
-        """
-        listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
-        statement = self._describe(f"SELECT {listed} FROM {table}")
-        kinds = [(name, kind) for name, kind, _ in statement.columns]
-        if columns:
-            return kinds
-        generated = self._generated(table, frozenset(name for name, _ in kinds))
-        return [(name, kind) for name, kind in kinds if name not in generated]
-
-    def _generated(self, table: str, names: frozenset[str]) -> frozenset[str]:
-        """The columns of a table that COPY cannot fill.
-
-        They are kept until a copy fails: where they are no longer true, records have too many or
-        too few values, or the server refuses to fill the column.
-        """
-        key = (table, names)
-        found = self._generated_columns.get(key)
-        if found is None:
-            found = frozenset(row[0] for row in self._plain_rows(_GENERATED, (table,)))
-            if len(self._generated_columns) >= _KEPT_TABLES:
-                self._generated_columns.clear()
-            self._generated_columns[key] = found
-        return found
-
-    def _send_records(self, encoder: _core.RecordEncoder, batch: Iterator[Values]) -> bool:
-        """Send all records of a batch; False where the server has refused the copy."""
-        has_more = True
-        while has_more:
-            has_more = encoder.take(batch, CHUNK_BYTES)
-            waiting = self._session.copy_records(encoder)
-            if waiting is None:
-                return False
-            if waiting >= CHUNK_BYTES:
-                self._transport.flush()
-            # A socket that takes everything must not keep the loop from its other tasks.
-            self._transport.give_turn()
-        return True
+def _send_records(
+    conversation: Conversation, encoder: _core.RecordEncoder, batch: Iterator[Values]
+) -> bool:
+    """Send all records of a batch; False where the server has refused the copy."""
+    has_more = True
+    while has_more:
+        has_more = encoder.take(batch, CHUNK_BYTES)
+        waiting = conversation.session.copy_records(encoder)
+        if waiting is None:
+            return False
+        if waiting >= CHUNK_BYTES:
+            conversation.transport.flush()
+        # A socket that takes everything must not keep the loop from its other tasks.
+        conversation.transport.give_turn()
+    return True
 
 
 def _staging(

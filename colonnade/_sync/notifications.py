@@ -7,18 +7,30 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from colonnade._arguments import check_count
+from colonnade._arguments import check_count, checked_timeout
 from colonnade._notifications import Notification, NotificationGap, checked_channels
-from colonnade._sync.operation import checked_timeout
 from colonnade._transport.blocking import Bell, deadline
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from colonnade._sync.listeners import ListenersMixin
+    from colonnade._sync.callbacks import NotificationListener
+    from colonnade._sync.conversation import Conversation
+
+
+class ListeningConnection(Protocol):
+    """A connection, of which the iterator needs no more than this."""
+
+    conversation: Conversation
+
+    def add_listener(self, channel: str, callback: NotificationListener) -> None:
+        """Call a function for each notification of a channel."""
+
+    def remove_listener(self, channel: str, callback: NotificationListener) -> None:
+        """Call this function no more."""
 
 
 class _Overflow:
@@ -136,22 +148,23 @@ class ConnectionNotifications:
 
     def __init__(
         self,
-        connection: ListenersMixin,
+        connection: ListeningConnection,
         channels: tuple[str, ...],
         queue_size: int,
         timeout: float | None,
         stop_after: int | None,
     ) -> None:
         self._connection = connection
+        self._callbacks = connection.conversation.callbacks
         self._channels = checked_channels(channels)
-        self._mailbox = Mailbox(queue_size, Bell(connection))
+        self._mailbox = Mailbox(queue_size, Bell(connection.conversation))
         self._loop_limits = LoopLimits(timeout, stop_after)
         self._is_entered = False
         self._is_after_gap = False
 
     def __enter__(self) -> Self:
         """Listen."""
-        self._connection.add_termination_listener(self._ended)
+        self._callbacks.add(self._callbacks.termination_listeners, self._ended)
         self._is_entered = True
         try:
             for channel in self._channels:
@@ -169,7 +182,7 @@ class ConnectionNotifications:
     ) -> None:
         """Listen no more."""
         self._mailbox.close()
-        self._connection.remove_termination_listener(self._ended)
+        self._callbacks.remove(self._callbacks.termination_listeners, self._ended)
         for channel in self._channels:
             self._connection.remove_listener(channel, self._heard)
 
@@ -197,9 +210,9 @@ class ConnectionNotifications:
 
     def _taken(self) -> Notification | NotificationGap:
         """The next item; the end of the loop where its time is up."""
-        if not len(self._mailbox) and not self._connection._session.is_closed:  # noqa: SLF001
+        if not len(self._mailbox) and not self._connection.conversation.session.is_closed:
             # What is there already comes without a wait.
-            self._connection._transport.give_turn()  # noqa: SLF001
+            self._connection.conversation.transport.give_turn()
         limit = deadline(self._loop_limits.seconds_left())
         try:
             with limit:
@@ -218,6 +231,6 @@ class ConnectionNotifications:
     def _forget(self) -> None:
         """Without a word to the server, which may be in the middle of something."""
         self._is_entered = False
-        self._connection.remove_termination_listener(self._ended)
+        self._callbacks.remove(self._callbacks.termination_listeners, self._ended)
         for channel in self._channels:
-            self._connection._forget(channel, self._heard)  # noqa: SLF001 - a part of it
+            self._callbacks.remove_listener(channel, self._heard)

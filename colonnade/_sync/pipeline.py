@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade import _core
 from colonnade._shaped_query import Shape
 from colonnade._sql_text import is_read
-from colonnade._sync.guard import ConnectionResource
-from colonnade._sync.many import CHUNK_BYTES, check_many
+from colonnade._sync.failures import STALE_PLAN, may_run_again, name_limit, name_query
+from colonnade._sync.holds import StreamHold
 from colonnade._sync.observation import Observation
-from colonnade._sync.operation import (
-    STALE_PLAN,
-    StreamHold,
-    may_run_again,
-    name_limit,
-    name_query,
-)
 from colonnade._sync.pipeline_queries import PipelineQueries
 from colonnade._sync.pipeline_result import PipelineResult
+from colonnade._sync.resource import ConnectionResource
+from colonnade._sync.row_making import RowMaking
+from colonnade._sync.series import CHUNK_BYTES, check_many
 from colonnade._transport.blocking import deadline, mutex, whole_block
 from colonnade._transport.event import impossible
 from colonnade.errors import DecodeError, InterfaceError, PostgresError
@@ -30,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
-    from colonnade._sync.connection import Connection
+    from colonnade._sync.conversation import Conversation
+    from colonnade._sync.conversing import Conversing
 
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
@@ -104,10 +101,13 @@ class Pipeline(PipelineQueries, ConnectionResource):
     result, or for the end of the block.
     """
 
-    def __init__(self, connection: Connection, timeout: float | None) -> None:
-        super().__init__(connection)
-        self._session = connection._session  # noqa: SLF001 - a pipeline is part of its connection
-        self._transport = connection._transport  # noqa: SLF001
+    def __init__(
+        self, conversation: Conversation, row_making: RowMaking, timeout: float | None
+    ) -> None:
+        super().__init__(conversation)
+        self._row_making = row_making
+        self._session = conversation.session
+        self._transport = conversation.transport
         self._timeout = timeout
         self._turn = mutex()
         self._hold = _PipelineHold(self._turn.locked)
@@ -129,9 +129,8 @@ class Pipeline(PipelineQueries, ConnectionResource):
     def __enter__(self) -> Self:
         """Take the connection: until the block ends, nobody else gets to use it."""
         self._check_connection("__enter__")
-        connection = self._connection
-        connection._put_away_left_over()  # noqa: SLF001
-        connection._take(self._hold)  # noqa: SLF001
+        self._conversation.put_away_left_over()
+        self._conversation.take(self._hold)
         self._is_open = True
         try:
             self._transport.settled()
@@ -182,7 +181,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         if not self._is_open:
             msg = "a pipeline takes queries within its block"
             raise InterfaceError(msg)
-        result: PipelineResult[Any] = PipelineResult(self)
+        result: PipelineResult[Any] = PipelineResult(self._finish)
         self._results.append(result)
         asked = _Query(result, query, args, begin, finish)
         asked.sets, asked.shapes = sets, shapes
@@ -192,7 +191,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
     def _abandon(self, error: BaseException) -> None:
         """Leave for an interruption, however far entering or leaving had come."""
         del error
-        if self._connection._owner is self._hold:  # noqa: SLF001
+        if self._conversation.owner is self._hold:
             self._is_open = True
             self._leave()
 
@@ -212,10 +211,10 @@ class Pipeline(PipelineQueries, ConnectionResource):
         for result in self._results:
             # Of a query that another task is sending.
             if not result.is_done():
-                result._end(error=InterfaceError(_LEFT))  # noqa: SLF001
+                result.settle(error=InterfaceError(_LEFT))
         self._waiting.clear()
         self._sent.clear()
-        self._connection._give_back(self._hold)  # noqa: SLF001
+        self._conversation.give_back(self._hold)
 
     def _finish(self, wanted: PipelineResult[Any] | None) -> None:
         """Send all that waits, and take in answers until the wanted one is there; None: all."""
@@ -285,9 +284,9 @@ class Pipeline(PipelineQueries, ConnectionResource):
             self._sent.append(text)
 
     def _begin(self, query: _Query) -> None:
-        connection = self._connection
-        if query.observation is None and connection._is_observed():  # noqa: SLF001
-            query.observation = Observation(connection, query.text, query.args, self._timeout)
+        observers = self._conversation.observers
+        if query.observation is None and observers.are_there():
+            query.observation = Observation(observers, query.text, query.args, self._timeout)
         try:
             if query.begin is None:
                 self._session.script(query.text)
@@ -362,7 +361,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             return
         if isinstance(error, STALE_PLAN):
             self._prepared.pop(ended.text, None)
-            is_over = self._session.is_closed or self._connection.is_in_transaction()
+            is_over = self._session.is_closed or self._conversation.is_in_transaction
             if ended.can_repeat() and not is_over and may_run_again(error, ended.text):
                 self._stale.append((ended, error))
                 return
@@ -395,7 +394,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         """
         stale, self._stale = self._stale, []
         is_order_lost, self._is_order_lost = self._is_order_lost, False
-        if is_order_lost or self._session.is_closed or self._connection.is_in_transaction():
+        if is_order_lost or self._session.is_closed or self._conversation.is_in_transaction:
             for query, error in stale:
                 if isinstance(error, PostgresError):
                     error.hint = error.hint or _OVERTAKEN
@@ -414,26 +413,20 @@ class Pipeline(PipelineQueries, ConnectionResource):
                     refusal.__cause__ = error
                     error = refusal
             name_query(error, query.text)
-        query.result._end(value, error)  # noqa: SLF001
+        query.result.settle(value, error)
         if query.observation is not None:
             query.observation.ended(error)
             query.observation = None
 
 
-class PipelineMixin:
-    """The method of a connection that begins a pipeline."""
+def pipeline(self: Conversing, *, timeout: float | None = None) -> Pipeline:
+    """Queries that are sent together: their answers cost one round trip.
 
-    def _limit(self, timeout: float | None) -> float | None:
-        raise NotImplementedError
+    To be used as a context manager. Statements that are not kept yet are prepared
+    together, which costs a round trip more. `timeout` limits each wait for answers.
 
-    def pipeline(self, *, timeout: float | None = None) -> Pipeline:
-        """Queries that are sent together: their answers cost one round trip.
-
-        To be used as a context manager. Statements that are not kept yet are prepared
-        together, which costs a round trip more. `timeout` limits each wait for answers.
-
-        Each query stands for itself, as if it were awaited: outside of a transaction, one that
-        fails does not undo the others, and those behind it run.
-        """
-        connection: Any = self
-        return Pipeline(connection, self._limit(timeout))
+    Each query stands for itself, as if it were awaited: outside of a transaction, one that
+    fails does not undo the others, and those behind it run.
+    """
+    limit = self.conversation.limit(timeout)
+    return Pipeline(self.conversation, self.row_making, limit)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from colonnade._sync.pipeline import Pipeline
+    from collections.abc import Callable
 
 
 # What the query gives.
@@ -23,8 +23,8 @@ class PipelineResult(Generic[T_co]):
     the block.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
+    def __init__(self, wait_for: Callable[[PipelineResult[Any]], None]) -> None:
+        self._wait_for = wait_for
         self._is_done = False
         self._is_asked_for = False
         self._value: Any = None
@@ -55,7 +55,7 @@ class PipelineResult(Generic[T_co]):
     def wait(self) -> T_co:
         """Send what waits in the pipeline, wait for this query, and return its result."""
         if not self._is_done:
-            self._pipeline._finish(self)  # noqa: SLF001 - a result is part of its pipeline
+            self._wait_for(self)
         return self.result()
 
     def __repr__(self) -> str:
@@ -64,7 +64,8 @@ class PipelineResult(Generic[T_co]):
             return f"<{type(self).__name__} pending>"
         return f"<{type(self).__name__} {'done' if self._error is None else repr(self._error)}>"
 
-    def _end(self, value: Any = None, error: Exception | None = None) -> None:
+    def settle(self, value: Any = None, error: Exception | None = None) -> None:
+        """The pipeline has the answer, or an error in its place."""
         self._value = value
         self._error = error
         self._is_done = True

@@ -2,12 +2,10 @@
 # Never edit it: run `make sync`.
 """Statements that the caller has prepared, and runs as often as wanted."""
 
-# ruff: noqa: SLF001 - a statement is a part of its connection
-
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from colonnade import _core
 from colonnade._arguments import check_callable, check_count, check_name, check_switch, column_error
@@ -15,30 +13,32 @@ from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.cursor import CursorFactory
-from colonnade._sync.guard import ConnectionResource, guarded
-from colonnade._sync.operation import name_query
+from colonnade._sync.described import described
+from colonnade._sync.failures import name_query
+from colonnade._sync.own_statement import OwnStatement
+from colonnade._sync.resource import ConnectionResource, guarded
+from colonnade._sync.row_making import made_rows
+from colonnade._sync.series import fetching_many, many
+from colonnade._sync.shaped import shaped_many, shaped_row, shaped_value, shaped_whole
 from colonnade._sync.shaped_cursor import ShapedCursorFactory
+from colonnade._sync.transaction import Transaction
 from colonnade._transport.event import batch_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import EncodeError, PostgresError
+from colonnade.errors import PostgresError
 from colonnade.rows import Row
 from colonnade.types import Attribute, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from colonnade._schema import Schema
-    from colonnade._sync.connection import Connection
-    from colonnade._sync.many import Arguments
-    from colonnade._sync.row_factories import MadeOf, RecordClass
+    from colonnade._sync.conversation import Conversation
+    from colonnade._sync.conversing import Conversing
+    from colonnade._sync.row_making import MadeOf, RecordClass
+    from colonnade._sync.series import Arguments
     from colonnade.rows import RowFactory
     from colonnade.types import Infinity
 
 Other = TypeVar("Other")
-
-_PARTED_KINDS = frozenset({"array", "composite", "range", "multirange"})
-
 
 # What `cursor` has for a query where it was given none, as PEP 249's cursors are made.
 _NO_QUERY = "-- no query was given"
@@ -58,27 +58,26 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         statement: _core.Statement,
         record_class: type[_core.Record | tuple[Any, ...]] | None,
         shaped: ShapedQuery | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
-        super().__init__(connection)
+        super().__init__(conversation)
         check_callable("row_factory", row_factory)
         self._row_factory = row_factory
-        self._statement = statement
+        self._own = OwnStatement(statement)
         self._query = statement.sql
         self._shaped = shaped
         self._record_class = record_class
-        self._status: str | None = None
 
     # What it is
 
     @guarded
     def get_name(self) -> str:
         """Its name on the server."""
-        return self._statement.name
+        return self._own.statement.name
 
     @guarded
     def get_query(self) -> str:
@@ -91,17 +90,17 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
         None before the first run, and after `fetchrow` and `fetchval` that have left rows behind.
         """
-        return self._status
+        return self._own.status
 
     @guarded
     def get_parameters(self) -> tuple[Type, ...]:
         """The types of its parameters, in order."""
-        return tuple(map(described, self._statement.parameter_types))
+        return tuple(map(described, self._own.statement.parameter_types))
 
     @guarded
     def get_attributes(self) -> tuple[Attribute, ...]:
         """Name and type of each column of its result; empty for a command."""
-        columns = self._statement.columns
+        columns = self._own.statement.columns
         return tuple(Attribute(name, described(pg_type)) for name, pg_type, _ in columns)
 
     # Rows
@@ -133,9 +132,8 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         the one that the statement was prepared with.
         """
         if self._shaped is not None:
-            connection = self._connection
-            return connection._shaped_whole(  # type: ignore[no-any-return]
-                self._shaped, args, timeout, self
+            return shaped_whole(  # type: ignore[no-any-return]
+                self._conversation, self._shaped, args, timeout, prepared=self._own
             )
         return self._made(self._rows(args, 0, timeout), row_factory)
 
@@ -165,7 +163,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         `row_factory` is as in `fetch`.
         """
         if self._shaped is not None:
-            return self._connection._shaped_row(self._shaped, args, timeout, self)
+            return shaped_row(self._conversation, self._shaped, args, timeout, prepared=self._own)
         rows = self._made(self._rows(args, 1, timeout), row_factory)
         return rows[0] if rows else None
 
@@ -176,8 +174,9 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         `column` is the index or the name of the value's column.
         """
         if self._shaped is not None:
-            connection = self._connection
-            return connection._shaped_value(self._shaped, args, column, timeout, self)
+            return shaped_value(
+                self._conversation, self._shaped, args, column, timeout, prepared=self._own
+            )
         rows = self._rows(args, 1, timeout)
         try:
             return rows[0][column] if rows else None
@@ -212,23 +211,24 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
         As `Connection.fetchmany`; `row_factory` is as in `fetch`.
         """
-        connection = self._connection
+        conversation = self._conversation
         if self._shaped is not None:
-            return connection._shaped_many(  # type: ignore[no-any-return]
-                self._shaped, args, timeout, self._statement
+            return shaped_many(  # type: ignore[no-any-return]
+                conversation, self._shaped, args, timeout, statement=self._own.statement
             )
-        with connection._series(timeout, self._query, args):
-            rows = connection._fetch_many(self._statement, args, self._record_class)
-        return self._made(rows, row_factory)
+        begin = fetching_many(conversation, self._record_class)
+        with conversation.series(timeout, self._query, args):
+            completion = many(conversation, self._own.statement, args, begin)
+        return self._made(completion.rows or [], row_factory)
 
     # Effects
 
     @guarded
     def executemany(self, args: Arguments, *, timeout: float | None = None) -> None:
         """Run it once for each set of arguments; as `Connection.executemany`."""
-        connection = self._connection
-        with connection._series(timeout, self._query, args):
-            connection._execute_many(self._statement, args)
+        conversation = self._conversation
+        with conversation.series(timeout, self._query, args):
+            many(conversation, self._own.statement, args, conversation.session.execute_many)
 
     # Rows, piece by piece
 
@@ -238,9 +238,9 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     ) -> CursorFactory[Any]:
         """A cursor over its rows, as `Connection.cursor` gives."""
         return _factory(self._shaped)(
-            self._connection,
+            self._conversation,
             self.get_query(),
-            self._statement,
+            self._own.statement,
             args,
             prefetch=prefetch,
             timeout=timeout,
@@ -259,16 +259,16 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         timeout: float | None = None,
     ) -> Columns:
         """Run it, and return its result as `Columns`; as `Connection.fetch_columns`."""
-        connection = self._connection
-        with connection._operation(timeout, self._query, args):
+        conversation = self._conversation
+        with conversation.operation(timeout, self._query, args):
             overrides = asked_types(schema)
 
             def begin(statement: _core.Statement) -> None:
-                connection._session.fetch_batches(statement, args, overrides, infinity, None)
+                conversation.session.fetch_batches(statement, args, overrides, infinity, None)
 
-            self._begin(begin)
-            columns, completion = connection._whole_columns(schema)
-        self._take_note(completion)
+            conversation.begin(self._own.statement, begin)
+            columns, completion = conversation.whole_columns(schema)
+        self._own.take_note(completion)
         return columns
 
     @guarded
@@ -282,21 +282,21 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     ) -> ColumnStream:
         """Run it, and iterate over its result in batches; as `Connection.iter_columns`."""
         check_count("batch_rows", batch_rows)
-        connection = self._connection
+        conversation = self._conversation
         overrides = asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:
-            connection._session.fetch_batches(statement, args, overrides, infinity, batch_rows)
+            conversation.session.fetch_batches(statement, args, overrides, infinity, batch_rows)
 
-        limit = connection._limit(timeout)
+        limit = conversation.limit(timeout)
         return ColumnStream(
-            connection,
+            conversation,
             self._query,
             args,
             begin,
             limit,
             asked=asked_of(schema),
-            statement=self._statement,
+            statement=self._own.statement,
         )
 
     # The plan
@@ -310,7 +310,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         check_switch("analyze", analyze)
         if not analyze:
             return self._plan("FORMAT JSON, VERBOSE", args)
-        transaction = self._connection.transaction()
+        transaction = Transaction(self._conversation)
         transaction.start()
         try:
             return self._plan("FORMAT JSON, VERBOSE, ANALYZE, BUFFERS", args)
@@ -322,217 +322,201 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def _made(self, records: list[Any], row_factory: RowFactory[Any] | None) -> list[Any]:
         check_callable("row_factory", row_factory)
         factory = row_factory or self._row_factory
-        return records if factory is None else self._connection._shaped(records, factory)
+        return made_rows(self._conversation.transport, records, factory)
 
     def _rows(self, args: tuple[object, ...], limit: int, timeout: float | None) -> list[Any]:
-        connection = self._connection
-        arguments = (self._query, args, limit)
-        completion = connection._at_once(self._fetch_rows, arguments, timeout)
-        if completion is None:
-
-            def begin(statement: _core.Statement) -> None:
-                connection._session.fetch_rows(statement, args, limit, self._record_class)
-
-            with connection._operation(timeout, self._query, args):
-                self._begin(begin)
-                completion = connection._completion()
-        self._take_note(completion)
+        completion = self._conversation.ask(
+            self._fetch_rows,
+            self._conversation.session.fetch_rows,
+            (self._query, args, limit, self._record_class),
+            timeout,
+            statement=self._own.statement,
+        )
+        self._own.take_note(completion)
         return completion.rows or []
 
-    def _fetch_rows(self, query: str, args: tuple[object, ...], limit: int) -> bool:
+    def _fetch_rows(
+        self, query: str, args: tuple[object, ...], limit: int, record_class: RecordClass
+    ) -> bool:
         del query  # It is what an error is told of.
-        session = self._connection._session
-        return session.fetch_rows(self._statement, args, limit, self._record_class)
-
-    def _begin(self, begin: Callable[[_core.Statement], None]) -> None:
-        """Begin to run the statement."""
-        try:
-            begin(self._statement)
-        except EncodeError:
-            # A type may have been altered: who prepares the text again sees what it is now.
-            self._connection._session.forget_parameters(self._statement)
-            raise
-
-    def _take_note(self, completion: _core.Completion) -> None:
-        self._status = completion.tag
-        if completion.statement is not None:
-            # One of its types turned out to be altered.
-            self._statement = completion.statement
+        session = self._conversation.session
+        return session.fetch_rows(self._own.statement, args, limit, record_class)
 
     def _plan(self, options: str, args: tuple[object, ...]) -> Any:
-        connection = self._connection
-        query = f"EXPLAIN ({options}) {self._query}"
+        conversation, query = self._conversation, f"EXPLAIN ({options}) {self._query}"
 
         def begin(statement: _core.Statement) -> None:
-            connection._session.fetch_batches(statement, args, None, "raise", None)
+            conversation.session.fetch_batches(statement, args, None, "raise", None)
 
-        with connection._operation(None, query, args):
-            batch = batch_of(connection._run(query, begin))
-            connection._completion()
+        with conversation.operation(None, query, args):
+            batch = batch_of(conversation.run(query, begin))
+            conversation.completion()
         # As it came: a codec of the owner's may make something else of json.
         (plan,) = Columns(batch.stored_column(0)).to_pydict().values()
         return json.loads(plan[0])
 
 
-class PreparingMixin:
-    """The methods of a connection about statements that are prepared by hand, and cursors."""
+@overload
+def prepare(
+    self: Conversing, query: ShapedQuery, *, name: str | None = None, timeout: float | None = None
+) -> PreparedStatement[Any]: ...
 
-    @overload
-    def prepare(
-        self, query: ShapedQuery, *, name: str | None = None, timeout: float | None = None
-    ) -> PreparedStatement[Any]: ...
-    @overload
-    def prepare(
-        self,
-        query: str,
-        *,
-        name: str | None = None,
-        timeout: float | None = None,
-        record_class: None = None,
-        row_factory: None = None,
-    ) -> PreparedStatement[_core.Record]: ...
-    @overload
-    def prepare(
-        self,
-        query: str,
-        *,
-        name: str | None = None,
-        timeout: float | None = None,
-        record_class: type[MadeOf],
-        row_factory: None = None,
-    ) -> PreparedStatement[MadeOf]: ...
-    @overload
-    def prepare(
-        self,
-        query: str,
-        *,
-        name: str | None = None,
-        timeout: float | None = None,
-        record_class: RecordClass = None,
-        row_factory: RowFactory[Row],
-    ) -> PreparedStatement[Row]: ...
-    def prepare(
-        self,
-        query: str,
-        *,
-        name: str | None = None,
-        timeout: float | None = None,
-        record_class: type[Any] | None = None,
-        row_factory: RowFactory[Any] | None = None,
-    ) -> PreparedStatement[Any]:
-        """Have the server parse a text, to be run later, any number of times.
 
-        `name` is that of the statement on the server; None makes one up. With the name "" it is the
-        unnamed statement, of which the text travels along with each run. Rows are of
-        `record_class`, or what `row_factory` makes of them, as in `Connection.fetch`.
-        """
-        if name is not None:
-            check_name("name", name)
-        connection = cast("Connection", self)
-        made, factory = connection._row_making(record_class, row_factory)
-        if made is not None:
-            _core.check_record_class(made)
-        with connection._operation(timeout):
-            statement = connection._prepared_owned(query, name)
-        shaped = query if isinstance(query, ShapedQuery) else None
-        return PreparedStatement(connection, statement, made, shaped, factory)
+@overload
+def prepare(
+    self: Conversing,
+    query: str,
+    *,
+    name: str | None = None,
+    timeout: float | None = None,
+    record_class: None = None,
+    row_factory: None = None,
+) -> PreparedStatement[_core.Record]: ...
 
-    @overload
-    def cursor(
-        self,
-        query: ShapedQuery,
-        *args: object,
-        prefetch: int | None = None,
-        timeout: float | None = None,
-    ) -> CursorFactory[Any]: ...
-    @overload
-    def cursor(
-        self,
-        query: str,
-        *args: object,
-        prefetch: int | None = None,
-        timeout: float | None = None,
-        record_class: None = None,
-        row_factory: None = None,
-    ) -> CursorFactory[_core.Record]: ...
-    @overload
-    def cursor(
-        self,
-        query: str,
-        *args: object,
-        prefetch: int | None = None,
-        timeout: float | None = None,
-        record_class: type[MadeOf],
-        row_factory: None = None,
-    ) -> CursorFactory[MadeOf]: ...
-    @overload
-    def cursor(
-        self,
-        query: str,
-        *args: object,
-        prefetch: int | None = None,
-        timeout: float | None = None,
-        record_class: RecordClass = None,
-        row_factory: RowFactory[Row],
-    ) -> CursorFactory[Row]: ...
-    def cursor(
-        self,
-        query: str = _NO_QUERY,
-        *args: object,
-        prefetch: int | None = None,
-        timeout: float | None = None,
-        record_class: type[Any] | None = None,
-        row_factory: RowFactory[Any] | None = None,
-    ) -> CursorFactory[Any]:
-        """A cursor over the rows of a query, within a transaction.
 
-        With `for` it gives row after row, of which `prefetch` (50 where it is None) are
-        fetched at a time. Opened, it is a `Cursor`, from which rows are fetched by hand.
-        `timeout` limits each exchange with the server; rows are of `record_class`, or what
-        `row_factory` makes of them, as in `fetch`.
-        """
-        if query is _NO_QUERY:
-            raise TypeError(_NO_PEP_249)
-        connection = cast("Connection", self)
-        if connection.is_closed():
-            raise closed_error(connection._session)
-        made, factory = connection._row_making(record_class, row_factory)
-        if made is not None:
-            _core.check_record_class(made)
-        return _factory(query)(
-            connection,
-            query,
-            None,
-            args,
-            prefetch=prefetch,
-            timeout=timeout,
-            record_class=made,
-            row_factory=factory,
-        )
+@overload
+def prepare(
+    self: Conversing,
+    query: str,
+    *,
+    name: str | None = None,
+    timeout: float | None = None,
+    record_class: type[MadeOf],
+    row_factory: None = None,
+) -> PreparedStatement[MadeOf]: ...
 
-    def _whole_columns(self, schema: Schema | None) -> tuple[Columns, _core.Completion]:
-        """The answer to a query for columns, all of which come at once."""
-        connection = cast("Connection", self)
-        batch = connection._transport.next_event()
-        completion = connection._completion()
-        return Columns(connection._decoded(batch_of(batch)), asked_of(schema)), completion
 
-    def _prepared_owned(self, query: str, name: str | None) -> _core.Statement:
-        connection = cast("Connection", self)
-        connection._session.prepare_owned(query, name)
-        try:
-            return statement_of(connection._completion())
-        except PostgresError as error:
-            # Nobody is told of a preparation, so that its operation does not know the text.
-            name_query(error, query)
-            raise
+@overload
+def prepare(
+    self: Conversing,
+    query: str,
+    *,
+    name: str | None = None,
+    timeout: float | None = None,
+    record_class: RecordClass = None,
+    row_factory: RowFactory[Row],
+) -> PreparedStatement[Row]: ...
+
+
+def prepare(
+    self: Conversing,
+    query: str,
+    *,
+    name: str | None = None,
+    timeout: float | None = None,
+    record_class: type[Any] | None = None,
+    row_factory: RowFactory[Any] | None = None,
+) -> PreparedStatement[Any]:
+    """Have the server parse a text, to be run later, any number of times.
+
+    `name` is that of the statement on the server; None makes one up. With the name "" it is the
+    unnamed statement, of which the text travels along with each run. Rows are of
+    `record_class`, or what `row_factory` makes of them, as in `Connection.fetch`.
+    """
+    if name is not None:
+        check_name("name", name)
+    conversation = self.conversation
+    making = self.row_making.of(record_class, row_factory)
+    if making.record_class is not None:
+        _core.check_record_class(making.record_class)
+    with conversation.operation(timeout):
+        statement = _prepared(conversation, query, name)
+    shaped = query if isinstance(query, ShapedQuery) else None
+    return PreparedStatement(conversation, statement, making.record_class, shaped, making.factory)
+
+
+@overload
+def cursor(
+    self: Conversing,
+    query: ShapedQuery,
+    *args: object,
+    prefetch: int | None = None,
+    timeout: float | None = None,
+) -> CursorFactory[Any]: ...
+
+
+@overload
+def cursor(
+    self: Conversing,
+    query: str,
+    *args: object,
+    prefetch: int | None = None,
+    timeout: float | None = None,
+    record_class: None = None,
+    row_factory: None = None,
+) -> CursorFactory[_core.Record]: ...
+
+
+@overload
+def cursor(
+    self: Conversing,
+    query: str,
+    *args: object,
+    prefetch: int | None = None,
+    timeout: float | None = None,
+    record_class: type[MadeOf],
+    row_factory: None = None,
+) -> CursorFactory[MadeOf]: ...
+
+
+@overload
+def cursor(
+    self: Conversing,
+    query: str,
+    *args: object,
+    prefetch: int | None = None,
+    timeout: float | None = None,
+    record_class: RecordClass = None,
+    row_factory: RowFactory[Row],
+) -> CursorFactory[Row]: ...
+
+
+def cursor(
+    self: Conversing,
+    query: str = _NO_QUERY,
+    *args: object,
+    prefetch: int | None = None,
+    timeout: float | None = None,
+    record_class: type[Any] | None = None,
+    row_factory: RowFactory[Any] | None = None,
+) -> CursorFactory[Any]:
+    """A cursor over the rows of a query, within a transaction.
+
+    With `for` it gives row after row, of which `prefetch` (50 where it is None) are
+    fetched at a time. Opened, it is a `Cursor`, from which rows are fetched by hand.
+    `timeout` limits each exchange with the server; rows are of `record_class`, or what
+    `row_factory` makes of them, as in `fetch`.
+    """
+    if query is _NO_QUERY:
+        raise TypeError(_NO_PEP_249)
+    conversation = self.conversation
+    if conversation.session.is_closed:
+        raise closed_error(conversation.session)
+    making = self.row_making.of(record_class, row_factory)
+    if making.record_class is not None:
+        _core.check_record_class(making.record_class)
+    return _factory(query)(
+        conversation,
+        query,
+        None,
+        args,
+        prefetch=prefetch,
+        timeout=timeout,
+        record_class=making.record_class,
+        row_factory=making.factory,
+    )
+
+
+def _prepared(conversation: Conversation, query: str, name: str | None) -> _core.Statement:
+    conversation.session.prepare_owned(query, name)
+    try:
+        return statement_of(conversation.completion())
+    except PostgresError as error:
+        # Nobody is told of a preparation, so that its operation does not know the text.
+        name_query(error, query)
+        raise
 
 
 def _factory(query: str | None) -> type[CursorFactory[Any]]:
     """What makes cursors over the rows of a query, which may have a shape of its own."""
     return ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory
-
-
-def described(pg_type: _core.PgType) -> Type:
-    kind = pg_type.kind if pg_type.kind in _PARTED_KINDS else "scalar"
-    return Type(pg_type.oid, pg_type.name, kind, pg_type.schema)

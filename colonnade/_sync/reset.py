@@ -4,12 +4,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from colonnade import _core
-    from colonnade._sync.operation import Operation
-    from colonnade._sync.transaction import Transaction
+    from colonnade._sync.conversation import Conversation
+
+    class Resettable(Protocol):
+        """A connection, whose class may have a reset query of its own."""
+
+        conversation: Conversation
+
+        def get_reset_query(self) -> str: ...
+
 
 # What a server has that must be undone, the statement that does it, and the run-time parameters by
 # which the servers are known that lack it: Redshift, CockroachDB and CrateDB.
@@ -24,81 +30,51 @@ _STATEMENTS = (
 )
 
 
-class ResetMixin:
-    """The methods of a connection about its reset, and what a pool keeps with it."""
+def usual_reset_query(conversation: Conversation) -> str:
+    """The statements that undo what this server has."""
+    if conversation.reset_query is None:
+        known = conversation.session.parameters
+        lines = (
+            statement
+            for statement, lacking in _STATEMENTS
+            if not any(name in known for name in lacking)
+        )
+        conversation.reset_query = "\n".join(lines)
+    return conversation.reset_query
 
-    _session: _core.Session
-    _transaction: Transaction | None
-    _listeners: dict[str, list[Any]]
-    _channels: set[str]
-    _log_listeners: list[Any]
 
-    def __init__(self) -> None:
-        super().__init__()
-        # How often the connection was given back to a pool. What was made through it before, such
-        # as a prepared statement, is of no use to whoever has it now.
-        self._generation = 0
-        # The seconds that the last `acquire` of a pool waited for this connection.
-        self._pool_wait = 0.0
-        self._reset_query: str | None = None
+def get_reset_query(self: Resettable) -> str:
+    """The statements that `reset` runs, and a pool each time a connection is given back.
 
-    def _operation(self, timeout: float | None) -> Operation:
-        raise NotImplementedError
+    A subclass of Connection can return others; an empty text stands for none. Servers that
+    only speak PostgreSQL's protocol are spared the statements that they do not know.
+    """
+    return usual_reset_query(self.conversation)
 
-    def _completion(self) -> _core.Completion:
-        raise NotImplementedError
 
-    def _end_stream(self) -> None:
-        raise NotImplementedError
+def reset(self: Resettable, *, timeout: float | None = None) -> None:
+    """Take the session back to what it was: listeners, transaction, locks, cursors, settings.
 
-    def get_reset_query(self) -> str:
-        """The statements that `reset` runs, and a pool each time a connection is given back.
+    Callbacks for notifications and for messages of the server are forgotten, an open
+    transaction is rolled back and reported to the loop's exception handler, and the statements
+    of `get_reset_query` are run.
+    """
+    conversation = self.conversation
+    conversation.callbacks.forget_listeners()
+    query = self.get_reset_query()
+    conversation.end_stream()
+    with conversation.operation(timeout):
+        undo_transaction(conversation)
+        if query:
+            conversation.script(query)
+    if query == usual_reset_query(conversation):
+        conversation.session.mark_untouched()
 
-        A subclass of Connection can return others; an empty text stands for none. Servers that
-        only speak PostgreSQL's protocol are spared the statements that they do not know.
-        """
-        return self._own_reset_query()
 
-    def _own_reset_query(self) -> str:
-        if self._reset_query is None:
-            known = self._session.parameters
-            lines = (
-                statement
-                for statement, lacking in _STATEMENTS
-                if not any(name in known for name in lacking)
-            )
-            self._reset_query = "\n".join(lines)
-        return self._reset_query
-
-    def reset(self, *, timeout: float | None = None) -> None:
-        """Take the session back to what it was: listeners, transaction, locks, cursors, settings.
-
-        Callbacks for notifications and for messages of the server are forgotten, an open
-        transaction is rolled back and reported to the loop's exception handler, and the statements
-        of `get_reset_query` are run.
-        """
-        self._forget_listeners()
-        query = self.get_reset_query()
-        self._end_stream()
-        with self._operation(timeout):
-            self._undo_transaction()
-            if query:
-                self._session.script(query)
-                self._completion()
-        if query == self._own_reset_query():
-            self._session.mark_untouched()
-
-    # Inside
-
-    def _forget_listeners(self) -> None:
-        self._listeners.clear()
-        self._channels.clear()
-        self._log_listeners.clear()
-
-    def _undo_transaction(self) -> None:
-        """Within an operation: roll back what was left open."""
-        self._transaction = None
-        if self._session.transaction_status == "idle":
-            return
-        self._session.script("ROLLBACK")
-        self._completion()
+def undo_transaction(conversation: Conversation) -> None:
+    """Within an operation: roll back what was left open."""
+    transaction, conversation.transaction = conversation.transaction, None
+    if not conversation.is_in_transaction:
+        return
+    del transaction
+    conversation.script("ROLLBACK")

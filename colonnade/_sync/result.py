@@ -2,21 +2,17 @@
 # Never edit it: run `make sync`.
 """A query's rows together with what the server says of them."""
 
-# ruff: noqa: SLF001 - the mixin is a part of its connection
-
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
-from colonnade._arguments import check_name
 from colonnade._schema import asked_of, asked_types
 from colonnade._shown import shown
-from colonnade._sync.many import declared
-from colonnade._sync.prepared_statement import described
+from colonnade._sync.described import described
+from colonnade._sync.series import declared, fetching_many, run_many
 from colonnade._transport.event import impossible
 from colonnade.columns import Columns
-from colonnade.errors import InterfaceError
 from colonnade.types import Attribute
 
 if TYPE_CHECKING:
@@ -24,8 +20,9 @@ if TYPE_CHECKING:
 
     from colonnade import _core
     from colonnade._schema import Schema
-    from colonnade._sync.connection import Connection
-    from colonnade._sync.many import Arguments
+    from colonnade._sync.conversation import Conversation
+    from colonnade._sync.conversing import Conversing
+    from colonnade._sync.series import Arguments
     from colonnade.types import Infinity
 
 # Rows that are made in one turn of the loop: a millisecond's worth.
@@ -90,13 +87,13 @@ class HeldResult(_Described):
 
     def __init__(
         self,
-        connection: Connection,
+        conversation: Conversation,
         completion: _core.Completion,
         held: _core.HeldRows,
         timing: _core.QueryTiming | None,
     ) -> None:
         super().__init__(completion, timing)
-        self._connection = connection
+        self._conversation = conversation
         self._held = held
         self.row_count: int = held.row_count
         """How many rows there were."""
@@ -126,111 +123,86 @@ class HeldResult(_Described):
         InterfaceError.
         """
         take = self._held.take_batch
-        batch = self._connection._transport.off_loop(take, asked_types(schema), infinity)
-        return Columns(self._connection._decoded(batch), asked_of(schema), self.timing)
+        batch = self._conversation.transport.off_loop(take, asked_types(schema), infinity)
+        return Columns(self._conversation.decoded(batch), asked_of(schema), self.timing)
 
     def __repr__(self) -> str:
         """The status, and how many rows are left."""
         return f"<{type(self).__name__} {self.status!r}, {self.rows_left} rows left>"
 
 
-class ResultMixin:
-    """The method of a connection that tells all of a query's result."""
+def fetch_result(
+    self: Conversing,
+    query: str,
+    *args: object,
+    parameter_types: Sequence[int | None] | None = None,
+    record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+    timeout: float | None = None,
+) -> Result:
+    """Run a query or a command, and return its rows, columns and status as a `Result`.
 
-    def fetch_result(
-        self,
-        query: str,
-        *args: object,
-        parameter_types: Sequence[int | None] | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        timeout: float | None = None,
-    ) -> Result:
-        """Run a query or a command, and return its rows, columns and status as a `Result`.
+    `parameter_types` are the OIDs of the parameters' types, from `$1` on, where the server
+    shall not infer them: None, or 0, leaves one to the server. Declared as 705 (`unknown`) one
+    is inferred, too, and takes a `str` in PostgreSQL's text form whatever it turns out to be.
+    The same text with other types is another prepared statement. `record_class` is as in
+    `fetch`.
+    """
+    conversation, session = self.conversation, self.conversation.session
+    completion = conversation.ask(
+        session.fetch_kept,
+        session.fetch_rows,
+        (query, args, 0, record_class or self.row_making.record_class),
+        timeout,
+        declared=declared(parameter_types),
+    )
+    return Result(completion, conversation.timing())
 
-        `parameter_types` are the OIDs of the parameters' types, from `$1` on, where the server
-        shall not infer them: None, or 0, leaves one to the server. Declared as 705 (`unknown`) one
-        is inferred, too, and takes a `str` in PostgreSQL's text form whatever it turns out to be.
-        The same text with other types is another prepared statement. `record_class` is as in
-        `fetch`.
-        """
-        connection = cast("Connection", self)
-        types = declared(parameter_types)
-        made = record_class or connection._record_class
-        arguments = (query, args, 0, made, types)
-        begin = connection._session.fetch_kept
-        completion = connection._at_once(begin, arguments, timeout)
-        if completion is None:
 
-            def begin_prepared(statement: _core.Statement) -> None:
-                connection._session.fetch_rows(statement, args, 0, made)
+def fetchmany_result(
+    self: Conversing,
+    query: str,
+    args: Arguments,
+    *,
+    parameter_types: Sequence[int | None] | None = None,
+    record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+    timeout: float | None = None,
+) -> Result:
+    """As `fetchmany`, and returns the rows of all sets as one `Result`.
 
-            with connection._operation(timeout, query, args):
-                event = connection._run(query, begin_prepared, types)
-                completion = connection._complete(event)
-        return Result(completion, connection.last_timing)
+    The status counts the rows of all sets together.
+    """
+    conversation, types = self.conversation, declared(parameter_types)
+    begin = fetching_many(conversation, record_class or self.row_making.record_class)
+    with conversation.series(timeout, query, args):
+        completion = run_many(conversation, query, args, begin, types=types)
+    return Result(completion, conversation.timing())
 
-    def fetchmany_result(
-        self,
-        query: str,
-        args: Arguments,
-        *,
-        parameter_types: Sequence[int | None] | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        timeout: float | None = None,
-    ) -> Result:
-        """As `fetchmany`, and returns the rows of all sets as one `Result`.
 
-        The status counts the rows of all sets together.
-        """
-        connection = cast("Connection", self)
-        types, begin = declared(parameter_types), connection._fetching_many(record_class)
-        with connection._series(timeout, query, args):
-            completion = connection._run_many(query, args, begin, types)
-        return Result(completion, connection.last_timing)
+def hold_result(
+    self: Conversing,
+    query: str,
+    *args: object,
+    parameter_types: Sequence[int | None] | None = None,
+    record_class: type[_core.Record | tuple[Any, ...]] | None = None,
+    expect: Literal["rows", "columns"] = "rows",
+    timeout: float | None = None,
+) -> HeldResult:
+    """Run a query, and return its whole result, which becomes rows or columns when asked.
 
-    def hold_result(
-        self,
-        query: str,
-        *args: object,
-        parameter_types: Sequence[int | None] | None = None,
-        record_class: type[_core.Record | tuple[Any, ...]] | None = None,
-        expect: Literal["rows", "columns"] = "rows",
-        timeout: float | None = None,
-    ) -> HeldResult:
-        """Run a query, and return its whole result, which becomes rows or columns when asked.
-
-        `expect` says which of them is likely; the other one is there as well, and takes longer.
-        Rows are made while the result comes in. The other parameters are as in `fetch_result`.
-        """
-        if expect not in {"rows", "columns"}:
-            msg = f'expect is "rows" or "columns", not {shown(expect)}'
-            raise ValueError(msg)
-        connection = cast("Connection", self)
-        types, makes_rows = declared(parameter_types), expect == "rows"
-        made = record_class or connection._record_class
-        arguments = (query, args, made, types, makes_rows)
-        completion = connection._at_once(connection._session.hold_kept, arguments, timeout)
-        if completion is None:
-
-            def begin(statement: _core.Statement) -> None:
-                connection._session.hold_rows(statement, args, made, makes_rows=makes_rows)
-
-            with connection._operation(timeout, query, args):
-                event = connection._run(query, begin, types)
-                completion = connection._complete(event)
-        if completion.held is None:
-            raise impossible("the rows of a query", completion)
-        return HeldResult(connection, completion, completion.held, connection.last_timing)
-
-    def begin_ahead(self, command: str = "BEGIN") -> None:
-        """Begin a transaction together with the next query, without a round trip of its own.
-
-        `command` may have options, if none that the server could refuse: a failure closes the
-        connection. Where a transaction is open already, InterfaceError is raised.
-        """
-        connection = cast("Connection", self)
-        check_name("command", command)
-        with connection._operation(None):
-            if not connection._session.begin_ahead(command):
-                msg = "a transaction is open already"
-                raise InterfaceError(msg)
+    `expect` says which of them is likely; the other one is there as well, and takes longer.
+    Rows are made while the result comes in. The other parameters are as in `fetch_result`.
+    """
+    if expect not in {"rows", "columns"}:
+        msg = f'expect is "rows" or "columns", not {shown(expect)}'
+        raise ValueError(msg)
+    conversation, session = self.conversation, self.conversation.session
+    completion = conversation.ask(
+        session.hold_kept,
+        session.hold_rows,
+        (query, args, record_class or self.row_making.record_class, expect == "rows"),
+        timeout,
+        declared=declared(parameter_types),
+    )
+    if completion.held is None:
+        raise impossible("the rows of a query", completion)
+    return HeldResult(conversation, completion, completion.held, conversation.timing())

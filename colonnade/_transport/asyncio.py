@@ -73,8 +73,8 @@ def whole_block(block: type[_Block]) -> type[_Block]:
 class Bell:
     """Tells one reader that something has come; the loop reads by itself."""
 
-    def __init__(self, connection: object) -> None:
-        del connection
+    def __init__(self, conversation: object) -> None:
+        del conversation
         self._reader: asyncio.Future[None] | None = None
 
     def ring(self) -> None:

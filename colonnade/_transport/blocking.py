@@ -158,16 +158,16 @@ def whole_block(block: type[_Block]) -> type[_Block]:
 class Bell:
     """Whoever waits for what comes reads it, which takes the connection as long as it lasts."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, conversation: Any) -> None:
+        self._conversation = conversation
 
     def ring(self) -> None:
         """Something has come: the reader itself has read it."""
 
     def rung(self) -> None:
         """Wait until something comes, and take it in."""
-        with self._connection._operation(None):  # noqa: SLF001 - its own bell
-            self._connection._transport.take_in()  # noqa: SLF001
+        with self._conversation.operation(None):
+            self._conversation.transport.take_in()
 
 
 class BlockingTransport:

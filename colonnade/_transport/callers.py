@@ -29,7 +29,8 @@ def is_beneath(transport: object) -> bool:
 
 
 def _is_about(frame: FrameType, transport: object) -> bool:
-    """Whether a method runs in it of a connection, or of what belongs to the connection."""
-    its_object = frame.f_locals.get("self")
-    connection = getattr(its_object, "_connection", its_object)
-    return getattr(connection, "_transport", None) is transport
+    """Whether a function runs in it of a connection, or of what belongs to the connection."""
+    names = frame.f_locals
+    who = names.get("self", names.get("conversation"))
+    conversation = getattr(who, "conversation", getattr(who, "_conversation", who))
+    return getattr(conversation, "transport", None) is transport

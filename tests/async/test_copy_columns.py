@@ -263,9 +263,9 @@ async def test_timeout(connection: colonnade.Connection, table: str) -> None:
 
 
 async def test_statements_are_not_kept(connection: colonnade.Connection, table: str) -> None:
-    kept = connection._session.cached_statements
+    kept = connection.conversation.session.cached_statements
     await connection.copy_columns_to_table(table, numbers(1))
-    assert connection._session.cached_statements == kept
+    assert connection.conversation.session.cached_statements == kept
 
 
 # async-only: begin

@@ -99,7 +99,7 @@ async def test_a_request_to_cancel_that_fails_at_once(
     async def fail(*_: object) -> Any:
         raise ConnectionRefusedError
 
-    transport, pid = connection._transport, connection.get_server_pid()
+    transport, pid = connection.conversation.transport, connection.get_server_pid()
     task = asyncio.create_task(connection.execute("SELECT pg_sleep(60)"))
     monkeypatch.setattr("colonnade._transport.asyncio._open", fail)
     task.cancel()

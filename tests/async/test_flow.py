@@ -83,9 +83,9 @@ async def test_records_are_made_of_smaller_reads(connection: colonnade.Connectio
     # What one read brings is made in one piece, and a record takes longer than a row of columns.
     query, rows = result_of(LARGE_BYTES, 1)
     assert len(await connection.fetch_columns(query)) == rows
-    whole = connection._transport.window_bytes
+    whole = connection.conversation.transport.window_bytes
     assert len(await connection.fetch(query)) == rows
-    assert 0 < connection._transport.window_bytes < whole / 3
+    assert 0 < connection.conversation.transport.window_bytes < whole / 3
     # A value that is larger than a read comes in larger ones.
     assert await connection.fetchval("SELECT repeat('x', $1)", LARGE_BYTES) == "x" * LARGE_BYTES
 

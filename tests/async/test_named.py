@@ -48,9 +48,9 @@ async def test_methods_that_run_queries(connection: colonnade.Connection) -> Non
     assert [row["n"] for row in await connection.fetch(*given)] == [11, 12, 13]
     assert (await connection.fetch_columns(*given))["n"].tolist() == [11, 12, 13]
     assert await connection.execute(*given) == "SELECT 3"
-    kept = connection._session.cached_statements
+    kept = connection.conversation.session.cached_statements
     await connection.fetch(*named(query, low=0, many=1))
-    assert connection._session.cached_statements == kept
+    assert connection.conversation.session.cached_statements == kept
 
 
 async def test_a_mistake_sends_nothing(connection: colonnade.Connection) -> None:

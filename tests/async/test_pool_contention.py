@@ -83,12 +83,12 @@ async def test_nobody_overtakes_who_waits(dsn: str) -> None:
 async def test_the_wait_is_noted(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
         first = await pool.acquire()
-        assert first._pool_wait == 0
+        assert first.conversation.pool_wait == 0
         second = asyncio.ensure_future(pool.acquire().__aenter__())
         await asyncio.sleep(0.02)
         await pool.release(first)
         connection = await second
-        assert connection._pool_wait >= 0.015
+        assert connection.conversation.pool_wait >= 0.015
         await pool.release(connection)
 
 

@@ -141,12 +141,12 @@ async def test_what_was_made_through_a_proxy_ends_with_its_release(pool: colonna
         await transaction.rollback()
         later = connection.transaction()
         bare: Any = connection._con
-        made = bare._generation
+        made = bare.conversation.generation
 
     async with pool.acquire() as connection, connection.transaction():
         now: Any = connection._con
         assert now is bare
-        assert now._generation == made + 1
+        assert now.conversation.generation == made + 1
         uses: list[tuple[str, Any]] = [
             ("PreparedStatement.fetch", statement.fetch),
             ("PreparedStatement.get_name", statement.get_name),

@@ -137,9 +137,9 @@ async def test_the_cache_is_not_asked(connection: colonnade.Connection) -> None:
     first = await connection.prepare("SELECT 1")
     second = await connection.prepare("SELECT 1")
     assert first.get_name() != second.get_name()
-    assert connection._session.cached_statements == 0
+    assert connection.conversation.session.cached_statements == 0
     assert await connection.fetchval("SELECT 1") == 1
-    assert connection._session.cached_statements == 1
+    assert connection.conversation.session.cached_statements == 1
     async with await colonnade.connect(dsn_of(connection), statement_cache_size=0) as without_cache:
         statement = await without_cache.prepare("SELECT 1")
         assert statement.get_name()
@@ -148,8 +148,8 @@ async def test_the_cache_is_not_asked(connection: colonnade.Connection) -> None:
 
 
 def dsn_of(connection: colonnade.Connection) -> str:
-    address = connection._transport.address
-    return f"postgresql://{connection._user}@{address}/{connection._database}"
+    address = connection.conversation.transport.address
+    return f"postgresql://{connection.user}@{address}/{connection.database}"
 
 
 async def test_a_dropped_statement_is_closed(connection: colonnade.Connection) -> None:
@@ -281,11 +281,11 @@ async def test_after_the_end(dsn: str, method: str, args: tuple[Any, ...]) -> No
     connection = await colonnade.connect(dsn)
     statement = await connection.prepare("SELECT 1")
     text = rf"cannot call PreparedStatement.{method}\(\): the underlying connection "
-    connection._generation += 1
+    connection.conversation.generation += 1
     # Not awaited: the call itself refuses.
     with pytest.raises(InterfaceError, match=text + "has been released back to the pool"):
         getattr(statement, method)(*args)
-    connection._generation -= 1
+    connection.conversation.generation -= 1
     await connection.close()
     with pytest.raises(InterfaceError, match=text + "is closed"):
         getattr(statement, method)(*args)

@@ -243,5 +243,5 @@ async def test_a_call_from_within_is_refused(connection: colonnade.Connection, r
     ask = Asker(connection)
     await ROADS[road](connection, ask)
     assert ask.refusals > 0
-    assert connection._owner is None
+    assert connection.conversation.owner is None
     assert await connection.fetchval("SELECT 1") == 1

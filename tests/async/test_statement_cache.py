@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def kept(connection: colonnade.Connection) -> int:
-    return connection._session.cached_statements
+    return connection.conversation.session.cached_statements
 
 
 async def on_server(connection: colonnade.Connection) -> int:

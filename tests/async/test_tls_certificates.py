@@ -205,7 +205,7 @@ async def outcome(dsn: str) -> str:
     try:
         async with await colonnade.connect(dsn, timeout=20) as connection:
             assert await connection.fetchval("SELECT 1") == 1
-            return TLS if connection._transport.is_tls else PLAIN
+            return TLS if connection.conversation.transport.is_tls else PLAIN
     except ssl.SSLError as error:
         refusal = error
     # Either side says that it refuses the other's certificate, and to whom.

@@ -144,7 +144,7 @@ async def test_who_strips_tls_gets_what_prefer_gives() -> None:
     welcome: list[Step] = [READ_STARTUP, Send(b"N"), READ_STARTUP, Send(GREETING)]
     with ScriptedServer([*welcome, ReadUntilClosed()]) as server:
         connection = await colonnade.connect(dsn(server, "prefer"), timeout=20)
-        assert not connection._transport.is_tls
+        assert not connection.conversation.transport.is_tls
         connection.terminate()
 
 

@@ -435,7 +435,7 @@ async def test_cancelled_again_and_again(dsn: str) -> None:
         await asyncio.sleep(0)
     assert task.cancelled()
     assert connection.is_closed()
-    await connection._transport.settled()
+    await connection.conversation.transport.settled()
 
 
 async def test_left_while_another_task_runs_a_query(dsn: str) -> None:

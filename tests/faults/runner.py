@@ -26,8 +26,8 @@ THREADS_AT_ONCE = 16
 _LIMITS = (
     "colonnade._transport.asyncio.RECOVERY_TIMEOUT_S",
     "colonnade._transport.blocking.RECOVERY_TIMEOUT_S",
-    "colonnade._async.copy_in_columns.RECOVERY_TIMEOUT_S",
-    "colonnade._sync.copy_in_columns.RECOVERY_TIMEOUT_S",
+    "colonnade._async.copy_in.RECOVERY_TIMEOUT_S",
+    "colonnade._sync.copy_in.RECOVERY_TIMEOUT_S",
     "colonnade._async.transaction._ROLLBACK_SECONDS_MIN",
     "colonnade._sync.transaction._ROLLBACK_SECONDS_MIN",
 )

@@ -93,8 +93,10 @@ def said_by(failure: BaseException) -> Iterator[str]:
 
 async def test_objects_of_asyncio(kept: str) -> None:
     async with await colonnade.connect(kept) as connection:
-        assert_silent(repr(connection), repr(connection._params), repr(connection._session))
-        assert_silent(repr(connection._transport), vars(connection))
+        assert_silent(
+            repr(connection), repr(connection._params), repr(connection.conversation.session)
+        )
+        assert_silent(repr(connection.conversation.transport), vars(connection))
         async with connection.transaction() as _, connection.pipeline() as pipeline:
             assert_silent(repr(pipeline))
     async with colonnade.create_pool(kept, min_size=1, max_size=1) as pool:
@@ -107,7 +109,9 @@ async def test_objects_of_asyncio(kept: str) -> None:
 
 def test_objects_of_the_blocking_colour(kept: str) -> None:
     with sync.connect(kept) as connection:
-        assert_silent(repr(connection), repr(connection._params), repr(connection._session))
+        assert_silent(
+            repr(connection), repr(connection._params), repr(connection.conversation.session)
+        )
     with sync.create_pool(kept, min_size=1, max_size=1) as pool, pool.acquire() as proxy:
         assert_silent(repr(pool), repr(proxy))
     with dbapi.connect(kept) as conn:
@@ -259,7 +263,7 @@ async def test_logs_of_the_loop(kept: str, caplog: pytest.LogCaptureFixture) -> 
         with contextlib.suppress(colonnade.PostgresError):
             await connection.fetch("SELECT nothing_there")
     # What the warning about a connection that is left open says.
-    assert_silent(connection._transport.origin)
+    assert_silent(connection.conversation.transport.origin)
     await connection.close()
     async with colonnade.create_pool(kept, min_size=1, max_size=2) as pool:
         await asyncio.gather(*(pool.fetchval("SELECT 1") for _ in range(4)))

@@ -115,7 +115,7 @@ OWN = {
     "_async/connection.py __del__": "the connection",
     "_async/pool/holder.py _warn_of_listeners": "the connection",
     "_async/pool/proxy.py __getattr__": "the name of an attribute, which Python gives",
-    "_async/reset.py _undo_transaction": "the connection",
+    "_async/reset.py undo_transaction": "the connection",
     "_async/transaction.py _check_isolation": "levels, which have been checked",
     "_async/transaction.py _close_connection": "an exception that the driver has caught",
     "_connection_options.py _passfile_text": "a path's text",

@@ -257,6 +257,6 @@ def test_timeout(connection: colonnade.sync.Connection, table: str) -> None:
 
 
 def test_statements_are_not_kept(connection: colonnade.sync.Connection, table: str) -> None:
-    kept = connection._session.cached_statements
+    kept = connection.conversation.session.cached_statements
     connection.copy_columns_to_table(table, numbers(1))
-    assert connection._session.cached_statements == kept
+    assert connection.conversation.session.cached_statements == kept

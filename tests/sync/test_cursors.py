@@ -278,9 +278,9 @@ def test_after_the_end(dsn: str) -> None:
                 call()
             assert str(caught.value) == f"cannot call {name}(): the underlying connection {reason}"
 
-    connection._generation += 1
+    connection.conversation.generation += 1
     refused("has been released back to the pool")
-    connection._generation -= 1
+    connection.conversation.generation -= 1
     connection.close()
     refused("is closed")
 
@@ -290,7 +290,7 @@ def test_a_transaction_of_a_connection_that_was_given_back(
 ) -> None:
     def given_back_in_between() -> None:
         with connection.transaction():
-            connection._generation += 1
+            connection.conversation.generation += 1
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -41,8 +41,8 @@ def test_an_impossible_event(dsn: str, name: str, monkeypatch: pytest.MonkeyPatc
         del limit
         return 5
 
-    monkeypatch.setattr(connection._transport, "next_event", next_event)
-    monkeypatch.setattr(connection._transport, "answer", answer)
+    monkeypatch.setattr(connection.conversation.transport, "next_event", next_event)
+    monkeypatch.setattr(connection.conversation.transport, "answer", answer)
     with pytest.raises(InternalClientError, match="got 5: this is a defect of Colonnade") as caught:
         CALLS[name](connection)
     assert not isinstance(caught.value, InterfaceError)

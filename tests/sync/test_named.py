@@ -50,9 +50,9 @@ def test_methods_that_run_queries(connection: colonnade.sync.Connection) -> None
     assert [row["n"] for row in connection.fetch(*given)] == [11, 12, 13]
     assert (connection.fetch_columns(*given))["n"].tolist() == [11, 12, 13]
     assert connection.execute(*given) == "SELECT 3"
-    kept = connection._session.cached_statements
+    kept = connection.conversation.session.cached_statements
     connection.fetch(*named(query, low=0, many=1))
-    assert connection._session.cached_statements == kept
+    assert connection.conversation.session.cached_statements == kept
 
 
 def test_a_mistake_sends_nothing(connection: colonnade.sync.Connection) -> None:

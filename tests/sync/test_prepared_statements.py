@@ -138,9 +138,9 @@ def test_the_cache_is_not_asked(connection: colonnade.sync.Connection) -> None:
     first = connection.prepare("SELECT 1")
     second = connection.prepare("SELECT 1")
     assert first.get_name() != second.get_name()
-    assert connection._session.cached_statements == 0
+    assert connection.conversation.session.cached_statements == 0
     assert connection.fetchval("SELECT 1") == 1
-    assert connection._session.cached_statements == 1
+    assert connection.conversation.session.cached_statements == 1
     with colonnade.sync.connect(dsn_of(connection), statement_cache_size=0) as without_cache:
         statement = without_cache.prepare("SELECT 1")
         assert statement.get_name()
@@ -149,8 +149,8 @@ def test_the_cache_is_not_asked(connection: colonnade.sync.Connection) -> None:
 
 
 def dsn_of(connection: colonnade.sync.Connection) -> str:
-    address = connection._transport.address
-    return f"postgresql://{connection._user}@{address}/{connection._database}"
+    address = connection.conversation.transport.address
+    return f"postgresql://{connection.user}@{address}/{connection.database}"
 
 
 def test_a_dropped_statement_is_closed(connection: colonnade.sync.Connection) -> None:
@@ -282,11 +282,11 @@ def test_after_the_end(dsn: str, method: str, args: tuple[Any, ...]) -> None:
     connection = colonnade.sync.connect(dsn)
     statement = connection.prepare("SELECT 1")
     text = rf"cannot call PreparedStatement.{method}\(\): the underlying connection "
-    connection._generation += 1
+    connection.conversation.generation += 1
     # Not awaited: the call itself refuses.
     with pytest.raises(InterfaceError, match=text + "has been released back to the pool"):
         getattr(statement, method)(*args)
-    connection._generation -= 1
+    connection.conversation.generation -= 1
     connection.close()
     with pytest.raises(InterfaceError, match=text + "is closed"):
         getattr(statement, method)(*args)

@@ -227,5 +227,5 @@ def test_a_call_from_within_is_refused(connection: colonnade.sync.Connection, ro
     ask = Asker(connection)
     ROADS[road](connection, ask)
     assert ask.refusals > 0
-    assert connection._owner is None
+    assert connection.conversation.owner is None
     assert connection.fetchval("SELECT 1") == 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def kept(connection: colonnade.sync.Connection) -> int:
-    return connection._session.cached_statements
+    return connection.conversation.session.cached_statements
 
 
 def on_server(connection: colonnade.sync.Connection) -> int:

@@ -47,7 +47,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def is_tls(connection: colonnade.sync.Connection) -> bool:
-    return connection._transport.is_tls
+    return connection.conversation.transport.is_tls
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def outcome(dsn: str) -> str:
     try:
         with colonnade.sync.connect(dsn, timeout=20) as connection:
             assert connection.fetchval("SELECT 1") == 1
-            return TLS if connection._transport.is_tls else PLAIN
+            return TLS if connection.conversation.transport.is_tls else PLAIN
     except ssl.SSLError as error:
         refusal = error
     # Either side says that it refuses the other's certificate, and to whom.

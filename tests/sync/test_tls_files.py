@@ -208,7 +208,7 @@ def test_direct_tls(tls_shim: Shims, certificates: Certificates) -> None:
     for dsn, arguments in spellings:
         with colonnade.sync.connect(dsn, **arguments) as connection:
             assert connection._params.ssl_negotiation == "direct"
-            assert connection._transport.is_tls
+            assert connection.conversation.transport.is_tls
             with pytest.raises(TimeoutError):
                 connection.execute("SELECT pg_sleep(100)", timeout=0.05)
             assert connection.fetchval("SELECT 1") == 1

@@ -90,7 +90,7 @@ CALLS = [
 
 
 def is_busy(connection: Connection) -> bool:
-    return connection._owner is not None
+    return connection.conversation.owner is not None
 
 
 def finish(dsn: str, pid: int | None) -> None:
@@ -115,7 +115,7 @@ def test_by_another_thread(
             calling.end()
     with pytest.raises(InterfaceError, match="connection is closed"):
         connection.fetchval("SELECT 1")
-    assert connection._transport._socket.fileno() == -1
+    assert connection.conversation.transport._socket.fileno() == -1
     if end == "terminate":
         finish(dsn, pid)
     see(lambda: pid not in watch.backends())
@@ -145,7 +145,7 @@ def test_by_the_handler_of_a_signal(dsn: str, call: Callable[[Connection], None]
                 call(connection)
     finally:
         signal.signal(signal.SIGUSR1, before)
-    assert connection._transport._socket.fileno() == -1
+    assert connection.conversation.transport._socket.fileno() == -1
     if end == "terminate":
         finish(dsn, pid)
 
@@ -177,7 +177,7 @@ def test_by_what_encodes_an_argument(dsn: str) -> None:
     with pytest.raises(InterfaceError, match="closed"):
         connection.fetchval("SELECT $1::int8", Number())
     assert connection.is_closed()
-    assert connection._transport._socket.fileno() == -1
+    assert connection.conversation.transport._socket.fileno() == -1
 
 
 def test_a_pool_is_terminated_under_its_calls(dsn: str) -> None:

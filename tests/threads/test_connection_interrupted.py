@@ -111,7 +111,7 @@ def test_a_copy_is_cancelled_while_its_thread_encodes(
     data = {"i": list(range(300_000)), "t": ["x" * 100] * 300_000}
     with Crowd() as crowd:
         writing = crowd.start(connection.copy_columns_to_table, "sink", data)
-        see(lambda: connection._owner is not None)
+        see(lambda: connection.conversation.owner is not None)
         while writing.is_alive:
             connection.cancel()
         with pytest.raises(QueryCanceledError):

@@ -112,7 +112,7 @@ def test_a_connection_belongs_to_one_thread_at_a_time(dsn: str) -> None:
         with pool.acquire() as shared:
             busy = crowd.start(shared.fetchval, "SELECT 1 FROM pg_sleep(0.2)")
             bare: Any = shared._con
-            see(lambda: bare._owner is not None)
+            see(lambda: bare.conversation.owner is not None)
             with pytest.raises(InterfaceError, match="another operation is in progress"):
                 shared.fetchval("SELECT 2")
             assert busy.end() == 1
@@ -147,10 +147,10 @@ def test_an_interrupted_query_gives_its_connection_back(
             pid = heard.get_server_pid()
             heard.add_log_listener(print)
             bare: Any = heard._con
-            bare._transport.tell = interrupt
+            bare.conversation.transport.tell = interrupt
             with pytest.raises(KeyboardInterrupt):
                 heard.execute("DO $$ BEGIN RAISE NOTICE 'now'; PERFORM pg_sleep(60); END $$")
-            del bare._transport.tell
+            del bare.conversation.transport.tell
             heard.remove_log_listener(print)
         assert connection.fetchval("SELECT 1") == 1
         assert pool.get_idle_size() == pool.get_size()
@@ -208,7 +208,7 @@ def test_who_gives_a_lost_connection_back_has_no_part_in_it(dsn: str) -> None:
             assert connection.fetchval("SELECT 1") == 1
             bare: Any = connection._con
             # The reset cannot be sent.
-            bare._transport._socket.shutdown(socket.SHUT_RDWR)
+            bare.conversation.transport._socket.shutdown(socket.SHUT_RDWR)
         assert pool.fetchval("SELECT 2") == 2
         assert pool.get_stats().closed == {"lost": 1}
 

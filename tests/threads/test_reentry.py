@@ -44,7 +44,7 @@ def test_the_deadline_and_the_guard_of_a_copy_outlast_a_refusal(
             assert blocking.remaining() is not None
             with Crowd() as crowd:
                 crowd.start(refused, connection)
-            owners.append(connection._owner)
+            owners.append(connection.conversation.owner)
             yield {"i": np.arange(3)}
 
     assert connection.copy_columns_to_table(sink, batches(), timeout=60) == "COPY 9"
@@ -91,7 +91,7 @@ def test_the_handler_of_a_signal_is_refused(connection: colonnade.sync.Connectio
             main = threading.main_thread().ident or 0
 
             def strike() -> None:
-                see(lambda: connection._owner is not None)
+                see(lambda: connection.conversation.owner is not None)
                 signal.pthread_kill(main, signal.SIGUSR1)
 
             crowd.start(strike)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import sys
 import tomllib
@@ -216,6 +217,33 @@ def test_python_rooms_import_in_one_direction() -> None:
     }
     assert sorted(crossings - EXCEPTIONS.keys()) == []
     assert sorted(EXCEPTIONS.keys() - crossings) == [], "an exception that nothing needs"
+
+
+def modules_imported(path: Path, tree: ast.Module, known: set[str]) -> set[str]:
+    """Modules among `known`; a name that is imported from a module stands for the module."""
+    names = imported_modules(path, tree)
+    return {name if name in known else name.rpartition(".")[0] for name in names} & known
+
+
+@pytest.mark.parametrize(
+    "room", ["_async", "_sync", "_sources", "_supply", "_transport", "_frames"]
+)
+def test_the_modules_of_a_room_import_in_one_direction(room: str) -> None:
+    trees = {
+        ".".join(("colonnade", *path.relative_to(PACKAGE).with_suffix("").parts)): (path, tree)
+        for path, tree in python_files()
+        if room_of(path) == room
+    }
+    # What only type checkers import counts: a reader follows it as well.
+    graph = {
+        name: modules_imported(path, tree, set(trees)) - {name}
+        for name, (path, tree) in trees.items()
+    }
+    assert len(trees) > 1
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
 def test_importing_the_package_imports_no_library() -> None:

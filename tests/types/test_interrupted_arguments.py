@@ -84,5 +84,5 @@ def test_a_codec(link: Connection) -> None:
     finally:
         # Its own question would be put through the codec.
         link.reload_schema_state()
-        link._session.reset_type(25)
+        link.conversation.session.reset_type(25)
     assert link.fetchval("SELECT 1") == 1

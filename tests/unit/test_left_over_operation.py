@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import colonnade.sync
-from colonnade._sync.operation import Operation
+from colonnade._sync.conversation import Operation
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
 def test_the_same_thread_goes_on_and_no_deadline_stays(
     connection: colonnade.sync.Connection,
 ) -> None:
-    Operation(connection, 0.05).__enter__()
+    Operation(connection.conversation, 0.05).__enter__()
     # Longer than the deadline that was never left.
     assert connection.fetchval("SELECT 'mine' FROM pg_sleep(0.2)") == "mine"
 
 
 def test_another_thread_is_refused(connection: colonnade.sync.Connection) -> None:
-    operation = Operation(connection, None)
+    operation = Operation(connection.conversation, None)
     operation.__enter__()
     refused: list[BaseException] = []
 

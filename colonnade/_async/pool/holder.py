@@ -7,8 +7,10 @@ import weakref
 from typing import TYPE_CHECKING
 
 from colonnade._async.connection import Connection
-from colonnade._async.operation import StreamHold, name_limit
+from colonnade._async.failures import name_limit
+from colonnade._async.holds import StreamHold
 from colonnade._async.pool.proxy import PoolConnectionProxy
+from colonnade._async.reset import undo_transaction, usual_reset_query
 from colonnade._transport.asyncio import deadline
 from colonnade.errors import InterfaceError, InterfaceWarning
 
@@ -29,6 +31,7 @@ class PoolConnectionHolder:
         "__weakref__",
         "_resets_itself",
         "connection",
+        "conversation",
         "ending",
         "epoch",
         "expires_at",
@@ -43,6 +46,7 @@ class PoolConnectionHolder:
     ) -> None:
         self.supply = supply
         self.connection = connection
+        self.conversation = connection.conversation
         # Weak: where nobody has the proxy any more, nobody has the connection.
         self.proxy: weakref.ref[PoolConnectionProxy] | None = None
         self.epoch = epoch
@@ -62,34 +66,33 @@ class PoolConnectionHolder:
         """A proxy for whoever has acquired the connection."""
         self.timeout = timeout
         proxy = PoolConnectionProxy(self, self.connection)
-        self.proxy = self.connection._pooled = weakref.ref(proxy)
+        self.proxy = self.conversation.callbacks.pooled = weakref.ref(proxy)
         return proxy
 
     def detach(self) -> None:
         """Make the proxy stale, and all that was made through it."""
-        connection = self.connection
-        connection._generation += 1
+        self.conversation.generation += 1
         if self.proxy is not None:
             proxy = self.proxy()
             if proxy is not None:
                 proxy._detach()
-            self.proxy = connection._pooled = None
+            self.proxy = self.conversation.callbacks.pooled = None
 
     def give_back(self) -> bool:
         """Give the connection back; False where something has to be waited for first."""
         self.detach()
-        connection = self.connection
-        session = connection._session
+        conversation = self.conversation
+        session, callbacks = conversation.session, conversation.callbacks
         if session.is_closed:
             self.supply.discard(self, "lost")
             return True
         if (
             self._resets_itself
-            or connection._owner is not None
-            or connection._transaction is not None
-            or connection._listeners
-            or connection._log_listeners
-            or not connection._transport.is_settled
+            or conversation.owner is not None
+            or conversation.transaction is not None
+            or callbacks.listeners
+            or callbacks.log_listeners
+            or not conversation.transport.is_settled
         ):
             return False
         reason = self.supply.end_of(self)
@@ -99,14 +102,14 @@ class PoolConnectionHolder:
         if session.is_untouched:
             self.supply.put_back(self)
             return True
-        query = connection.get_reset_query()
+        query = self.connection.get_reset_query()
         if not query:
             if session.transaction_status != "idle":
                 return False
             self.supply.put_back(self)
             return True
         # Other statements than ours may fail, which is to be raised from the release.
-        if query != connection._own_reset_query() or not session.script_ahead(query):
+        if query != usual_reset_query(conversation) or not session.script_ahead(query):
             return False
         self.supply.put_back_unsent(self)
         return True
@@ -125,21 +128,21 @@ class PoolConnectionHolder:
         self.supply.discard(self, "user")
 
     async def _reset(self, timeout: float | None) -> None:
-        connection = self.connection
+        conversation = self.conversation
         try:
-            await connection._put_away_left_over()
+            await conversation.put_away_left_over()
             self._check_not_busy()
             self._warn_of_listeners()
             async with deadline(timeout):
-                connection._end_stream()
-                await connection._transport.settled()
-                if not connection.is_closed():
+                conversation.end_stream()
+                await conversation.transport.settled()
+                if not conversation.session.is_closed:
                     await self._reset_session()
         except BaseException as error:
             self.supply.discard(self, "reset")
             name_limit(error, "the connection was not reset", timeout)
             raise
-        if connection.is_closed():
+        if conversation.session.is_closed:
             self.supply.discard(self, "lost")
             return
         reason = self.supply.end_of(self)
@@ -154,29 +157,30 @@ class PoolConnectionHolder:
         if callback is None:
             await connection.reset()
             return
-        connection._forget_listeners()
-        async with connection._operation(None):
-            await connection._undo_transaction()
+        conversation = self.conversation
+        conversation.callbacks.forget_listeners()
+        async with conversation.operation(None):
+            await undo_transaction(conversation)
         await callback(connection)
 
     def _check_not_busy(self) -> None:
-        owner = self.connection._owner
+        owner = self.conversation.owner
         if owner is None or (isinstance(owner, StreamHold) and not owner.is_waiting):
             return
         msg = "cannot perform operation: another operation is in progress"
         raise InterfaceError(msg)
 
     def _warn_of_listeners(self) -> None:
-        connection = self.connection
+        callbacks = self.conversation.callbacks
         counts = {
-            "notification": sum(map(len, connection._listeners.values())),
-            "log": len(connection._log_listeners),
+            "notification": sum(map(len, callbacks.listeners.values())),
+            "log": len(callbacks.log_listeners),
         }
         for kind, count in counts.items():
             if count:
                 plural = "" if count == 1 else "s"
                 warnings.warn(
-                    f"{connection!r} is being released to the pool "
+                    f"{self.connection!r} is being released to the pool "
                     f"but has {count} active {kind} listener{plural}",
                     InterfaceWarning,
                     stacklevel=2,

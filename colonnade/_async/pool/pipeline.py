@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.pipeline import Pipeline
-    from colonnade._async.pool.holder import PoolConnectionHolder
-    from colonnade._async.pool.queries import PoolQueriesMixin
+    from colonnade._async.pool.lender import Keeper, Lender
 
 
 class PoolPipelineContext:
@@ -19,10 +18,10 @@ class PoolPipelineContext:
 
     __slots__ = ("_holder", "_pipeline", "_pool", "_timeout")
 
-    def __init__(self, pool: PoolQueriesMixin, timeout: float | None) -> None:
+    def __init__(self, pool: Lender, timeout: float | None) -> None:
         self._pool = pool
         self._timeout = timeout
-        self._holder: PoolConnectionHolder | None = None
+        self._holder: Keeper | None = None
         self._pipeline: Pipeline | None = None
 
     async def __aenter__(self) -> Pipeline:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from types import TracebackType
 
-    from colonnade._async.pool.holder import PoolConnectionHolder
+    from colonnade._async.pool.lender import Keeper
 
     # Its methods are forwarded, each with the types that it has there.
     _Methods = Connection
@@ -29,10 +29,10 @@ class PoolConnectionProxy(_Methods):
 
     __slots__ = ("__weakref__", "_con", "_holder", "_supply")
 
-    def __init__(self, holder: PoolConnectionHolder, connection: Connection) -> None:
+    def __init__(self, holder: Keeper, connection: Connection) -> None:
         self._con: Connection | None = connection
         # Gone with the connection: whoever has a holder has the connection.
-        self._holder: PoolConnectionHolder | None = holder
+        self._holder: Keeper | None = holder
         self._supply = holder.supply
 
     @property  # type: ignore[misc]

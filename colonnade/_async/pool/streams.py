@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.column_stream import ColumnStream
-    from colonnade._async.pool.holder import PoolConnectionHolder
-    from colonnade._async.pool.queries import PoolQueriesMixin
+    from colonnade._async.pool.lender import Keeper, Lender
     from colonnade.columns import Columns
 
 
@@ -23,7 +22,7 @@ class PoolColumnStream:
 
     def __init__(
         self,
-        pool: PoolQueriesMixin,
+        pool: Lender,
         query: str,
         args: tuple[object, ...],
         options: dict[str, Any],
@@ -32,7 +31,7 @@ class PoolColumnStream:
         self._query = query
         self._args = args
         self._options = options
-        self._holder: PoolConnectionHolder | None = None
+        self._holder: Keeper | None = None
         self._stream: ColumnStream | None = None
         self._is_waiting = False
         self._is_finished = False

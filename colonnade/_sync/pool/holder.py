@@ -9,8 +9,10 @@ import weakref
 from typing import TYPE_CHECKING
 
 from colonnade._sync.connection import Connection
-from colonnade._sync.operation import StreamHold, name_limit
+from colonnade._sync.failures import name_limit
+from colonnade._sync.holds import StreamHold
 from colonnade._sync.pool.proxy import PoolConnectionProxy
+from colonnade._sync.reset import undo_transaction, usual_reset_query
 from colonnade._transport.blocking import deadline
 from colonnade.errors import InterfaceError, InterfaceWarning
 
@@ -31,6 +33,7 @@ class PoolConnectionHolder:
         "__weakref__",
         "_resets_itself",
         "connection",
+        "conversation",
         "ending",
         "epoch",
         "expires_at",
@@ -45,6 +48,7 @@ class PoolConnectionHolder:
     ) -> None:
         self.supply = supply
         self.connection = connection
+        self.conversation = connection.conversation
         # Weak: where nobody has the proxy any more, nobody has the connection.
         self.proxy: weakref.ref[PoolConnectionProxy] | None = None
         self.epoch = epoch
@@ -64,34 +68,33 @@ class PoolConnectionHolder:
         """A proxy for whoever has acquired the connection."""
         self.timeout = timeout
         proxy = PoolConnectionProxy(self, self.connection)
-        self.proxy = self.connection._pooled = weakref.ref(proxy)
+        self.proxy = self.conversation.callbacks.pooled = weakref.ref(proxy)
         return proxy
 
     def detach(self) -> None:
         """Make the proxy stale, and all that was made through it."""
-        connection = self.connection
-        connection._generation += 1
+        self.conversation.generation += 1
         if self.proxy is not None:
             proxy = self.proxy()
             if proxy is not None:
                 proxy._detach()
-            self.proxy = connection._pooled = None
+            self.proxy = self.conversation.callbacks.pooled = None
 
     def give_back(self) -> bool:
         """Give the connection back; False where something has to be waited for first."""
         self.detach()
-        connection = self.connection
-        session = connection._session
+        conversation = self.conversation
+        session, callbacks = conversation.session, conversation.callbacks
         if session.is_closed:
             self.supply.discard(self, "lost")
             return True
         if (
             self._resets_itself
-            or connection._owner is not None
-            or connection._transaction is not None
-            or connection._listeners
-            or connection._log_listeners
-            or not connection._transport.is_settled
+            or conversation.owner is not None
+            or conversation.transaction is not None
+            or callbacks.listeners
+            or callbacks.log_listeners
+            or not conversation.transport.is_settled
         ):
             return False
         reason = self.supply.end_of(self)
@@ -101,14 +104,14 @@ class PoolConnectionHolder:
         if session.is_untouched:
             self.supply.put_back(self)
             return True
-        query = connection.get_reset_query()
+        query = self.connection.get_reset_query()
         if not query:
             if session.transaction_status != "idle":
                 return False
             self.supply.put_back(self)
             return True
         # Other statements than ours may fail, which is to be raised from the release.
-        if query != connection._own_reset_query() or not session.script_ahead(query):
+        if query != usual_reset_query(conversation) or not session.script_ahead(query):
             return False
         self.supply.put_back_unsent(self)
         return True
@@ -127,21 +130,21 @@ class PoolConnectionHolder:
         self.supply.discard(self, "user")
 
     def _reset(self, timeout: float | None) -> None:
-        connection = self.connection
+        conversation = self.conversation
         try:
-            connection._put_away_left_over()
+            conversation.put_away_left_over()
             self._check_not_busy()
             self._warn_of_listeners()
             with deadline(timeout):
-                connection._end_stream()
-                connection._transport.settled()
-                if not connection.is_closed():
+                conversation.end_stream()
+                conversation.transport.settled()
+                if not conversation.session.is_closed:
                     self._reset_session()
         except BaseException as error:
             self.supply.discard(self, "reset")
             name_limit(error, "the connection was not reset", timeout)
             raise
-        if connection.is_closed():
+        if conversation.session.is_closed:
             self.supply.discard(self, "lost")
             return
         reason = self.supply.end_of(self)
@@ -156,29 +159,30 @@ class PoolConnectionHolder:
         if callback is None:
             connection.reset()
             return
-        connection._forget_listeners()
-        with connection._operation(None):
-            connection._undo_transaction()
+        conversation = self.conversation
+        conversation.callbacks.forget_listeners()
+        with conversation.operation(None):
+            undo_transaction(conversation)
         callback(connection)
 
     def _check_not_busy(self) -> None:
-        owner = self.connection._owner
+        owner = self.conversation.owner
         if owner is None or (isinstance(owner, StreamHold) and not owner.is_waiting):
             return
         msg = "cannot perform operation: another operation is in progress"
         raise InterfaceError(msg)
 
     def _warn_of_listeners(self) -> None:
-        connection = self.connection
+        callbacks = self.conversation.callbacks
         counts = {
-            "notification": sum(map(len, connection._listeners.values())),
-            "log": len(connection._log_listeners),
+            "notification": sum(map(len, callbacks.listeners.values())),
+            "log": len(callbacks.log_listeners),
         }
         for kind, count in counts.items():
             if count:
                 plural = "" if count == 1 else "s"
                 warnings.warn(
-                    f"{connection!r} is being released to the pool "
+                    f"{self.connection!r} is being released to the pool "
                     f"but has {count} active {kind} listener{plural}",
                     InterfaceWarning,
                     stacklevel=2,

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._sync.pipeline import Pipeline
-    from colonnade._sync.pool.holder import PoolConnectionHolder
-    from colonnade._sync.pool.queries import PoolQueriesMixin
+    from colonnade._sync.pool.lender import Keeper, Lender
 
 
 class PoolPipelineContext:
@@ -21,10 +20,10 @@ class PoolPipelineContext:
 
     __slots__ = ("_holder", "_pipeline", "_pool", "_timeout")
 
-    def __init__(self, pool: PoolQueriesMixin, timeout: float | None) -> None:
+    def __init__(self, pool: Lender, timeout: float | None) -> None:
         self._pool = pool
         self._timeout = timeout
-        self._holder: PoolConnectionHolder | None = None
+        self._holder: Keeper | None = None
         self._pipeline: Pipeline | None = None
 
     def __enter__(self) -> Pipeline:

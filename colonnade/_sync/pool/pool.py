@@ -8,16 +8,17 @@ import enum
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from colonnade._arguments import check_name
+from colonnade._arguments import check_name, checked_timeout
 from colonnade._core import Record
 from colonnade._shown import class_name, shown
 from colonnade._supply.threads import Supply, made
 from colonnade._sync.connection import Connection
-from colonnade._sync.operation import checked_timeout
 from colonnade._sync.pool.holder import PoolConnectionHolder
+from colonnade._sync.pool.mirrored import mirrored
 from colonnade._sync.pool.options import checked_options
+from colonnade._sync.pool.pipeline import PoolPipelineContext
 from colonnade._sync.pool.proxy import PoolConnectionProxy
-from colonnade._sync.pool.queries import PoolQueriesMixin
+from colonnade._sync.pool.streams import PoolColumnStream
 from colonnade._transport.blocking import deadline
 from colonnade._transport.forks import tell_in_child
 from colonnade.errors import InterfaceError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._supply.stats import PoolStats
+    from colonnade._sync.pool.lender import Keeper
     from colonnade._sync.pool.options import Callback, Connect
 
 logger = logging.getLogger("colonnade.pool")
@@ -57,7 +59,7 @@ _REFUSALS = {
 }
 
 
-class Pool(PoolQueriesMixin):
+class Pool:
     """Connections that are kept and shared; made by `create_pool`.
 
     The query methods take a connection for one call; `acquire` hands one out for as long as needed.
@@ -192,6 +194,42 @@ class Pool(PoolQueriesMixin):
         if holder is not None and not holder.give_back():
             holder.finish_giving_back(holder.timeout if timeout is None else timeout)
 
+    # The query and COPY methods of Connection, each with a connection for the call alone
+
+    copy_columns_from_query = mirrored(Connection.copy_columns_from_query)
+    copy_columns_from_table = mirrored(Connection.copy_columns_from_table)
+    copy_columns_to_table = mirrored(Connection.copy_columns_to_table)
+    copy_from_query = mirrored(Connection.copy_from_query)
+    copy_from_table = mirrored(Connection.copy_from_table)
+    copy_records_to_table = mirrored(Connection.copy_records_to_table)
+    copy_to_table = mirrored(Connection.copy_to_table)
+    execute = mirrored(Connection.execute)
+    executemany = mirrored(Connection.executemany)
+    fetch = mirrored(Connection.fetch)
+    fetchmany = mirrored(Connection.fetchmany)
+    fetchrow = mirrored(Connection.fetchrow)
+    fetchval = mirrored(Connection.fetchval)
+    fetch_columns = mirrored(Connection.fetch_columns)
+    fetch_plain = mirrored(Connection.fetch_plain)
+    fetch_result = mirrored(Connection.fetch_result)
+    fetchmany_result = mirrored(Connection.fetchmany_result)
+    hold_result = mirrored(Connection.hold_result)
+
+    def iter_columns(self, query: str, *args: object, **options: Any) -> PoolColumnStream:
+        """Run a query, and iterate over its result in `Columns`, as `Connection.iter_columns`.
+
+        A connection is taken with the first batch, and given back when the stream ends.
+        """
+        return PoolColumnStream(self, query, args, options)
+
+    def pipeline(self, *, timeout: float | None = None) -> PoolPipelineContext:
+        """Queries that are sent together, as `Connection.pipeline`, for a `with` block.
+
+        A connection is taken at the beginning of the block, and given back at its end. `timeout`,
+        in seconds, limits each wait for answers; None means the connection's `command_timeout`.
+        """
+        return PoolPipelineContext(self, timeout)
+
     # Figures
 
     def get_size(self) -> int:
@@ -307,6 +345,15 @@ class Pool(PoolQueriesMixin):
         opening = f", opening {stats.opening}" if stats.opening else ""
         sizes = f"size {stats.size}, busy {stats.busy}{opening}, waiting {stats.waiting}"
         error.args = (f"no connection was free within {timeout:g} s: {sizes}",)
+
+    def _borrow(self) -> Keeper:
+        """A connection without a proxy, unless the user's `setup` wants to see one."""
+        if self._options.setup is not None:
+            holder = (self._lent(None))._holder
+            if holder is None:
+                raise InterfaceError("the pool's setup callback has given its connection back")
+            return holder
+        return self._take_idle() or self._opened_supply().wait()
 
     def _take_idle(self) -> PoolConnectionHolder | None:
         if self._state is not _State.OPEN:

@@ -36,7 +36,7 @@ async def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
             await connection.execute(exchange.setup)
         if exchange.warms:
             await exchange.run(connection)
-        connection._command_timeout = case.limit_s
+        connection.conversation.command_timeout = case.limit_s
 
         async def run() -> object:
             return await exchange.run(connection)
@@ -45,7 +45,7 @@ async def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
         outcome = await _outcome(run)
         if not connection.is_closed():
             door.disarm()
-        connection._command_timeout = PATIENCE_S
+        connection.conversation.command_timeout = PATIENCE_S
         await _look_at(connection, outcome)
     finally:
         connection.terminate()
@@ -67,7 +67,7 @@ async def try_connecting(door: Door, case: Case, **options: Any) -> Outcome:
     outcome = await _outcome(run)
     door.disarm()
     for connection in made:
-        connection._command_timeout = PATIENCE_S
+        connection.conversation.command_timeout = PATIENCE_S
         await _look_at(connection, outcome)
         connection.terminate()
     return outcome

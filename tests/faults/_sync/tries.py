@@ -38,7 +38,7 @@ def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
             connection.execute(exchange.setup)
         if exchange.warms:
             exchange.run(connection)
-        connection._command_timeout = case.limit_s
+        connection.conversation.command_timeout = case.limit_s
 
         def run() -> object:
             return exchange.run(connection)
@@ -47,7 +47,7 @@ def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
         outcome = _outcome(run)
         if not connection.is_closed():
             door.disarm()
-        connection._command_timeout = PATIENCE_S
+        connection.conversation.command_timeout = PATIENCE_S
         _look_at(connection, outcome)
     finally:
         connection.terminate()
@@ -69,7 +69,7 @@ def try_connecting(door: Door, case: Case, **options: Any) -> Outcome:
     outcome = _outcome(run)
     door.disarm()
     for connection in made:
-        connection._command_timeout = PATIENCE_S
+        connection.conversation.command_timeout = PATIENCE_S
         _look_at(connection, outcome)
         connection.terminate()
     return outcome

@@ -144,7 +144,7 @@ impl Session {
     /// Begins a query whose Completion holds its rows as they came, to be decoded later. They
     /// become rows of `record_class`, while they come where `makes_rows`, or else when they are
     /// asked for.
-    #[pyo3(signature = (statement, arguments, record_class, *, makes_rows))]
+    #[pyo3(signature = (statement, arguments, record_class, makes_rows))]
     fn hold_rows(
         &self,
         py: Python<'_>,
@@ -165,15 +165,15 @@ impl Session {
 
     /// As `hold_rows`, of the statement that is kept for a text with these types declared; False
     /// where none is.
-    #[pyo3(signature = (sql, arguments, record_class, declared, makes_rows))]
+    #[pyo3(signature = (sql, arguments, record_class, makes_rows, declared = None))]
     fn hold_kept(
         &self,
         py: Python<'_>,
         sql: &str,
         arguments: &Bound<'_, PyTuple>,
         record_class: Option<&Bound<'_, PyAny>>,
-        declared: Option<Vec<u32>>,
         makes_rows: bool,
+        declared: Option<Vec<u32>>,
     ) -> PyResult<bool> {
         parameters::check_count(py, arguments.len())?;
         let Some(statement) = self.cached_statement(py, sql, declared)? else { return Ok(false) };

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError
@@ -11,7 +11,7 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from colonnade._async.connection import Connection
+    from colonnade._async.conversation import Conversation
 
 _Method = TypeVar("_Method", bound="Callable[..., object]")
 
@@ -19,22 +19,24 @@ _Method = TypeVar("_Method", bound="Callable[..., object]")
 class ConnectionResource:
     """A statement, a cursor, a stream or a transaction: of use only to who has the connection."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        # A connection that nobody has is closed, and what was made through it needs it.
+        self._connection: Any = conversation.callbacks.connection
         # A pool counts this up when the connection comes back to it.
-        self._generation = connection._generation  # noqa: SLF001 - a part of the connection
+        self._generation = conversation.generation
 
     def _is_orphaned(self) -> bool:
         """Whether the connection belongs to somebody else by now."""
-        return self._connection._generation != self._generation  # noqa: SLF001 - as above
+        return self._conversation.generation != self._generation
 
     def _check_connection(self, method: str) -> None:
         if self._is_orphaned():
             reason = "the underlying connection has been released back to the pool"
             raise InterfaceError(self._refusal(method, reason))
-        if self._connection.is_closed():
+        session = self._conversation.session
+        if session.is_closed:
             reason = "the underlying connection is closed"
-            session = self._connection._session  # noqa: SLF001 - as above
             raise closed_error(session, self._refusal(method, reason))
 
     def _refusal(self, method: str, reason: str) -> str:

@@ -1,0 +1,73 @@
+"""What every COPY into a table does: begin, end, a staging table, a transaction of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from colonnade import _core
+from colonnade._transport.asyncio import RECOVERY_TIMEOUT_S
+from colonnade._transport.event import impossible
+from colonnade.errors import PostgresError
+
+if TYPE_CHECKING:
+    from colonnade._async.conversation import Conversation
+    from colonnade._staging import OwnTransaction, Staging
+
+
+async def begin_copy_in(conversation: Conversation, statement: str) -> None:
+    """Ask the server to take data."""
+    conversation.session.copy_in(statement)
+    event = await conversation.transport.next_event()
+    if not isinstance(event, _core.CopyIn):
+        raise impossible("that the server asks for data", event)
+
+
+async def end_copy_in(conversation: Conversation) -> str:
+    """Say that all was sent, and wait for the status."""
+    conversation.session.copy_done()
+    return (await conversation.completion()).tag or ""
+
+
+async def open_staging(conversation: Conversation, staging: Staging) -> None:
+    """Make the staging table."""
+    await conversation.script(staging.create)
+    await conversation.script(staging.check)
+
+
+async def close_staging(conversation: Conversation, staging: Staging) -> str:
+    """Insert the rows that were copied into the staging table."""
+    try:
+        status = await conversation.script(staging.insert)
+    except PostgresError as error:
+        staging.note_on(error)
+        raise
+    await conversation.script(staging.drop)
+    return status
+
+
+async def begin_own(conversation: Conversation, own: OwnTransaction) -> None:
+    """Begin a transaction where none is open; it must be committed or rolled back."""
+    if not conversation.is_in_transaction:
+        own.has_begun = True
+        await conversation.script("BEGIN")
+
+
+async def commit_own(conversation: Conversation, own: OwnTransaction) -> None:
+    """Commit the transaction that was begun here, if one was."""
+    if own.has_begun:
+        await conversation.script("COMMIT")
+
+
+async def roll_back_own(conversation: Conversation, own: OwnTransaction) -> None:
+    """End the transaction that a failed copy had begun, or the connection."""
+    if not own.has_begun or conversation.session.is_closed:
+        return
+    is_over = False
+    try:
+        async with conversation.operation(RECOVERY_TIMEOUT_S):
+            if conversation.is_in_transaction:
+                await conversation.script("ROLLBACK")
+        is_over = True
+    finally:
+        if not is_over:
+            conversation.transport.abort()

@@ -1,0 +1,23 @@
+"""A statement that its caller has prepared, and the status of its last run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from colonnade import _core
+
+
+class OwnStatement:
+    """The server's statement behind a `PreparedStatement`, as it is now."""
+
+    def __init__(self, statement: _core.Statement) -> None:
+        self.statement = statement
+        self.status: str | None = None
+
+    def take_note(self, completion: _core.Completion) -> None:
+        """Learn from the end of a run."""
+        self.status = completion.tag
+        if completion.statement is not None:
+            # One of its types turned out to be altered.
+            self.statement = completion.statement

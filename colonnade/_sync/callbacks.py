@@ -1,0 +1,142 @@
+# Generated from colonnade/_async/callbacks.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""The functions that a connection calls, and what they are told."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from colonnade import _core
+from colonnade.errors import log_message_from_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade._logged_query import LoggedQuery
+    from colonnade._transport.blocking import BlockingTransport
+    from colonnade.errors import PostgresLogMessage
+
+    # The connection comes first, or the pool's proxy of it. What a callback returns is thrown away;
+    # a coroutine is run first.
+    NotificationListener = Callable[[Any, int, str, str], object]
+    LogListener = Callable[[Any, PostgresLogMessage], object]
+    TerminationListener = Callable[[Any], object]
+    QueryLogger = Callable[[LoggedQuery], object]
+
+
+class Callbacks:
+    """The callbacks of one connection: for notifications, messages, its queries and its end.
+
+    A callback that is added twice is called once; removing one that is not there does nothing. What
+    a callback raises is reported and changes nothing for the connection.
+    """
+
+    def __init__(self, session: _core.Session, transport: BlockingTransport) -> None:
+        self._session = session
+        self._transport = transport
+        self.is_telling = False
+        """Whether a callback runs at this moment."""
+        self.listeners: dict[str, list[NotificationListener]] = {}
+        self.channels: set[str] = set()
+        """The channels that the server is known to listen on for us, come what may."""
+        self.log_listeners: list[LogListener] = []
+        self.termination_listeners: list[TerminationListener] = []
+        self.query_loggers: list[QueryLogger] = []
+        self.pooled: weakref.ref[Any] | None = None
+        """The proxy that a pool has handed out: callbacks get it in place of the connection."""
+        self._connection: weakref.ref[Any] | None = None
+        self._lost: Callable[[], None] | None = None
+
+    def face(self, connection: object) -> None:
+        """Give callbacks this connection, which is not kept alive for that."""
+        self._connection = weakref.ref(connection)
+
+    @property
+    def connection(self) -> Any:
+        """The connection whose callbacks they are; None where nobody has it any more."""
+        return None if self._connection is None else self._connection()
+
+    def add(self, callbacks: list[Any], callback: object) -> None:
+        """Add one to the callbacks of a kind."""
+        self._transport.check_callback(callback)
+        self.attend()
+        if callback not in callbacks:
+            callbacks.append(callback)
+
+    def remove(self, callbacks: list[Any], callback: object) -> None:
+        """Take one from the callbacks of a kind."""
+        if callback in callbacks:
+            callbacks.remove(callback)
+
+    def remove_listener(self, channel: str, callback: NotificationListener) -> bool:
+        """Forget a channel's callback, and say whether it was the last one."""
+        callbacks = self.listeners.get(channel, [])
+        if callback not in callbacks:
+            return False
+        callbacks.remove(callback)
+        if callbacks:
+            return False
+        del self.listeners[channel]
+        return True
+
+    def forget_listeners(self) -> None:
+        """Forget those who hear of what the server says, as a reset does."""
+        self.listeners.clear()
+        self.channels.clear()
+        self.log_listeners.clear()
+
+    def attend(self) -> None:
+        """Hear of what comes out of turn; until somebody listens, the transport drops it."""
+        if self._session.is_closed:
+            return  # Its end was told, and nothing else comes.
+        # Weak, so that the transport does not keep a connection that nobody uses.
+        this = weakref.ref(self)
+
+        def announced(announcement: _core.Notice | _core.Notification) -> None:
+            if (callbacks := this()) is not None:
+                callbacks.announce(announcement)
+
+        def closed() -> None:
+            if (callbacks := this()) is not None:
+                callbacks.tell_end()
+
+        self._transport.listener = announced
+        self._transport.closed_listener = closed
+
+    def when_lost(self, callback: Callable[[], None]) -> None:
+        """Call a function of the pool's, at once, when the socket is closed."""
+        self._lost = callback
+        self.attend()
+
+    def tell(self, callbacks: list[Any], *args: object) -> None:
+        """Call each of them."""
+        outer, self.is_telling = self.is_telling, True
+        try:
+            for callback in tuple(callbacks):
+                self._transport.tell(callback, *args)
+        finally:
+            self.is_telling = outer
+
+    def announce(self, announcement: _core.Notice | _core.Notification) -> None:
+        """Tell of what the server has said out of turn."""
+        if isinstance(announcement, _core.Notice):
+            if self.log_listeners:
+                message = log_message_from_fields(announcement.fields)
+                self.tell(self.log_listeners, self._facing(), message)
+            return
+        channel = announcement.channel
+        if callbacks := self.listeners.get(channel):
+            who = self._facing()
+            self.tell(callbacks, who, announcement.process_id, channel, announcement.payload)
+
+    def tell_end(self) -> None:
+        """Tell that the socket is closed."""
+        self.tell(self.termination_listeners, self._facing())
+        if self._lost is not None:
+            self._lost()
+
+    def _facing(self) -> Any:
+        """What callbacks get: what they were added to."""
+        proxy = None if self.pooled is None else self.pooled()
+        return self.connection if proxy is None else proxy

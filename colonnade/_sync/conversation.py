@@ -1,0 +1,502 @@
+# Generated from colonnade/_async/conversation.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""One connection's talk with its server: who has it, how a query goes, and how it ends."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+from colonnade import _core, tracing
+from colonnade._arguments import checked_timeout
+from colonnade._schema import asked_of
+from colonnade._sync.callbacks import Callbacks
+from colonnade._sync.failures import (
+    STALE_PLAN,
+    may_encode_again,
+    may_run_again,
+    name_limit,
+    name_query,
+)
+from colonnade._sync.holds import CallHold, StreamHold
+from colonnade._sync.observation import Observation, Observers
+from colonnade._transport.blocking import deadline
+from colonnade._transport.event import batch_of, completion_of, statement_of
+from colonnade._transport.farewell import closed_error
+from colonnade.columns import Columns
+from colonnade.errors import EncodeError, InterfaceError
+from colonnade.errors._place import ComposedSql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from colonnade._schema import Schema
+    from colonnade._sync.login import Login
+    from colonnade._transport.blocking import BlockingTransport
+
+    class OpenTransaction(Protocol):
+        """What is to be known of a transaction that is open."""
+
+        isolation: str | None
+        is_managed: bool
+
+
+def check_sets(sets: object) -> None:
+    """Refuse sets of arguments of which the first has more than the protocol can count.
+
+    Of lists and tuples, that is: whatever else gives sets, or is one, is read when it is sent.
+    """
+    if isinstance(sets, list | tuple) and sets and isinstance(sets[0], list | tuple):
+        _core.check_arguments(sets[0])
+
+
+class Conversation:
+    """Session, transport and clock of one connection, and whoever has it at the moment.
+
+    Whatever speaks with the server holds a conversation: the connection's verbs, statements,
+    cursors, streams, pipelines, transactions, COPY and the pool. It alone knows the short way and
+    the long way of a query, the one retry of a stale statement, limits in time, and what becomes of
+    an exchange that its caller leaves.
+    """
+
+    def __init__(
+        self,
+        session: _core.Session,
+        transport: BlockingTransport,
+        login: Login,
+        command_timeout: float | None,
+    ) -> None:
+        self.session = session
+        self.transport = transport
+        self.login = login
+        self.command_timeout = command_timeout
+        # Now, for later another thread may be inside the session.
+        self.cancel_request = session.cancel_request()
+        self.callbacks = Callbacks(session, transport)
+        self._loggers = self.callbacks.query_loggers
+        self.observers = Observers(login, self.callbacks, self.timing)
+        self.owner: CallHold | Operation | StreamHold | None = None
+        self._call = CallHold()
+        self.transaction: OpenTransaction | None = None
+        """The outermost one that was begun by `Connection.transaction`."""
+        self.savepoint_count = 0
+        self.reset_query: str | None = None
+        """The statements that reset a session of this server, once they are known."""
+        self.generation = 0
+        """How often a pool got the connection back. What was made through it before, such as a
+        prepared statement, is of no use to whoever has it now."""
+        self.pool_wait = 0.0
+        """The seconds that the last `acquire` of a pool waited for this connection."""
+        self.column_decoders: dict[int, Callable[[Columns], Any]] = {}
+        """By the numbers of codecs, what takes whole columns of theirs."""
+        self.generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+        """Of tables that records were copied to, by name and columns: what COPY cannot fill."""
+
+    # State
+
+    def timing(self) -> _core.QueryTiming | None:
+        """Where the time of the last query went."""
+        return self.session.timing(self.pool_wait)
+
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open, in good order or failed."""
+        return self.session.transaction_status != "idle"
+
+    def limit(self, timeout: float | None) -> float | None:
+        """The seconds that a call may take; None means the connection's own limit."""
+        return self.command_timeout if timeout is None else checked_timeout(timeout)
+
+    # Whose it is
+
+    def operation(
+        self, timeout: float | None, query: str | None = None, args: tuple[object, ...] = ()
+    ) -> Operation:
+        """A block that has the connection; with a `query`, its loggers are told of it."""
+        # More than the server can be told of are refused before it is asked about the text.
+        _core.check_arguments(args)
+        return self._operation(timeout, query, args)
+
+    def series(self, timeout: float | None, query: str, sets: object) -> Operation:
+        """The same for a query that runs once for each of many sets of arguments."""
+        check_sets(sets)
+        return self._operation(timeout, query, sets)
+
+    def _operation(self, timeout: float | None, query: str | None, args: Any) -> Operation:
+        if query is not None and self.observers.are_there():
+            return ObservedOperation(self, self.limit(timeout), query, args)
+        return Operation(self, self.limit(timeout), query)
+
+    def take(self, owner: CallHold | Operation | StreamHold) -> None:
+        """Have the connection, unless somebody else has it."""
+        if self.session.is_closed:
+            raise closed_error(self.session)
+        if self.owner is not None:
+            msg = "cannot perform operation: another operation is in progress"
+            if isinstance(self.owner, StreamHold):
+                raise InterfaceError(msg, hint=self.owner.hint)
+            raise InterfaceError(msg)
+        self.owner = owner
+
+    def give_back(self, owner: CallHold | Operation | StreamHold) -> None:
+        """Have it no more."""
+        if self.owner is owner:
+            self.owner = None
+
+    def break_off(self) -> bool:
+        """End a call under way that closing cannot wait for; whether there was one."""
+        owner = self.owner
+        if owner is None:
+            return False
+        if isinstance(owner, StreamHold):
+            return owner.is_at_work() and self.transport.break_off(0, self.cancel_request)
+        return self.transport.break_off(owner.thread, self.cancel_request)
+
+    def end_stream(self) -> None:
+        """End a stream that somebody still holds, but not one that somebody waits for."""
+        if isinstance(self.owner, StreamHold) and not self.owner.is_waiting:
+            self.transport.abandon()
+            self.owner = None
+
+    def put_away_left_over(self) -> None:
+        """Take the connection back from a caller that Ctrl-C kept from giving it back.
+
+        Only the blocking transport can tell: there, a thread that asks for the connection again has
+        left its operation. In a loop, tasks take turns, and Ctrl-C ends the loop.
+        """
+        owner = self.owner
+        if owner is None or isinstance(owner, StreamHold) or self.callbacks.is_telling:
+            return
+        if self.transport.has_left(owner.thread):
+            self.transport.abandon()
+            if isinstance(owner, Operation):
+                owner.put_away()
+            self.give_back(owner)
+
+    # A query
+
+    def ask(
+        self,
+        begin_kept: Callable[..., bool],
+        begin: Callable[..., object] | None,
+        arguments: tuple[Any, ...],
+        timeout: float | None,
+        *,
+        declared: tuple[int, ...] = (),
+        statement: _core.Statement | None = None,
+    ) -> _core.Completion:
+        """Run one query whose answer is one event, and return that.
+
+        `arguments` are the text, its values, and what else both functions take. The short way is
+        one exchange: `begin_kept(*arguments)` begins the query where a statement is kept for the
+        text. The long way is an `Operation`, in which `begin(statement, *arguments[1:])` begins it:
+        where the connection is busy, recovering or watched, and where the text is not prepared, or
+        no longer as the server has it. `statement` is the one that it runs as; None means the one
+        that is kept for the text, with the types of parameters that are `declared`. Without `begin`
+        the text is a script, which needs no statement.
+        """
+        limit = self.command_timeout if timeout is None else checked_timeout(timeout)
+        if (
+            self.owner is None
+            and self.transport.is_settled
+            and not self._loggers
+            and tracing.active is None
+            and not self.session.is_closed
+            and (limit is None or limit > 0)
+        ):
+            completion = None
+            self.owner = self._call
+            self._call.thread = threading.get_ident()
+            # It is taken back by hand: where Ctrl-C strikes before, `put_away_left_over` does.
+            try:
+                if begin_kept(*arguments, declared) if declared else begin_kept(*arguments):
+                    completion = completion_of(self.transport.answer(limit))
+            except BaseException as error:
+                if not self._is_mended_by_the_long_way(error, arguments[0], limit):
+                    self.owner = None
+                    raise
+            self.owner = None
+            if completion is not None:
+                return completion
+        return self._ask_the_long_way(
+            begin, arguments, timeout, declared=declared, statement=statement
+        )
+
+    def _is_mended_by_the_long_way(
+        self, error: BaseException, query: str, limit: float | None
+    ) -> bool:
+        """Whether a query that has failed may be prepared anew; where not, its exchange is over."""
+        if isinstance(error, EncodeError):
+            return may_encode_again(error)
+        name_query(error, query)
+        if isinstance(error, STALE_PLAN):
+            is_over = self.is_in_transaction or self.session.is_closed
+            return not is_over and may_run_again(error, query)
+        name_limit(error, "the query did not end", limit, self.command_timeout)
+        self.transport.abandon()
+        return False
+
+    def _ask_the_long_way(
+        self,
+        begin: Callable[..., object] | None,
+        arguments: tuple[Any, ...],
+        timeout: float | None,
+        *,
+        declared: tuple[int, ...],
+        statement: _core.Statement | None,
+    ) -> _core.Completion:
+        query, *values = arguments
+
+        def begun(statement: _core.Statement) -> None:
+            if begin is not None:
+                begin(statement, *values)
+
+        with self.operation(timeout, query, values[0] if values else ()):
+            if begin is None:
+                self.session.script(query)
+            elif statement is None:
+                return completion_of(self.run(query, begun, declared))
+            else:
+                self.begin(statement, begun)
+            return self.completion()
+
+    # Within an operation
+
+    def run(
+        self,
+        query: str,
+        begin: Callable[[_core.Statement], object],
+        declared: tuple[int, ...] = (),
+    ) -> object:
+        """Prepare a text unless it is known, begin to run it, and return the first event.
+
+        `declared` are the OIDs of its parameters' types, where they are not the server's to infer.
+        """
+
+        def start(statement: _core.Statement) -> object:
+            begin(statement)
+            return self.transport.next_event()
+
+        return self.started(query, start, declared)
+
+    def started(
+        self,
+        query: str,
+        start: Callable[[_core.Statement], Any],
+        declared: tuple[int, ...] = (),
+        *,
+        can_repeat: bool = True,
+    ) -> Any:
+        """Prepare a text unless it is known, and start it, which sends it and waits.
+
+        A statement is prepared anew, once, where no transaction is lost by it, if the server no
+        longer takes it (its result changed shape, or it was deallocated), or if an argument does
+        not fit a type that may have been altered since; `can_repeat` says that the arguments can be
+        had a second time.
+        """
+        is_kept = self.session.cached_statement(query, declared) is not None
+        statement = self.prepared(query, declared)
+        try:
+            return start(statement)
+        except EncodeError as error:
+            if not may_encode_again(error):
+                raise
+            if not self.session.forget_parameters(statement) or not self._is_free(
+                can_repeat=can_repeat
+            ):
+                raise
+        except STALE_PLAN as error:
+            if (
+                not is_kept
+                or not self._is_free(can_repeat=can_repeat)
+                or not may_run_again(error, query)
+            ):
+                raise
+        return start(self.prepared(query, declared))
+
+    def _is_free(self, *, can_repeat: bool) -> bool:
+        return can_repeat and not self.is_in_transaction and not self.session.is_closed
+
+    def begin(self, statement: _core.Statement, begin: Callable[[_core.Statement], object]) -> None:
+        """Begin to run a statement that its caller has prepared."""
+        try:
+            begin(statement)
+        except EncodeError:
+            # A type may have been altered: who prepares the text again sees what it is now.
+            self.session.forget_parameters(statement)
+            raise
+
+    def prepared(self, query: str, declared: tuple[int, ...] = ()) -> _core.Statement:
+        """The statement that is kept for a text, which is prepared where there is none."""
+        statement = self.session.cached_statement(query, declared)
+        if statement is None:
+            self.session.prepare(query, declared)
+            statement = statement_of(self.completion())
+        return statement
+
+    def describe(self, sql: str) -> _core.Statement:
+        """What a text's parameters and columns are now; it is not kept."""
+        self.session.describe(sql)
+        return statement_of(self.completion())
+
+    def script(self, sql: str) -> str:
+        """Run statements, and return the status of the last one."""
+        self.session.script(sql)
+        return (self.completion()).tag or ""
+
+    def plain_rows(self, query: str, args: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        """The rows of a query, past the codecs and the classes that the connection's owner set.
+
+        All queries of the driver's own go this way.
+        """
+        is_kept = self.session.cached_plain(query) is not None
+        try:
+            return self._plain_rows_once(query, args)
+        except STALE_PLAN as error:
+            if not is_kept or not self._is_free(can_repeat=True) or not may_run_again(error, query):
+                raise
+        return self._plain_rows_once(query, args)
+
+    def _plain_rows_once(self, query: str, args: tuple[object, ...]) -> list[Any]:
+        statement = self.session.cached_plain(query)
+        if statement is None:
+            self.session.prepare_plain(query)
+            statement = statement_of(self.completion())
+        self.session.fetch_rows(statement, args, 0, tuple)
+        return (self.completion()).rows or []
+
+    def completion(self) -> _core.Completion:
+        """The end of the exchange, which must come next."""
+        return completion_of(self.transport.next_event())
+
+    def whole_columns(self, schema: Schema | None) -> tuple[Columns, _core.Completion]:
+        """The answer to a query for columns, all of which come at once."""
+        batch = batch_of(self.transport.next_event())
+        completion = self.completion()
+        return Columns(self.decoded(batch), asked_of(schema)), completion
+
+    def decoded(self, batch: _core.Batch) -> _core.Batch:
+        """The batch, with the columns whose codecs take them whole."""
+        if not self.column_decoders:
+            return batch
+        for index in range(batch.num_columns):
+            number = batch.codec(index)
+            decode = None if number is None else self.column_decoders.get(number)
+            if decode is not None:
+                batch = batch.with_column(index, decode(Columns(batch.stored_column(index))))
+        return batch
+
+
+class Operation:
+    """A block during which a connection belongs to one caller.
+
+    Leaving it by an exception (an error, a timeout, a cancelled task, Ctrl-C) gives up the exchange
+    that is still under way: the query is cancelled on the server, and the connection is usable
+    again or closed before anybody else gets to use it.
+    """
+
+    def __init__(
+        self, conversation: Conversation, timeout: float | None, query: str | None = None
+    ) -> None:
+        self._conversation = conversation
+        self._query = query
+        self._timeout = timeout
+        self._deadline = None if timeout is None else deadline(timeout)
+        self._is_entered = False
+        self.thread = threading.get_ident()
+
+    def __enter__(self) -> None:
+        """Take the connection, and start the clock."""
+        conversation = self._conversation
+        try:
+            conversation.put_away_left_over()
+            conversation.take(self)
+            if self._deadline is not None:
+                self._is_entered = True
+                self._deadline.__enter__()
+            conversation.transport.settled()
+        except BaseException as error:
+            self._leave(type(error), error, error.__traceback__)
+            raise
+        if conversation.session.is_closed:
+            self._leave(None, None, None)
+            raise closed_error(conversation.session)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the connection back."""
+        if error is not None:
+            name_query(error, self._query)
+            self._conversation.transport.abandon()
+        self._leave(kind, error, traceback)
+
+    def _leave(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if self._deadline is not None and self._is_entered:
+                self._deadline.__exit__(kind, error, traceback)
+                if self._deadline.expired():
+                    # The blocking deadline ends the wait itself.
+                    self._name_limit(error)
+        except TimeoutError as late:
+            self._name_limit(late)
+            raise
+        finally:
+            self._conversation.give_back(self)
+
+    def _name_limit(self, error: BaseException | None) -> None:
+        if self._query is None:
+            what = "the call"
+        else:
+            what = "the COPY" if isinstance(self._query, ComposedSql) else "the query"
+        usual = self._conversation.command_timeout
+        name_limit(error, f"{what} did not end", self._timeout, usual)
+
+    def put_away(self) -> None:
+        """Finish what an operation could not that Ctrl-C kept from giving the connection back."""
+        self._leave(None, None, None)
+
+
+class ObservedOperation(Operation):
+    """An operation that tells the query loggers and the tracer how it went."""
+
+    def __init__(
+        self, conversation: Conversation, timeout: float | None, query: str, args: Any
+    ) -> None:
+        super().__init__(conversation, timeout, query)
+        self._observed = query, args, timeout
+
+    def __enter__(self) -> None:
+        """Take the connection, and begin the span."""
+        self._observation = Observation(self._conversation.observers, *self._observed)
+        try:
+            super().__enter__()
+        except BaseException as error:
+            self._observation.refused(error)
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the connection back, and tell how it went."""
+        failure = error
+        try:
+            super().__exit__(kind, error, traceback)
+        except BaseException as raised:
+            # A deadline makes a TimeoutError of what was raised.
+            failure = raised
+            raise
+        finally:
+            self._observation.ended(failure)

@@ -1,0 +1,39 @@
+# Generated from colonnade/_async/pool/mirrored.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""A method of a connection, as one of a pool that takes a connection for the call."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from colonnade._sync.pool.lender import Lender
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def mirrored(
+    method: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Lender, P], R]:
+    """A method of Connection as one of the pool: with a connection for this call alone."""
+    name = method.__name__
+
+    def call(pool: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        holder = pool._borrow()
+        try:
+            result: R = getattr(holder.connection, name)(*args, **kwargs)
+        except BaseException:
+            # A cancelled query is not waited for: its connection comes back when it is ready.
+            if not holder.give_back():
+                holder.finish_in_background()
+            raise
+        if not holder.give_back():
+            holder.finish_giving_back(None)
+        return result
+
+    functools.update_wrapper(call, method)
+    return call

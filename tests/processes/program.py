@@ -72,7 +72,7 @@ def refused(told):
 def said(program: str, dsn: str, loop: str = "asyncio") -> list[str]:
     """The lines that a program prints; it must end well, in time, and without another word."""
     done = subprocess.run(
-        # Without buffers: a fork would take along what its parent has not written yet, and write it.
+        # Without buffers: a fork would take along what its parent has not written, and write it.
         [sys.executable, "-u", "-c", _BEGINNING + program, dsn, loop],
         cwd=ROOT,
         capture_output=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -108,11 +109,16 @@ def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:
 
 def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDecimalWarning:
     told = [f'"{names[place]}" (row {row}: {_cut(text)})' for place, row, text in sorted(inexact)]
-    name = names[min(inexact)[0]]
+    hint = (
+        'Pass decimals="decimal" or decimals="object" for exact values; where floats are meant, '
+        'decimals="float64"'
+    )
+    # A schema makes no infinity of a number beyond the floats: of its column it is no way out.
+    finite = [names[place] for place, _, text in sorted(inexact) if math.isfinite(float(text))]
+    if finite:
+        hint += f', or schema={{"{finite[0]}": "float64"}} for one column'
     return InexactDecimalWarning(
-        f"a float64 does not hold every decimal of {', '.join(told)}",
-        hint='Pass decimals="decimal" or decimals="object" for exact values; where floats '
-        f'are meant, decimals="float64", or schema={{"{name}": "float64"}} for one column.',
+        f"a float64 does not hold every decimal of {', '.join(told)}", hint=f"{hint}."
     )
 
 

@@ -158,6 +158,12 @@ def test_what_the_warning_says_of_extremes(dsn: str) -> None:
     (one,) = caught
     assert one.filename == __file__
     assert f'"v" (row 0: 1{"0" * 59}...)' in str(one.message)
+    # As a schema has no infinity for it, the hint names none for this column.
+    assert "schema=" not in str(one.message)
+    with pytest.raises(colonnade.DecodeError, match="out of range for a float64"):
+        read_sql("SELECT 1e400 AS v", dsn, schema={"v": "float64"})
+    with pytest.warns(colonnade.InexactDecimalWarning, match=r'schema=\{"w": "float64"\}'):
+        read_sql("SELECT 1e400 AS v, 12345678901234567.89 AS w", dsn)
     # Of a stream, the row in the whole result.
     with pytest.warns(colonnade.InexactDecimalWarning, match=r"row 3: 12345678901234567.89"):
         list(

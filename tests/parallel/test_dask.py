@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 
 import pytest
 
@@ -61,3 +62,17 @@ def test_only_the_columns_that_are_used_are_read(dsn: str, table: str) -> None:
         frame = colonnade.parallel.dask.from_plan(plan)
         assert "['day', 'id']" in str(frame[["day", "id"]].optimize().expr.tree_repr())
         assert list(frame[["day", "id"]].compute(scheduler="threads").columns) == ["day", "id"]
+
+
+def test_numbers_that_no_decimal_holds(dsn: str) -> None:
+    query = """SELECT g AS id, CASE g WHEN 3 THEN 'NaN' WHEN 4 THEN 1e100 WHEN 5 THEN '-Infinity'
+                                      WHEN 6 THEN NULL ELSE g / 4.0 END::numeric AS v
+               FROM generate_series(1, 6) AS g"""
+    with parallel.plan(query, dsn, parts=2, partition_by="id") as plan:
+        frame = colonnade.parallel.dask.from_plan(plan)
+        assert frame.npartitions == 2
+        whole = frame.compute(scheduler="threads").sort_values("id")
+        assert whole.v.dtype == frame.v.dtype == "Float64"
+        assert whole.v.tolist()[:2] == [0.25, 0.5]
+        assert math.isnan(whole.v.tolist()[2])
+        assert whole.v.tolist()[3:5] == [1e100, -math.inf]

@@ -219,7 +219,6 @@ FACTS = (
         "tsvector tsquery",
         "`str`: as the server prints it",
         "`str`: the server parses it",
-        "in a composite or range, and by COPY, no parameter but text",
     ),
     Facts(
         "money regclass regcollation regconfig regdictionary regnamespace regoper regoperator"

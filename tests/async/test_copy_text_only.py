@@ -228,10 +228,90 @@ async def test_what_is_refused(
     assert await found(connection) == []
 
 
-async def test_a_part_that_is_text_only(typed: colonnade.Connection) -> None:
-    await typed.execute("CREATE TYPE worded AS (a tsvector, b int); CREATE TABLE t1 (v worded)")
-    await typed.execute("INSERT INTO t1 VALUES (('x:1', 2))")
-    with pytest.raises(EncodeError, match=r"a part of it as text only; .*::text"):
+WORDED = """
+    CREATE TYPE worded AS (a tsvector, b int[], at timestamptz, long interval, "c ""d" money);
+    CREATE TYPE parsed AS (a tsvector, b int[], at timestamptz, long interval);
+    CREATE TYPE parsed_range AS RANGE (subtype = parsed);
+    CREATE TABLE t1 (v worded, p parsed[], r parsed_range, m parsed_multirange);
+"""
+PARSED = """('"a b":2 c\\\\d', '{{1,NULL},{3,4}}', '0044-03-15 12:00 BC', '-1 mon 3 days -04:05')"""
+
+
+async def worded_rows(typed: colonnade.Connection) -> list[str]:
+    """What the table has, in the text of one style of dates and intervals."""
+    async with typed.transaction():
+        await typed.execute("SET LOCAL datestyle = ISO; SET LOCAL intervalstyle = postgres")
+        await typed.execute("SET LOCAL timezone = UTC")
+        return [
+            row["t"] for row in await typed.fetch("SELECT concat_ws('|', v, p, r, m) t FROM t1")
+        ]
+
+
+async def test_parts_that_are_text_only(typed: colonnade.Connection) -> None:
+    """A text is made of all parts, whatever the styles of the session are that reads it."""
+    await typed.execute(WORDED)
+    await typed.execute(
+        f"INSERT INTO t1 (p, r, m) SELECT ARRAY[p, NULL, p], parsed_range(p, NULL),"
+        f" parsed_multirange(parsed_range(p, p, '[]')) FROM (SELECT ROW{PARSED}::parsed p) q"
+    )
+    expected = await worded_rows(typed)
+    columns = await typed.fetch_columns("SELECT p, r, m FROM t1")
+    await typed.execute(
+        "DELETE FROM t1; SET datestyle = 'SQL, DMY'; SET intervalstyle = sql_standard;"
+        " SET timezone = 'America/St_Johns'"
+    )
+    for source in (columns, columns.to_arrow()):
+        assert await typed.copy_columns_to_table("t1", source) == "COPY 1"
+        assert await worded_rows(typed) == expected
+        await typed.execute("DELETE FROM t1")
+    await typed.execute("RESET datestyle; RESET intervalstyle; RESET timezone")
+
+
+async def test_parts_and_the_text_of_the_whole(typed: colonnade.Connection) -> None:
+    await typed.execute(WORDED)
+    await typed.execute("INSERT INTO t1 (p) VALUES (ARRAY[ROW('x:1', '{2}', NULL, NULL)::parsed])")
+    expected = await worded_rows(typed)
+    for kind in ("text[]", "text"):
+        texts = await typed.fetch_columns(f"SELECT p::{kind} FROM t1")
+        await typed.execute("DELETE FROM t1")
+        assert await typed.copy_columns_to_table("t1", texts) == "COPY 1"
+        assert await worded_rows(typed) == expected
+    for parts in ({"a": "x:1", "b": [2]}, ("x:1", [2], None, None)):
+        await typed.execute("DELETE FROM t1")
+        assert (
+            await typed.copy_records_to_table("t1", records=[([parts],)], columns=["p"]) == "COPY 1"
+        )
+        assert await worded_rows(typed) == expected
+        as_parameter = await typed.fetchval("SELECT $1::parsed::text", parts)
+        assert f'{{"{as_parameter}"}}'.replace("'", "") == expected[0].replace("'", "")
+
+
+async def test_parts_of_another_form(typed: colonnade.Connection) -> None:
+    """What a query gives as one text is taken in its parts, too; each of them is checked."""
+    await typed.execute(WORDED)
+    whole = pa.array([{"a": "x:1", "b": [2], 'c "d': "1.50"}])
+    assert await typed.copy_columns_to_table("t1", pa.table({"v": whole})) == "COPY 1"
+    assert await worded_rows(typed) == ["('x':1,{2},,,$1.50)"]
+    for wrong, message in (
+        (pa.array([{"a": "x:1", "b": [2**40]}]), r'"v", row 0, .*1099511627776 is out of range'),
+        (pa.array([{"b": ["x"]}]), r'of its field "b" .*; or send the text of the whole'),
+        (pa.array([{"e": 1}]), r'the type has no field "e"; or send the text of the whole'),
+    ):
+        with pytest.raises(EncodeError, match=message):
+            await typed.copy_columns_to_table("t1", pa.table({"v": wrong}))
+    with pytest.raises(InvalidTextRepresentationError):
+        await typed.copy_columns_to_table("t1", pa.table({"v": pa.array([{'c "d': "x"}])}))
+    assert not typed.is_in_transaction()
+
+
+async def test_a_part_that_nobody_knows(typed: colonnade.Connection) -> None:
+    available = "SELECT count(*) FROM pg_available_extensions WHERE name = 'cube'"
+    if not await typed.fetchval(available):
+        pytest.skip("the server does not have the extension")
+    await typed.execute("CREATE EXTENSION IF NOT EXISTS cube SCHEMA public")
+    await typed.execute("CREATE TYPE boxed AS (a tsvector, b cube); CREATE TABLE t1 (v boxed)")
+    await typed.execute("INSERT INTO t1 VALUES (ROW('x:1', '(1,2)'))")
+    with pytest.raises(EncodeError, match=r"a part whose type is not known.*::text"):
         await typed.copy_columns_to_table("t1", await typed.fetch_columns("TABLE t1"))
     texts = await typed.fetch_columns("SELECT v::text FROM t1")
     assert await typed.copy_columns_to_table("t1", texts) == "COPY 1"

@@ -223,10 +223,8 @@ def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
     link.execute(
         f"CREATE TABLE {made} (n int4, v {sample.sql_type}, many {base}[], pair {made}_pair)"
     )
-    # Its columns have the parts of a pair, and the server takes one with such a part as text only.
-    text = "::text" if base in TEXT_PARAMETERS - TEXT_ONLY else ""
     sql = (
-        f"SELECT n::int4, v, {lists} AS many, (ROW(v, 7)::{made}_pair){text} AS pair FROM"
+        f"SELECT n::int4, v, {lists} AS many, ROW(v, 7)::{made}_pair AS pair FROM"
         f" (SELECT e::{sample.sql_type} AS v, n FROM jsonb_array_elements_text($1)"
         " WITH ORDINALITY x(e, n)) s"
     )
@@ -237,6 +235,39 @@ def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
     if sample.sql_type == "numeric":
         # All values of its column have one scale.
         texts = "SELECT n, trim_scale(v), array_length(many, 1), trim_scale((pair).a) FROM"
+    before = link.fetch(f"{texts} ({sql}) s ORDER BY n", argument)
+    assert link.fetch(f"{texts} {made} ORDER BY n") == before
+
+
+@every_sample
+def test_by_copy_in_a_text(link: Connection, sample: Sample, made: str) -> None:
+    """Beside a part that the server alone parses, a value is written as text."""
+    base = base_of(sample)
+    if base in PSEUDO_TYPES:
+        pytest.skip("no column is of a pseudo-type")
+    kind = sample.sql_type
+    link.execute(f"CREATE TYPE {made}_part AS (v {kind}, many {base}[], words tsvector)")
+    bounds, range_type = "NULL", "int4range"
+    if base not in UNORDERED:
+        range_type = f"{made}_range"
+        link.execute(f"CREATE TYPE {range_type} AS RANGE (subtype = {base})")
+        bounds = f"{range_type}(v, v, '[]')"
+    link.execute(f"CREATE TYPE {made}_whole AS (part {made}_part, bounds {range_type})")
+    link.execute(f"CREATE TABLE {made} (n int4, v {made}_whole, many {made}_part[])")
+    lists = "NULL" if base in VECTORS else f"ARRAY[v, NULL, v]::{base}[]"
+    part = f"ROW(v, {lists}, 'a ''b c'':2')::{made}_part"
+    sql = (
+        f"SELECT n::int4, ROW({part}, {bounds})::{made}_whole AS v, ARRAY[{part}, NULL] AS many"
+        f" FROM (SELECT e::{kind} AS v, n FROM jsonb_array_elements_text($1)"
+        " WITH ORDINALITY x(e, n)) s"
+    )
+    argument = oracle.json_texts([*sample.in_columns, None])
+    columns = link.fetch_columns(sql, argument)
+    assert link.copy_columns_to_table(made, columns) == f"COPY {len(columns)}"
+    texts = "SELECT n, concat(v), concat(many) FROM"
+    if kind == "numeric":
+        # All values of its column have one scale.
+        texts = "SELECT n, trim_scale(((v).part).v), trim_scale(lower((v).bounds)) FROM"
     before = link.fetch(f"{texts} ({sql}) s ORDER BY n", argument)
     assert link.fetch(f"{texts} {made} ORDER BY n") == before
 

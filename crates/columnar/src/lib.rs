@@ -14,6 +14,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod calendar;
 pub mod encode;
 pub mod export;
 pub mod types;

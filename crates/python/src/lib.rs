@@ -14,7 +14,6 @@ mod arrow_shape;
 mod batch;
 mod block;
 mod buffer;
-mod calendar;
 mod catalog;
 mod class_names;
 mod codecs;

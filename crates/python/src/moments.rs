@@ -13,7 +13,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDelta;
 
-use crate::calendar::DAY_US;
+use colonnade_columnar::calendar::DAY_US;
 
 /// The moment at an index, in microseconds. The server has none that are finer; a codec's array
 /// may, and that is an error.

@@ -15,9 +15,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrow_import::check_by_owner;
-use crate::calendar::first_day;
 use crate::class_names;
 use crate::foreign_buffer::copied;
+use colonnade_columnar::calendar::first_day;
 
 /// What a NaT is as a number.
 const NAT: i64 = i64::MIN;

@@ -74,7 +74,7 @@ pub fn copied_encoder(
     options: &EncodeOptions,
 ) -> Result<Box<dyn ColumnEncoder>, CastError> {
     if target.is_text_only() {
-        text_form::encoder(target, array)
+        text_form::encoder(target, type_modifier, array, options)
     } else {
         column_encoder(target, type_modifier, array, options)
     }

@@ -11,7 +11,7 @@ use colonnade_protocol::Span;
 use super::array::Levels;
 use super::nested_wire::DIMENSIONS_MAX;
 use super::part::Part;
-use super::tree::Type;
+use super::tree::{Shape, Type};
 use super::{Built, Request};
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::{EncodeError, Reason};
@@ -43,9 +43,20 @@ pub(super) fn value<'a>(element: &Type, raw: &'a [u8]) -> Result<Value<'a>, Reas
     Ok(Value::List(List { dimensions: parsed.lengths, elements }))
 }
 
+/// The sign between two elements.
+pub(super) fn delimiter(element: &Type) -> u8 {
+    match &element.bare().shape {
+        Shape::Scalar(line) if line.name == "box" => b';',
+        // As PostGIS defines them.
+        Shape::Scalar(line) if matches!(line.name, "geometry" | "geography") => b':',
+        _ => b',',
+    }
+}
+
 /// Appends the text form of an array; `encode_element` appends that of an element.
 pub(super) fn encode(
     list: &List<'_>,
+    delimiter: u8,
     out: &mut Vec<u8>,
     mut encode_element: impl FnMut(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
@@ -56,7 +67,7 @@ pub(super) fn encode(
     let mut text = Vec::new();
     for (index, value) in list.elements.iter().enumerate() {
         let opened = boundaries(&list.dimensions, index);
-        out.extend(if index == 0 { None } else { Some(b',') });
+        out.extend(if index == 0 { None } else { Some(delimiter) });
         out.extend(std::iter::repeat_n(b'{', opened));
         if *value == Value::Null {
             out.extend_from_slice(b"NULL");
@@ -102,7 +113,8 @@ fn boundaries(dimensions: &[usize], index: usize) -> usize {
     dimensions.iter().rev().take_while(is_boundary).count()
 }
 
-fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
+/// Appends a text in quotes, as it stands in an array, a composite or a range.
+pub(super) fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for byte in text {
         if matches!(byte, b'"' | b'\\') {
@@ -343,7 +355,7 @@ impl ColumnBuilder for TextListBuilder {
 mod tests {
     use super::*;
     use crate::testing::{Case, text};
-    use crate::types::built_in;
+    use crate::types::{EXTENSION_TYPES, TYPES, built_in};
 
     /// `aclitem[]`, whose elements have no binary form; what they say is not looked at.
     const ACLITEMS: u32 = 1034;
@@ -412,6 +424,16 @@ mod tests {
     }
 
     #[test]
+    fn delimiters() {
+        let of = |name: &str| {
+            let mut lines = TYPES.iter().chain(EXTENSION_TYPES);
+            let line = lines.find(|line| line.name == name).unwrap();
+            delimiter(&Type { shape: Shape::Scalar(line), ..Type::opaque(0) })
+        };
+        assert_eq!(["box", "geometry", "geography", "int4"].map(of), *b";::,");
+    }
+
+    #[test]
     fn both_ways() {
         let list = |dimensions: &[usize], elements: &[&str]| {
             let elements = elements.iter().map(|text| Value::Text((*text).to_owned().into()));
@@ -425,7 +447,7 @@ mod tests {
             list(&[2, 1, 2], &["", "b", "c", "d"]),
         ] {
             let mut out = Vec::new();
-            encode(&made, &mut out, |value, out| element.encode(value, out)).unwrap();
+            encode(&made, b',', &mut out, |value, out| element.encode(value, out)).unwrap();
             assert_eq!(value(element, &out), Ok(Value::List(made)));
         }
     }

@@ -59,6 +59,7 @@ mod uuid;
 mod varlen;
 mod vector;
 mod void;
+mod written;
 
 use colonnade_protocol::{Format, Oid};
 
@@ -76,6 +77,7 @@ pub(crate) use self::extensions::{printed_line, unprinted_line};
 pub(crate) use self::range::flags as range_flags;
 pub(crate) use self::tree::built_in;
 pub use self::tree::{Attribute, CodecFormat, Shape, Type};
+pub(crate) use self::written::TextForm;
 
 /// Every type that is known, ordered by OID. Name, OID, OID of its array, send function, codec.
 pub static TYPES: &[PgType] = &[

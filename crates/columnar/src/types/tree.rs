@@ -7,7 +7,7 @@ use colonnade_protocol::{Format, Oid};
 
 use super::{
     Built, Kind, PgType, RANGES, Request, TYPES, array, array_text, composite, enumeration, opaque,
-    printed_line, range, record, text, type_of, varlen,
+    printed_line, range, record, text, type_of, varlen, written,
 };
 use crate::catalog::Types;
 use crate::error::{EncodeError, Reason};
@@ -417,13 +417,16 @@ impl Type {
             }
             (Shape::Array(element), Value::List(list)) => match element.parameter_format() {
                 Format::Text => {
-                    array_text::encode(list, out, |value, out| element.encode(value, out))
+                    let delimiter = array_text::delimiter(element);
+                    array_text::encode(list, delimiter, out, |value, out| {
+                        element.encode(value, out)
+                    })
                 }
                 Format::Binary => array::encode(element, list, out),
             },
             _ if self.parameter_format() == Format::Text => match value {
                 Value::Text(_) => (text::TEXT.encode)(value, out),
-                other => Err(EncodeError::TextOnly { given: other.describe() }),
+                other => written::encode(self, other, out),
             },
             (Shape::Composite(attributes), Value::Composite(values)) => {
                 composite::encode(attributes, values, out)
@@ -460,14 +463,16 @@ impl Type {
         list: &List<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), EncodeError> {
-        array_text::encode(list, out, |value, out| match (value, self.printed_line()) {
-            (Value::Text(_), _) | (_, None) => (text::TEXT.encode)(value, out),
-            (value, Some(line)) => {
-                let mut bytes = Vec::new();
-                (line.encode)(value, &mut bytes)?;
-                // What was just written can be read.
-                let printed = (line.value)(&bytes).unwrap_or(Value::Null);
-                (text::TEXT.encode)(&printed, out)
+        array_text::encode(list, array_text::delimiter(self), out, |value, out| {
+            match (value, self.printed_line()) {
+                (Value::Text(_), _) | (_, None) => (text::TEXT.encode)(value, out),
+                (value, Some(line)) => {
+                    let mut bytes = Vec::new();
+                    (line.encode)(value, &mut bytes)?;
+                    // What was just written can be read.
+                    let printed = (line.value)(&bytes).unwrap_or(Value::Null);
+                    (text::TEXT.encode)(&printed, out)
+                }
             }
         })
     }

@@ -9,7 +9,7 @@ use pyo3::types::{
 };
 
 use super::{expected, numpy};
-use crate::calendar::{Civil, DAY_US, days_from_civil};
+use colonnade_columnar::calendar::{Civil, DAY_US, days_from_civil};
 
 fn civil(date: &impl PyDateAccess) -> Civil {
     Civil { year: i64::from(date.get_year()), month: date.get_month(), day: date.get_day() }

@@ -11,12 +11,12 @@ use super::arrays::check_zone;
 use super::plain::check_array_elements;
 use super::refusal::{ChangedError, Refusal, Step, answered, brackets, expected};
 use super::{is_null, to_value};
-use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
 use crate::numpy_import;
 use crate::record::is_record;
 use crate::shown::shown;
 use crate::values::{EPOCH_DAYS, classes};
+use colonnade_columnar::calendar::DAY_US;
 
 /// The most dimensions of an array of PostgreSQL's.
 const DIMENSIONS_MOST: usize = 6;

@@ -6,8 +6,8 @@ use colonnade_columnar::Value;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::calendar::{DAY_US, first_day};
 use crate::class_names;
+use colonnade_columnar::calendar::{DAY_US, first_day};
 
 /// Microseconds of a second and parts of a microsecond, as NumPy's units count them.
 const SECOND_US: i128 = 1_000_000;

@@ -19,8 +19,8 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyFloat, PyList, PyString, PyTupl
 pub(crate) use self::arrow::list_of_array;
 pub(crate) use self::cells::Cells;
 pub(crate) use self::maker::Maker;
-use crate::calendar::DAY_US;
 use crate::codecs::Codecs;
+use colonnade_columnar::calendar::DAY_US;
 
 /// Days from 1970-01-01 to 2000-01-01, from which PostgreSQL counts.
 pub(crate) const EPOCH_DAYS: i64 = 10_957;

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyTime, PyTzInfo};
 
 use super::ValueError;
-use crate::calendar::{DAY_US, civil_from_days, clock_from_us};
+use colonnade_columnar::calendar::{DAY_US, civil_from_days, clock_from_us};
 
 /// More days than this, either way, are no `timedelta`.
 const DELTA_DAYS_MAX: i64 = 999_999_999;

@@ -1,19 +1,22 @@
-//! Days and microseconds since 1970 to and from Python's calendar.
+//! Days and microseconds since 1970 to and from the calendar.
 
 /// Microseconds of a day.
-pub(crate) const DAY_US: i64 = 86_400_000_000;
+pub const DAY_US: i64 = 86_400_000_000;
 
 /// A day of the proleptic Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Civil {
-    pub(crate) year: i64,
-    pub(crate) month: u8,
-    pub(crate) day: u8,
+pub struct Civil {
+    /// As astronomers count: the year 0 is 1 BC.
+    pub year: i64,
+    /// From 1.
+    pub month: u8,
+    /// From 1.
+    pub day: u8,
 }
 
 /// The civil date of a day count. The year is counted from March within eras of 400 years, in
 /// which the leap days fall at the end (H. Hinnant, "chrono-compatible low-level date algorithms").
-pub(crate) fn civil_from_days(days: i64) -> Civil {
+pub fn civil_from_days(days: i64) -> Civil {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -29,7 +32,7 @@ pub(crate) fn civil_from_days(days: i64) -> Civil {
 }
 
 /// The day count of a civil date; the inverse of [`civil_from_days`].
-pub(crate) fn days_from_civil(civil: Civil) -> i64 {
+pub fn days_from_civil(civil: Civil) -> i64 {
     let month = i64::from(civil.month);
     let year = civil.year - i64::from(month <= 2);
     let era = year.div_euclid(400);
@@ -42,7 +45,7 @@ pub(crate) fn days_from_civil(civil: Civil) -> i64 {
 
 /// The day count of the first day of a month, which is counted from January 1970; None beyond every
 /// date that PostgreSQL has.
-pub(crate) fn first_day(months: i64) -> Option<i64> {
+pub fn first_day(months: i64) -> Option<i64> {
     // Ten million years.
     if months.unsigned_abs() > 120_000_000 {
         return None;
@@ -53,7 +56,7 @@ pub(crate) fn first_day(months: i64) -> Option<i64> {
 }
 
 /// Hour, minute, second and microsecond of a time of day.
-pub(crate) fn clock_from_us(us: i64) -> (u8, u8, u8, u32) {
+pub fn clock_from_us(us: i64) -> (u8, u8, u8, u32) {
     let seconds = us / 1_000_000;
     // A time of day is below 86,401 seconds, so that each part fits.
     (

@@ -20,18 +20,19 @@ from rich.console import Console
 
 import benches.peers
 from benches import environments, tables, tls_server
+from benches.measure import machine
+from benches.measure.figure import Panel
+from benches.measure.peer import able_to_run, choose, discover
+from benches.measure.report import Measured, Report
+from benches.measure.table import cost_table, output, ratio_table
+from benches.measure.watch import measure_all
 from benches.shapes import SHAPES
 from colonnade import embedded
-from colonnade.cli.measure import machine, peers
-from colonnade.cli.measure.figure import Panel
-from colonnade.cli.measure.report import Measured, Report, versions
-from colonnade.cli.measure.table import PLAIN_WIDTH, cost_table, ratio_table
-from colonnade.cli.measure.watch import measure_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colonnade.cli.measure.peers import Peer
+    from benches.measure.peer import Peer
 
 INTERRUPTED = 130
 #: The peer whose cost is the floor, and the floor over TLS.
@@ -96,30 +97,24 @@ def _interrupt(*_: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    out, err = Console(), Console(stderr=True)
-    if not out.is_terminal:
-        out = Console(width=PLAIN_WIDTH)
-    known = [_placed(peer, arguments) for peer in peers.discover(benches.peers)]
+    out, err = output(), Console(stderr=True)
+    known = [_placed(peer, arguments) for peer in discover(benches.peers)]
     if arguments.list:
         _list(out, known)
         return 0
-    chosen = peers.choose(known, arguments.peers) if arguments.peers else known
     base = TLS_BASE if arguments.tls else BASE
-    skipped = {peer.name: peer.unavailable for peer in chosen if peer.unavailable}
+    chosen, skipped = able_to_run(choose(known, arguments.peers) if arguments.peers else known)
     for name, reason in skipped.items():
         _note(err, f"skipped {name}: {reason}")
-    chosen = [peer for peer in chosen if peer.name not in skipped]
     with ExitStack() as stack:
         dsn, transport = _server(arguments, stack)
-        report = Report(
-            machine=machine.describe(),
+        report = Report.begin(
+            chosen,
+            skipped,
             server=asyncio.run(tables.server_version(dsn)),
             transport=transport,
             rounds=arguments.rounds,
             base=base,
-            versions=versions(chosen),
-            skipped=skipped,
-            load_before=machine.load(),
             date=arguments.date,
         )
         for table in _tables(arguments):

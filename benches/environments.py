@@ -17,12 +17,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from colonnade.cli.measure import peers
+from benches.measure.peer import describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colonnade.cli.measure.peers import Peer
+    from benches.measure.peer import Peer
 
 ROOT = Path(__file__).parent.parent
 DIRECTORY = ROOT / "build/peers"
@@ -98,7 +98,7 @@ def _words(error: Exception) -> str:
 def main(words: Sequence[str]) -> None:
     """Answer `_look`, in the environment that it asks."""
     module, *requirements = words
-    peer = peers.describe(module)
+    peer = describe(module)
     names = map(_distribution, requirements)
     installed = {name: importlib.metadata.version(name) for name in names}
     print(json.dumps({"unavailable": peer.unavailable, "installed": installed}))

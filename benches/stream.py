@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import colonnade
 from benches.child_program import answer
+from benches.measure import machine
 from colonnade import embedded, sync
-from colonnade.cli.measure import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

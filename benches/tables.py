@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import colonnade
 
 if TYPE_CHECKING:
-    from colonnade.cli.measure.shapes import Shape
+    from benches.shapes import Shape
 
 SCHEMA = "colonnade_bench"
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from benches import tables, tls_server
 from benches.child_program import answer
+from benches.measure import machine
 from benches.shapes import NARROW
 from colonnade import embedded
-from colonnade.cli.measure import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

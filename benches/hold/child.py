@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import colonnade
-from colonnade.cli.measure.ticker import Ticker
+from benches.measure.ticker import Ticker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -17,18 +17,19 @@ from rich.console import Console
 import benches.ingest.peers
 from benches import tables
 from benches.__main__ import SERVER_SETTINGS
+from benches.measure import machine
+from benches.measure.figure import Panel
+from benches.measure.peer import able_to_run, choose, discover
+from benches.measure.report import Measured, Report
+from benches.measure.table import cost_table, output
+from benches.measure.watch import measure_all
 from benches.shapes import SHAPES
 from colonnade import embedded
-from colonnade.cli.measure import machine, peers
-from colonnade.cli.measure.figure import Panel
-from colonnade.cli.measure.report import Measured, Report, versions
-from colonnade.cli.measure.table import PLAIN_WIDTH, cost_table
-from colonnade.cli.measure.watch import measure_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colonnade.cli.measure.peers import Peer
+    from benches.measure.peer import Peer
 
 BASE = "ready-bytes"
 PANELS = (
@@ -50,22 +51,18 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=Path("build/benches/ingest"))
     parser.add_argument("--date", metavar="YYYY-MM-DD", help="the day to note in the results")
     arguments = parser.parse_args(words)
-    room = benches.ingest.peers.__name__
-    known = [peer for peer in peers.discover(benches.ingest.peers) if peer.module.startswith(room)]
-    names = arguments.peers.split(",") if arguments.peers else None
-    chosen = peers.choose(known, names) if names else known
-    skipped = {peer.name: peer.unavailable for peer in chosen if peer.unavailable}
-    chosen = [peer for peer in chosen if peer.name not in skipped]
+    known = discover(benches.ingest.peers)
+    chosen, skipped = able_to_run(
+        choose(known, arguments.peers.split(",")) if arguments.peers else known
+    )
     with embedded.start(tcp=True, settings=SERVER_SETTINGS) as server:
-        report = Report(
-            machine=machine.describe(),
+        report = Report.begin(
+            chosen,
+            skipped,
             server=asyncio.run(tables.server_version(server.dsn)),
             transport="local TCP",
             rounds=arguments.rounds,
             base=BASE,
-            versions=versions(chosen),
-            skipped=skipped,
-            load_before=machine.load(),
             date=arguments.date,
         )
         for name in arguments.shapes.split(","):
@@ -105,9 +102,7 @@ def _measure(
         details={"create": table.shape.create_sql(table.name, table.rows)},
     )
     report.results.append(measured)
-    out = Console()
-    if not out.is_terminal:
-        out = Console(width=PLAIN_WIDTH)
+    out = output()
     out.print(cost_table(measured.heading, summaries, base=BASE))
 
 

@@ -1,3 +1,3 @@
-"""Peers of the suite alone: the drain, a program that is not in the wheel."""
+"""The peers that fetch a result, and the floors; each module is as `benches.measure.peer` says."""
 
 from __future__ import annotations

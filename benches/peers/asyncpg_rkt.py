@@ -10,7 +10,7 @@ import importlib
 import importlib.metadata
 from typing import Any
 
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 TITLE = "asyncpg-rkt blocks"
 KIND = "columns"

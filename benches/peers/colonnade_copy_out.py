@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade.cli.measure.measurement import Fetched
-from colonnade.cli.measure.peers.colonnade_columns import close, connect
+from benches.measure.measurement import Fetched
+from benches.peers.colonnade_columns import close, connect
 
 if TYPE_CHECKING:
     import colonnade

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 
+from benches.measure.measurement import Fetched
 from benches.peers.polars_connectorx import close, read
-from colonnade.cli.measure.measurement import Fetched
 
 __all__ = ["KIND", "REQUIRES", "TITLE", "close", "connect", "fetch"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 TITLE = "Polars read_database_uri, ConnectorX"
 KIND = "columns"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade.cli.measure.measurement import Fetched
-from colonnade.cli.measure.peers import psycopg_rows
-from colonnade.cli.measure.peers.psycopg_rows import close
+from benches.measure.measurement import Fetched
+from benches.peers import psycopg_rows
+from benches.peers.psycopg_rows import close
 
 if TYPE_CHECKING:
     import psycopg

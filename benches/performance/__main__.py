@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benches.files import whole_file
 from benches.instructions import __main__ as instructions, figures
 from benches.performance import page, plots
 from benches.shapes import NARROW
-from colonnade.cli.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,10 +20,11 @@ import benches.peers
 from benches import tables
 from benches.__main__ import SERVER_SETTINGS
 from benches.child_program import answer
+from benches.measure import machine
+from benches.measure.peer import able_to_run, choose, discover
+from benches.measure.runner import interleave
 from benches.shapes import SHAPES
 from colonnade import embedded
-from colonnade.cli.measure import machine, peers
-from colonnade.cli.measure.runner import interleave
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +47,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if arguments.child:
         print(json.dumps(asyncio.run(_times(json.load(sys.stdin)))))
         return 0
-    known = peers.choose(peers.discover(benches.peers), PEERS)
-    chosen = [peer for peer in known if peer.unavailable is None]
+    chosen, _ = able_to_run(choose(discover(benches.peers), PEERS))
     sizes = [size for size in SIZES if size <= arguments.rows]
     results: dict[str, Any] = {
         "machine": machine.describe(),

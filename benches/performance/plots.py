@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from benches.files import whole_file
+from benches.measure.figure import Panel, draw, save
+from benches.measure.measurement import Measurement
+from benches.measure.peer import Peer
+from benches.measure.runner import Run
+from benches.measure.summary import Summaries
 from benches.performance import flame
-from colonnade.cli.files import whole_file
-from colonnade.cli.measure.figure import Panel, draw
-from colonnade.cli.measure.measurement import Measurement
-from colonnade.cli.measure.peers import Peer
-from colonnade.cli.measure.runner import Run
-from colonnade.cli.measure.summary import Summaries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,9 +30,14 @@ TITLES = {
 def draw_all(results: dict[str, Any], directory: Path) -> list[str]:
     """Draw what there are figures for, and give the names of the files."""
     suite = results.get("suite", {"results": ()})
-    drawn = [_save(bars(suite, shape), directory, f"bars-{shape}") for shape in suite["results"]]
+    figures = {f"bars-{shape}": bars(suite, shape) for shape in suite["results"]}
     if "boxes" in results:
-        drawn.append(_save(boxes(results["boxes"]), directory, "sizes"))
+        figures["sizes"] = boxes(results["boxes"])
+    drawn = [
+        path.name
+        for name, figure in figures.items()
+        for path in save(figure, directory, name, ("svg",))
+    ]
     for name, stacks in results.get("split", {}).get("stacks", {}).items():
         path = directory / f"flame-{name}.svg"
         with whole_file(path) as unfinished:
@@ -100,16 +105,3 @@ def boxes(measured: dict[str, Any]) -> Figure:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure
-
-
-def _save(figure: Figure, directory: Path, name: str) -> str:
-    import matplotlib as mpl
-
-    path = directory / f"{name}.svg"
-    # A fixed salt and no date: the same figures give the same file.
-    with (
-        mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "path.simplify": True}),
-        whole_file(path) as unfinished,
-    ):
-        figure.savefig(unfinished, format="svg", metadata={"Date": None})
-    return path.name

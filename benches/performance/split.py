@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import colonnade
 from benches import tables
 from benches.__main__ import SERVER_SETTINGS
+from benches.measure import machine
 from benches.performance import stacks
 from benches.server_cpu import server_cpu
 from benches.shapes import SHAPES
 from colonnade import embedded
-from colonnade.cli.measure import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

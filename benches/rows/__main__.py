@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-import benches.peers
 import benches.rows.peers
 from benches import tables
 from benches.__main__ import SERVER_SETTINGS
+from benches.measure import machine
+from benches.measure.peer import able_to_run, choose, describe, discover
+from benches.measure.report import Measured, Report
+from benches.measure.table import cost_table, output, ratio_table
+from benches.measure.watch import measure_all
 from benches.rows.reading import repeats
 from benches.shapes import SHAPES
 from colonnade import embedded
-from colonnade.cli.measure import machine, peers
-from colonnade.cli.measure.report import Measured, Report, versions
-from colonnade.cli.measure.table import PLAIN_WIDTH, cost_table, ratio_table
-from colonnade.cli.measure.watch import measure_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colonnade.cli.measure.peers import Peer
-    from colonnade.cli.measure.summary import Summaries
+    from benches.measure.peer import Peer
+    from benches.measure.summary import Summaries
 
 BASE = "drain"
 #: What Colonnade's cost is compared with, on the same loop.
@@ -52,22 +52,18 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=Path("build/benches/rows"))
     parser.add_argument("--date", metavar="YYYY-MM-DD", help="the day to note in the results")
     arguments = parser.parse_args(words)
-    room = benches.rows.peers.__name__
-    known = peers.discover(benches.peers, benches.rows.peers)
-    known = [peer for peer in known if peer.module.startswith(room) or peer.name == BASE]
-    chosen = peers.choose(known, arguments.peers.split(",")) if arguments.peers else known
-    skipped = {peer.name: peer.unavailable for peer in chosen if peer.unavailable}
-    chosen = [peer for peer in chosen if peer.name not in skipped]
+    known = [describe(f"benches.peers.{BASE}"), *discover(benches.rows.peers)]
+    chosen, skipped = able_to_run(
+        choose(known, arguments.peers.split(",")) if arguments.peers else known
+    )
     with embedded.start(tcp=True, settings=SERVER_SETTINGS) as server:
-        report = Report(
-            machine=machine.describe(),
+        report = Report.begin(
+            chosen,
+            skipped,
             server=asyncio.run(tables.server_version(server.dsn)),
             transport="local TCP",
             rounds=arguments.rounds,
             base=BASE,
-            versions=versions(chosen),
-            skipped=skipped,
-            load_before=machine.load(),
             date=arguments.date,
         )
         for shape in arguments.shapes.split(","):
@@ -103,9 +99,7 @@ def _measure(
         summaries=summaries,
         details={"create": table.shape.create_sql(table.name, table.rows), "times": times},
     )
-    out = Console()
-    if not out.is_terminal:
-        out = Console(width=PLAIN_WIDTH)
+    out = output()
     out.print(cost_table(measured.heading, summaries, base=BASE if times == 1 else None))
     out.print(ratio_table("client CPU, medians", summaries, "cpu_s", "median"))
     for line in above_floor(summaries):

@@ -19,9 +19,9 @@ import asyncpg
 import colonnade
 from benches import tables
 from benches.child_program import answer
+from benches.measure import machine
 from benches.small.child import CREATE, Job
 from colonnade import embedded
-from colonnade.cli.measure import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

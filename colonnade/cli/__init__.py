@@ -1,4 +1,4 @@
-"""The command line: `colonnade query`, `export`, `import`, `bench`, `doctor` and `demo`.
+"""The command line: `colonnade query`, `export`, `import`, `doctor` and `demo`.
 
 The programs need `click` and `rich`, which a driver does not: both come with the extra `cli`.
 """

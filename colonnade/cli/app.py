@@ -9,7 +9,6 @@ import click
 
 import colonnade
 from colonnade.cli import interrupts
-from colonnade.cli.bench.command import bench
 from colonnade.cli.demo.command import demo
 from colonnade.cli.doctor.command import doctor
 from colonnade.cli.export.command import export
@@ -23,7 +22,7 @@ def cli() -> None:
     """PostgreSQL in columns."""
 
 
-for command in (query, export, import_, bench, doctor, demo):
+for command in (query, export, import_, doctor, demo):
     cli.add_command(command)
 
 

@@ -6,14 +6,13 @@ import errno
 import os
 import secrets
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from colonnade.cli import interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from types import TracebackType
 
 
@@ -93,14 +92,6 @@ class WholeFiles:
         if self._sync:
             for directory in {place.parent for place in placed}:
                 _sync(directory)
-
-
-@contextmanager
-def whole_file(path: Path) -> Generator[Path, None, None]:
-    """Give a file to write beside `path` that takes its place when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with WholeFiles() as files:
-        yield files.begin(path)
 
 
 def _is_special(place: Path) -> bool:

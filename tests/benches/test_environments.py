@@ -4,54 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from benches import __main__ as suite, environments
-from colonnade.cli.measure.measurement import Measurement
-from colonnade.cli.measure.peers import describe
-from colonnade.cli.measure.runner import run_peer
+from benches.measure.measurement import Measurement
+from benches.measure.peer import describe
+from benches.measure.runner import run_peer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from colonnade.cli.measure.peers import Peer
+    from benches.measure.peer import Peer
 
 
 @pytest.fixture
 def peer() -> Peer:
     """A peer of this environment that believes it needs another one."""
-    known = describe("colonnade.cli.measure.peers.asyncpg_rows")
+    known = describe("benches.peers.asyncpg_rows")
     return dataclasses.replace(
         known, unavailable="not installed: asyncpg", environment=("asyncpg>=0.32",)
     )
 
 
-def test_a_peer_that_can_run_needs_none(peer: Peer, tmp_path: Path) -> None:
-    able = dataclasses.replace(peer, unavailable=None)
-    assert environments.furnish(able, make=True, directory=tmp_path) == able
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_none_is_made_unasked(peer: Peer, tmp_path: Path) -> None:
     left = environments.furnish(peer, make=False, directory=tmp_path)
     assert left.unavailable == "not installed: asyncpg; --install makes it an environment"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_one_that_cannot_be_made_says_why(
-    peer: Peer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(place: Path, _: object) -> None:
-        place.mkdir()
-        raise subprocess.CalledProcessError(1, "uv", stderr="resolving\nno such package")
-
-    monkeypatch.setattr(environments, "_make", refuse)
-    left = environments.furnish(peer, make=True, directory=tmp_path)
-    assert left.unavailable == "no environment: no such package"
     assert list(tmp_path.iterdir()) == []
 
 

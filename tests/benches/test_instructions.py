@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from benches.instructions import __main__ as instructions, callgrind, figures
 from benches.instructions.figures import Recorded
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 TOLERANCES = {"columns": 0.05, "query": 0.1}
 MADE_WITH = {"rustc": "rustc 1.95.0", "python": "CPython 3.11.7"}
-
-
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    recorded = Recorded(MADE_WITH, {("columns", "int4[] of 1000"): 5000.0, ("query", "x"): 1.5})
-    figures.write(tmp_path / "expected.tsv", recorded)
-    assert figures.read(tmp_path / "expected.tsv") == recorded
 
 
 def test_a_figure_within_the_tolerance_is_none() -> None:
     expected = {("columns", "int8"): 100.0, ("columns", "void"): 0.5, ("query", "one"): 100.0}
     found = {("columns", "int8"): 104.9, ("columns", "void"): 1.4, ("query", "one"): 91.0}
     assert list(figures.compare(expected, found, TOLERANCES)) == []
+    # What was not measured at all is not missed.
+    assert list(figures.compare(expected, {("query", "one"): 91.0}, TOLERANCES)) == []
 
 
 def test_every_other_figure_is_named() -> None:
@@ -38,11 +30,6 @@ def test_every_other_figure_is_named() -> None:
         "columns: new: 3.0, and nothing is recorded",
         "columns: gone: recorded with 7.0, and not measured any more",
     ]
-
-
-def test_what_was_not_measured_at_all_is_not_missed() -> None:
-    expected = {("columns", "int8"): 100.0, ("query", "one"): 5.0}
-    assert not list(figures.compare(expected, {("columns", "int8"): 100.0}, TOLERANCES))
 
 
 def test_another_compiler_or_interpreter_widens_the_tolerance(
@@ -69,14 +56,6 @@ def test_a_change_is_an_exit_status(
     assert "columns: int8: 120.0, recorded 100.0 (+20.0 %)" in capsys.readouterr().out
 
 
-def test_without_valgrind_it_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(instructions, "unavailable", lambda: "valgrind is not installed")
-    assert instructions.main([]) == 0
-    assert capsys.readouterr().out == "instructions: skipped, valgrind is not installed\n"
-
-
 def test_the_record_has_every_type() -> None:
     from colonnade import _core
 
@@ -95,9 +74,3 @@ def test_parts_are_counted_between_marks() -> None:
     assert out == "words\n"
     before, between = parts
     assert 20_000 < between < before
-
-
-@pytest.mark.skipif(callgrind.unavailable() is not None, reason="valgrind is not installed")
-def test_a_program_that_fails_is_told() -> None:
-    with pytest.raises(callgrind.CallgrindError, match="No module named nothing"):
-        callgrind.run([sys.executable, "-S", "-m", "nothing"], ())

@@ -7,17 +7,14 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
-from colonnade.cli.files import whole_file
-from colonnade.cli.measure import machine, peers
-from colonnade.cli.measure.measurement import Measurement
-from colonnade.cli.measure.memory import PeakMemory
-from colonnade.cli.measure.runner import run_peer
-from colonnade.cli.measure.ticker import Ticker
+from benches.measure.measurement import Measurement
+from benches.measure.memory import PeakMemory
+from benches.measure.peer import describe
+from benches.measure.runner import run_peer
+from benches.measure.ticker import Ticker
 
 MEBIBYTE = 1024 * 1024
 ASYNC_NAMES = ("asyncpg-rows", "psycopg-rows", "adbc-arrow", "colonnade-columns", "colonnade-rows")
@@ -60,46 +57,11 @@ def test_an_earlier_peak_does_not_count() -> None:
     assert PeakMemory().growth_bytes() < 8 * MEBIBYTE
 
 
-def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "file"
-    with suppress(KeyboardInterrupt), whole_file(path) as unfinished:
-        unfinished.write_text("half")
-        raise KeyboardInterrupt
-    assert list(path.parent.iterdir()) == []
-    with whole_file(path) as unfinished:
-        unfinished.write_text("whole")
-    assert path.read_text() == "whole"
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_the_peers_are_those_of_the_directory() -> None:
-    found = {peer.name: peer for peer in peers.discover()}
-    directory = Path(peers.__file__).parent
-    files = {path.stem.replace("_", "-") for path in directory.glob("[a-z]*.py")}
-    assert set(found) == files
-    assert found["colonnade-columns"].unavailable is None
-    assert all(peer.unavailable or peer.versions() for peer in found.values())
-
-
-def test_an_unknown_peer_is_named() -> None:
-    with pytest.raises(ValueError, match=r"'nobody'.*asyncpg-rows"):
-        peers.choose(peers.discover(), ["nobody"])
-
-
-def test_a_peer_without_its_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import util
-
-    find = util.find_spec
-    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "asyncpg" else find(name))
-    (peer,) = (peer for peer in peers.discover() if peer.name == "asyncpg-rows")
-    assert peer.unavailable == "not installed: asyncpg"
-
-
 @pytest.mark.parametrize(
     "name", [*ASYNC_NAMES, "colonnade-columns-uvloop", "colonnade-columns-sync"]
 )
 def test_a_peer_in_a_process_of_its_own(name: str, dsn: str) -> None:
-    (peer,) = peers.choose(peers.discover(), [name])
+    peer = describe(f"benches.peers.{name.replace('-', '_')}")
     assert peer.unavailable is None
     outcome = run_peer(peer, dsn=dsn, sql=ROWS_SQL, hold=True, timeout_s=60)
     assert isinstance(outcome, Measurement), outcome
@@ -116,12 +78,12 @@ def test_a_peer_in_a_process_of_its_own(name: str, dsn: str) -> None:
 
 def test_a_password_is_in_no_argument_list_and_an_error_is_an_answer() -> None:
     job = {
-        "module": "colonnade.cli.measure.peers.asyncpg_rows",
+        "module": "benches.peers.asyncpg_rows",
         "dsn": "postgresql://nobody:secret@127.0.0.1:1/none",
         "sql": "SELECT 1",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "colonnade.cli.measure.child"],
+        [sys.executable, "-m", "benches.measure.child"],
         input=json.dumps(job),
         capture_output=True,
         text=True,
@@ -133,8 +95,12 @@ def test_a_password_is_in_no_argument_list_and_an_error_is_an_answer() -> None:
     assert "secret" not in done.stdout + done.stderr
 
 
-def test_the_machine_is_described_and_not_named() -> None:
-    described = machine.describe()
-    assert described["cores"] >= 1
-    assert described["cpu"]
-    assert len(machine.load()) == 3
+def test_the_measuring_program_loads_nothing_of_others() -> None:
+    code = """
+import sys
+import benches.measure.child
+heavy = {"click", "rich", "matplotlib", "numpy", "pandas", "pyarrow", "asyncpg", "colonnade"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -8,15 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from benches.performance import (
-    __main__ as performance,
-    boxes,
-    flame,
-    page,
-    plots,
-    split,
-    stacks,
-)
+from benches.performance import __main__ as performance, flame, page, stacks
 from benches.performance.goals import goals
 
 if TYPE_CHECKING:
@@ -124,43 +116,6 @@ def test_what_is_short_of_its_aim_is_said(results: dict[str, Any]) -> None:
     assert [goal.found for goal in behind] == ["not than asyncpg rows"]
 
 
-def driven(**figures: float) -> dict[str, dict[str, float]]:
-    """The same figure of both drivers, asyncpg's being 100."""
-    return {"colonnade": figures, "asyncpg": dict.fromkeys(figures, 100.0)}
-
-
-def test_small_queries_and_pools_are_held_against_their_aims(results: dict[str, Any]) -> None:
-    cases = {
-        "SELECT 1, 1 connection": driven(per_second=120.0, client_us=90.0),
-        "10 rows, 1 connection": driven(per_second=105.0, client_us=10.0),
-    }
-    results["small"] = {"transport": "Unix socket", "rounds": 3, "cases": {"uvloop": cases}}
-    figures = {
-        "fetchval_us": {
-            name: {"wall_median": wall, "wall_least": 1.0, "cpu_median": 1.0}
-            for name, wall in (("colonnade bare", 100.0), ("colonnade pool", 125.0))
-        },
-        "tasks_per_second": {
-            "colonnade pool": {"median": 1600},
-            "asyncpg pool": {"median": 1000},
-        },
-    }
-    results["pool-apart"] = {"tasks": 9, "pool_size": 3, "loops": {"uvloop": figures}}
-    wall = {"wall": {"ms": [100.0]}, "client_cpu": {"ms": [1.0]}, "server_cpu": {"ms": [2.0]}}
-    results["many"] = {"cases": {"executemany": {"Colonnade": wall, "asyncpg": wall}}}
-    found = {goal.what: (goal.found, goal.reached) for goal in goals(results)}
-    rates = "small queries, uvloop: a second ÷ asyncpg's, the least of 2 cases"
-    assert found[rates] == ("1.05", False)
-    assert found["SELECT 1, 1 connection, uvloop: client CPU ÷ asyncpg's"] == ("0.90", False)
-    pool = "Pool.fetchval ÷ the connection's, uvloop, a processor each"
-    assert found[pool] == ("1.25", True)
-    assert found["9 tasks ÷ asyncpg's, uvloop, a processor each"] == ("1.60", True)
-    assert found["executemany: asyncpg's wall ÷ ours"] == ("1.00", False)
-    text = page.page(results, [])
-    assert "| 10 rows, 1 connection, uvloop | 105 (1.05) | 10.0 (0.10) |" in text
-    assert "| colonnade pool, uvloop | 125 | 1 | 1 | 1,600 |" in text
-
-
 @pytest.mark.parametrize(
     ("figures", "words"),
     [
@@ -189,28 +144,3 @@ def test_a_flame_graph_has_the_widths_of_its_samples() -> None:
     told = {each.text for each in root.iter("{http://www.w3.org/2000/svg}title")}
     assert told == {"Python: 100.0 %", "a::b: 75.0 %", "read [kernel]: 25.0 %"}
     assert (flame.kind_of("a::b"), flame.kind_of("read [kernel]")) == ("core", "kernel")
-
-
-def test_boxes_are_drawn_for_every_size(results: dict[str, Any]) -> None:
-    (axes,) = plots.boxes(results["boxes"]).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["100"]
-
-
-def test_an_unknown_step_is_refused() -> None:
-    with pytest.raises(SystemExit):
-        performance.main(["--only", "nothing"])
-
-
-def test_times_of_one_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boxes, "PEERS", ("colonnade-columns",))
-    assert boxes.main(["--rows", "100", "--seconds", "0.02", "--output", str(tmp_path)]) == 0
-    times = json.loads((tmp_path / "results.json").read_text())["seconds"]
-    assert list(times) == ["100"]
-    assert len(times["100"]["colonnade-columns"]) >= boxes.FETCHES_MIN
-
-
-@pytest.mark.parametrize("mode", ["columns", "rows"])
-async def test_who_works_while_a_result_comes_in(dsn: str, mode: str) -> None:
-    figures = await split._measure(dsn, "SELECT * FROM generate_series(1, 1000)", mode, 2)
-    assert 0 < figures["wall_s"] < 10
-    assert set(figures) == {"wall_s", "client_user_s", "client_system_s", "server_s"}

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from colonnade.cli.measure.measurement import Failure, Measurement
-from colonnade.cli.measure.peers import Peer
-from colonnade.cli.measure.runner import interleave, measure_rounds, run_peer
+from benches.measure.measurement import Failure, Measurement
+from benches.measure.peer import Peer
+from benches.measure.runner import interleave, measure_rounds, run_peer
 
 COST = {"rows": 3, "wall_s": 0.5, "cpu_user_s": 0.25, "cpu_system_s": 0.125, "reads": 7}
 
@@ -78,14 +78,6 @@ def test_the_reason_of_a_failure(code: str, reason: str) -> None:
     assert run_peer(program("p", code), dsn="", sql="", hold=False) == Failure(reason)
 
 
-def test_a_program_that_cannot_serve_the_dsn() -> None:
-    def refuse(dsn: str, sql: str) -> list[str]:
-        raise ValueError(f"not for {dsn} and {sql}")
-
-    peer = Peer("p", "p", "floor", "", (), None, refuse)
-    assert run_peer(peer, dsn="d", sql="s", hold=False) == Failure("not for d and s")
-
-
 def test_a_child_that_hangs_is_ended() -> None:
     start = time.monotonic()
     hanging = program("p", "import time; time.sleep(60)")
@@ -99,8 +91,8 @@ def test_an_interrupt_ends_the_child(tmp_path: Path) -> None:
     child = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     code = f"""
         import sys
-        from colonnade.cli.measure.peers import Peer
-        from colonnade.cli.measure.runner import run_peer
+        from benches.measure.peer import Peer
+        from benches.measure.runner import run_peer
         command = lambda dsn, sql: [sys.executable, "-S", "-c", {child!r}]
         try:
             run_peer(Peer("p", "p", "floor", "", (), None, command), dsn="", sql="", hold=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade
-from benches import __main__ as suite, tables
+from benches import tables
 from benches.shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -71,19 +71,6 @@ def test_unknown_names_are_refused(dsn: str, words: tuple[str, ...], message: st
     done = run("--dsn", dsn, *words)
     assert done.returncode == 1
     assert message in done.stderr
-
-
-def test_the_list_names_all() -> None:
-    done = run("--list")
-    assert done.returncode == 0
-    for name in (*SHAPES, "drain-low-water", "colonnade-columns"):
-        assert name in done.stdout
-
-
-def test_rounds_must_be_some(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        suite.main(["--rounds", "0"])
-    assert "at least 1" in capsys.readouterr().err
 
 
 SEED_TYPES = {"bool": 2, "int8": 5, "float4": 1, "bytea": 2, "text": 2, "timestamp": 4, "time": 2}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
-from rich.console import Console
 
-from colonnade.cli.measure.measurement import Failure, Measurement
-from colonnade.cli.measure.peers import Peer
-from colonnade.cli.measure.runner import Run
-from colonnade.cli.measure.summary import Summaries, Summary
-from colonnade.cli.measure.table import PLAIN_WIDTH, cost_table, ratio_table
+from benches.measure.measurement import Failure, Measurement
+from benches.measure.peer import Peer
+from benches.measure.runner import Run
+from benches.measure.summary import Summaries
+from benches.rows.__main__ import above_floor
 
 
 def peer(name: str, kind: str = "columns") -> Peer:
@@ -51,11 +49,6 @@ def test_median_and_minimum(summaries: Summaries) -> None:
     assert floor.figure("peak_memory_bytes") is None
 
 
-def test_an_even_number_of_runs_has_a_median_between() -> None:
-    summary = Summary(peer("p"), [cost(1.0, 1.0), cost(2.0, 1.0)])
-    assert summary.figure("wall_s") == 1.5
-
-
 def test_ratios_compare_like_with_like(summaries: Summaries) -> None:
     floor, fast, broken = summaries
     assert fast.ratio(floor, "wall_s") == 2.0
@@ -78,24 +71,13 @@ def test_json_has_runs_summaries_ratios_and_failures(summaries: Summaries) -> No
     assert len(fast["runs"]) == 3
 
 
-def test_tables_show_every_peer(summaries: Summaries) -> None:
-    console = Console(width=PLAIN_WIDTH, file=io.StringIO())
-    console.print(cost_table("costs", summaries, base="drain"))
-    console.print(ratio_table("CPU", summaries, "cpu_s", "median"))
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
-    assert "4,000 (2,000)" in text
-    assert "3.00" in text
-    assert "failed" in text
-    assert "ratio: to Drain" in text
-    assert "\x1b" not in text
-
-
-def test_without_the_base_there_are_no_ratios() -> None:
-    lone = peer("lone")
-    summaries = Summaries([lone])
-    summaries.add(Run(0, lone), cost(1.0, 1.0))
-    console = Console(width=PLAIN_WIDTH, file=io.StringIO())
-    console.print(cost_table("costs", summaries, base="drain"))
-    assert isinstance(console.file, io.StringIO)
-    assert "ratio" not in console.file.getvalue()
+def test_the_floor_is_taken_off_both() -> None:
+    costs = {"drain": 1.0, "colonnade-read": 2.0, "asyncpg-read": 5.0}
+    peers = [peer(name, "rows") for name in costs]
+    summaries = Summaries(peers)
+    for each in peers:
+        summaries.add(Run(0, each), cost(costs[each.name], costs[each.name]))
+    assert above_floor(summaries) == [
+        "cpu_s above the floor, colonnade-read ÷ asyncpg-read: 0.25",
+        "wall_s above the floor, colonnade-read ÷ asyncpg-read: 0.25",
+    ]

@@ -14,13 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # (file, how the text begins) -> why it may leave something to the search path.
 EXCEPTIONS = {
-    ("colonnade/cli/demo/flights.py", "\n        SELECT f.time_hour"): (
+    ("colonnade/cli/demo/flights.py", "\n    SELECT f.time_hour"): (
         "shown to people; runs where the search path is PostgreSQL's own"
     ),
-    ("colonnade/cli/measure/shapes.py", ""): (
-        "shown to people; runs where the search path is PostgreSQL's own"
-    ),
-    ("colonnade/cli/measure/peers/duckdb_arrow.py", "SELECT * FROM postgres_query"): "DuckDB's SQL",
     ("colonnade/cli/export/command.py", "colonnade export"): "examples of the command line",
     ("colonnade/cli/query/command.py", "colonnade query"): "examples of the command line",
     ("crates/python/src/record/methods.rs", "values($self"): "the signature of a method",

@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from benches.ingest.data import empty_target, read_columns, target_table
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 TITLE = "ADBC ingest"
 KIND = "columns"

@@ -7,7 +7,7 @@ from typing import Any
 
 import colonnade
 from benches.ingest.data import empty_target, read_records, rows_in, target_table
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 TITLE = "Colonnade, records"
 KIND = "rows"

@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from benches.ingest.data import empty_target, read_records, target_table
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 TITLE = "psycopg copy, binary"
 KIND = "rows"

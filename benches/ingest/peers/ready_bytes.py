@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from benches.ingest.data import empty_target, read_bytes, rows_in, target_table
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 TITLE = "ready-made bytes"
 KIND = "floor"

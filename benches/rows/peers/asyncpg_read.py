@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benches.peers.asyncpg_rows import close, connect
 from benches.rows.reading import fetch_and_read
-from colonnade.cli.measure.peers.asyncpg_rows import close, connect
 
 if TYPE_CHECKING:
     import asyncpg
 
-    from colonnade.cli.measure.measurement import Fetched
+    from benches.measure.measurement import Fetched
 
 __all__ = ["KIND", "REQUIRES", "TITLE", "close", "connect", "fetch", "prepare"]
 

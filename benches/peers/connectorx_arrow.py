@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 TITLE = "ConnectorX Arrow, thread"
 KIND = "columns"

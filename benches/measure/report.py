@@ -7,16 +7,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from colonnade.cli.files import whole_file
-from colonnade.cli.measure.figure import draw, save
+from benches.files import whole_file
+from benches.measure import machine
+from benches.measure.figure import draw, save
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from colonnade.cli.measure.figure import Panel
-    from colonnade.cli.measure.peers import Peer
-    from colonnade.cli.measure.summary import Summaries
+    from benches.measure.figure import Panel
+    from benches.measure.peer import Peer
+    from benches.measure.summary import Summaries
 
 #: Raised when a field changes its meaning, so that files of different days are not confused.
 FORMAT_VERSION = 1
@@ -68,6 +69,31 @@ class Report:
     date: str | None = None
     results: list[Measured] = field(default_factory=list)
 
+    @classmethod
+    def begin(
+        cls,
+        peers: Iterable[Peer],
+        skipped: dict[str, str],
+        *,
+        server: str,
+        transport: str,
+        rounds: int,
+        base: str,
+        date: str | None,
+    ) -> Report:
+        """Note what the peers are about to be measured on."""
+        return cls(
+            machine=machine.describe(),
+            server=server,
+            transport=transport,
+            rounds=rounds,
+            base=base,
+            versions=_versions(peers),
+            skipped=skipped,
+            load_before=machine.load(),
+            date=date,
+        )
+
     @property
     def failed(self) -> bool:
         """Whether a peer could not do what it was asked for."""
@@ -118,7 +144,7 @@ class Report:
         return written
 
 
-def versions(peers: Iterable[Peer]) -> dict[str, str]:
+def _versions(peers: Iterable[Peer]) -> dict[str, str]:
     """Name the releases of all that is compared, and of Colonnade."""
     found = {"colonnade": importlib.metadata.version("colonnade")}
     for peer in peers:

@@ -6,13 +6,13 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from colonnade.cli.measure.measurement import Failure, Measurement
+from benches.measure.measurement import Failure, Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from colonnade.cli.measure.peers import Peer
-    from colonnade.cli.measure.runner import Run
+    from benches.measure.peer import Peer
+    from benches.measure.runner import Run
 
 Statistic = Literal["median", "minimum"]
 #: The figures of a run that are summarised.

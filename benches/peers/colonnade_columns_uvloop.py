@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from colonnade.cli.measure.peers.colonnade_columns import close, connect, fetch
+from benches.peers.colonnade_columns import close, connect, fetch
 
 __all__ = ["KIND", "LOOP", "REQUIRES", "TITLE", "close", "connect", "fetch"]
 

@@ -1,6 +1,6 @@
-"""The peers: one file for each driver and way of fetching, found by listing the directory.
+"""A peer: a module for one driver and one way of fetching, found by listing its package.
 
-A peer's module says what it is in constants and does it in three functions, coroutines or not:
+The module says what it is in constants and does it in three functions, coroutines or not:
 
     TITLE = "asyncpg rows"          how tables and figures call it
     KIND = "rows"                   what it gives: "columns" or "rows", or "floor" for a yardstick
@@ -75,20 +75,31 @@ class Peer:
         return found
 
 
-def discover(*packages: ModuleType) -> list[Peer]:
-    """List the peers of this package and of `packages`, floors first, able to run or not."""
-    own = importlib.import_module(__name__)
-    peers = [
-        _describe(importlib.import_module(f"{package.__name__}.{entry.name}"))
-        for package in (own, *packages)
-        for entry in pkgutil.iter_modules(package.__path__)
-    ]
+def discover(package: ModuleType) -> list[Peer]:
+    """List the peers of a package, floors first, able to run or not."""
+    modules = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    peers = [describe(module.name) for module in modules]
     return sorted(peers, key=lambda peer: (KINDS.index(peer.kind), peer.name))
 
 
-def describe(module: str) -> Peer:
-    """Describe the peer of a module by its name."""
-    return _describe(importlib.import_module(module))
+def describe(name: str) -> Peer:
+    """Describe the peer of a module by the module's name."""
+    module = importlib.import_module(name)
+    requires: tuple[str, ...] = module.REQUIRES
+    missing = [need for need in requires if importlib.util.find_spec(need) is None]
+    reason = f"not installed: {', '.join(missing)}" if missing else None
+    if reason is None and hasattr(module, "unavailable"):
+        reason = module.unavailable()
+    return Peer(
+        name=name.rpartition(".")[2].replace("_", "-"),
+        title=module.TITLE,
+        kind=module.KIND,
+        module=name,
+        requires=requires,
+        unavailable=reason,
+        command=getattr(module, "command", None),
+        environment=getattr(module, "ENVIRONMENT", ()),
+    )
 
 
 def choose(peers: Iterable[Peer], names: Iterable[str]) -> list[Peer]:
@@ -102,19 +113,13 @@ def choose(peers: Iterable[Peer], names: Iterable[str]) -> list[Peer]:
     return chosen
 
 
-def _describe(module: ModuleType) -> Peer:
-    requires: tuple[str, ...] = module.REQUIRES
-    missing = [name for name in requires if importlib.util.find_spec(name) is None]
-    reason = f"not installed: {', '.join(missing)}" if missing else None
-    if reason is None and hasattr(module, "unavailable"):
-        reason = module.unavailable()
-    return Peer(
-        name=module.__name__.rpartition(".")[2].replace("_", "-"),
-        title=module.TITLE,
-        kind=module.KIND,
-        module=module.__name__,
-        requires=requires,
-        unavailable=reason,
-        command=getattr(module, "command", None),
-        environment=getattr(module, "ENVIRONMENT", ()),
-    )
+def able_to_run(peers: Iterable[Peer]) -> tuple[list[Peer], dict[str, str]]:
+    """Part the peers into those that can run here, and the names of the others with the reasons."""
+    able = []
+    skipped = {}
+    for peer in peers:
+        if peer.unavailable:
+            skipped[peer.name] = peer.unavailable
+        else:
+            able.append(peer)
+    return able, skipped

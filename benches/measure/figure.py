@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from colonnade.cli.files import whole_file
+from benches.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from colonnade.cli.measure.summary import Summaries, Summary
+    from benches.measure.summary import Summaries, Summary
 
 FORMATS = ("svg", "png")
 _COLOURS = {"floor": "#9aa5b1", "columns": "#3d7ea6", "rows": "#c98b4f"}
@@ -51,14 +51,14 @@ def draw(title: str, note: str, summaries: Summaries, panels: Sequence[Panel]) -
     return figure
 
 
-def save(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Write the picture in both formats, whole or not at all."""
+def save(figure: Figure, directory: Path, name: str, forms: Sequence[str] = FORMATS) -> list[Path]:
+    """Write the picture in the formats, each whole or not at all."""
     import matplotlib as mpl
 
     written = []
     # A fixed salt and no date: the same figures give the same file.
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        for form in FORMATS:
+        for form in forms:
             path = directory / f"{name}.{form}"
             metadata = {"Date": None} if form == "svg" else {}
             with whole_file(path) as unfinished:
@@ -101,4 +101,4 @@ def _value(panel: Panel, summary: Summary, summaries: Summaries) -> float | None
 
 
 def _readable(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 if TYPE_CHECKING:
     import psycopg

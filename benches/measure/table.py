@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from colonnade.cli.measure.summary import Statistic, Summaries, Summary
+    from benches.measure.summary import Statistic, Summaries, Summary
 
 MEGABYTE = 1_000_000
 #: The width of a table that goes to a file or a pipe.
-PLAIN_WIDTH = 132
+_PLAIN_WIDTH = 132
 _ABSENT = "-"
 _DIGITS_MAX = 4
 _RATIOS_MAX = 9
+
+
+def output() -> Console:
+    """Open standard output for tables: a pipe gets plain text of a fixed width."""
+    out = Console()
+    return out if out.is_terminal else Console(width=_PLAIN_WIDTH)
 
 
 def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:

@@ -7,7 +7,7 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colonnade.cli.measure.measurement import Fetched
+from benches.measure.measurement import Fetched
 
 if TYPE_CHECKING:
     import duckdb

@@ -535,14 +535,6 @@ class Session:
         batch_rows: int | None,
         row_limit: int = 0,
     ) -> None: ...
-    def copy_batches(
-        self,
-        sql: str,
-        statement: Statement,
-        schema: _Asked | None,
-        infinity: str,
-        batch_rows: int | None,
-    ) -> None: ...
     def execute(self, statement: Statement, arguments: tuple[object, ...]) -> None: ...
     def execute_many(self, statement: Statement) -> ManyArguments: ...
     def fetch_many(

@@ -11,7 +11,6 @@ from colonnade._async import (
     codecs,
     copy,
     copy_in_columns,
-    copy_out_columns,
     copy_records,
     listeners,
     many,
@@ -317,8 +316,6 @@ class Connection(Conversing):
     copy_from_query = copy.copy_from_query
     copy_records_to_table = copy_records.copy_records_to_table
     copy_columns_to_table = copy_in_columns.copy_columns_to_table
-    copy_columns_from_table = copy_out_columns.copy_columns_from_table
-    copy_columns_from_query = copy_out_columns.copy_columns_from_query
 
     set_type_codec = codecs.set_type_codec
     reset_type_codec = codecs.reset_type_codec

@@ -61,10 +61,6 @@ async def copy_columns_in(connection: colonnade.Connection) -> object:
     return await connection.copy_columns_to_table("sink", {"i": [1] * 20_000})
 
 
-async def copy_columns_out(connection: colonnade.Connection) -> object:
-    return await connection.copy_columns_from_query(MANY)
-
-
 async def look_up(connection: colonnade.Connection) -> object:
     """Asks the catalogs, every time anew; what was learned half is not taken for the whole."""
     await connection.reload_schema_state()
@@ -86,7 +82,6 @@ CALLS = [
     copy_in,
     copy_out,
     copy_columns_in,
-    copy_columns_out,
     look_up,
 ]
 

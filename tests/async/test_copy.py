@@ -161,6 +161,23 @@ async def test_a_query_with_arguments(connection: colonnade.Connection) -> None:
     assert await connection.fetchval("SELECT 1") == 1
 
 
+@pytest.mark.parametrize("form", ["text", "binary"])
+async def test_a_codec_of_text_writes_no_sql(connection: colonnade.Connection, form: Any) -> None:
+    def made(value: Any) -> str:
+        raise AssertionError(value)
+
+    def encoded(value: str) -> Any:
+        return value if form == "text" else value.encode()
+
+    await connection.set_type_codec(
+        "text", schema="pg_catalog", encoder=encoded, decoder=made, format=form
+    )
+    out = io.BytesIO()
+    query = "SELECT length($1::text), $2::int"
+    await connection.copy_from_query(query, "x'||version()||'", 5, output=out)
+    assert out.getvalue() == b"16\t5\n"
+
+
 # async-only: begin
 class LateFile:
     """A file of which reading and writing are coroutine functions, as in aiofiles."""

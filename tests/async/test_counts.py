@@ -74,7 +74,6 @@ ROADS: dict[str, Callable[[colonnade.Connection], Awaitable[Any]]] = {
     "shaped cursor": shaped_cursor,
     "open cursor": lambda link: link.cursor(NO_SQL, *TOO_MANY).open(),
     "copy_from_query": lambda link: link.copy_from_query(NO_SQL, *TOO_MANY, output=io.BytesIO()),
-    "copy_columns_from_query": lambda link: link.copy_columns_from_query(NO_SQL, *TOO_MANY),
     "pipeline fetch": lambda link: pipeline(link, "fetch", *TOO_MANY),
     "pipeline fetchrow": lambda link: pipeline(link, "fetchrow", *TOO_MANY),
     "pipeline fetchval": lambda link: pipeline(link, "fetchval", *TOO_MANY),
@@ -161,7 +160,7 @@ async def test_too_many_placeholders(connection: colonnade.Connection) -> None:
                 lambda text=text: connection.prepare(text, name="counted"),
                 lambda text=text: connection.parameter_types(text),
                 lambda text=text: connection.fetch_columns(text),
-                lambda text=text: connection.copy_columns_from_query(text),
+                lambda text=text: connection.copy_from_query(text, 1, output=io.BytesIO()),
                 lambda text=text: connection.executemany(text, iter([(1,)])),
                 lambda text=text: between_others(connection, text),
             ):
@@ -180,8 +179,6 @@ async def test_a_copy_with_more_arguments_than_a_row_has_columns(
     out = io.BytesIO()
     await connection.copy_from_query(query, *numbers, output=out)
     assert out.getvalue() == b"4501500\t3000\n"
-    columns = await connection.copy_columns_from_query(query, *numbers)
-    assert columns.to_pydict() == {"sum": [4_501_500], "count": [3_000]}
     with pytest.raises(EncodeError, match=r"\$2000 "):
         await connection.copy_from_query(query, *numbers[:1_999], "x", *numbers[2_000:], output=out)
 

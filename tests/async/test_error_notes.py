@@ -181,7 +181,6 @@ LATE: list[tuple[str, Callable[[Any], Any]]] = [
     ("the query did not end", lambda c: c.fetch_columns(SLOW, timeout=LIMIT_S)),
     ("the query did not end", lambda c: c.executemany(SLOW, [()], timeout=LIMIT_S)),
     ("the COPY did not end", lambda c: c.copy_from_query(SLOW, output=_take, timeout=LIMIT_S)),
-    ("the COPY did not end", lambda c: c.copy_columns_from_query(SLOW, timeout=LIMIT_S)),
 ]
 
 

@@ -20,7 +20,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "copy of records": lambda c: c.copy_records_to_table("t", records=[(1,)]),
     "copy of bytes": lambda c: c.copy_to_table("t", source=b"1"),
     "copy out": lambda c: c.copy_from_query("SELECT 1", output=io.BytesIO()),
-    "copy out in columns": lambda c: c.copy_columns_from_query("SELECT 1"),
     "many": lambda c: c.executemany("SELECT $1::int", [(1,)]),
     "prepare": lambda c: c.prepare("SELECT 1"),
     "rows": lambda c: c.fetchmany("SELECT $1::int", [(1,)]),

@@ -163,18 +163,14 @@ async def test_every_copy(connection: colonnade.Connection, told: Told) -> None:
     await connection.copy_columns_to_table("told", {"n": [4, 5]})
     await connection.copy_from_table("told", output=io.BytesIO())
     await connection.copy_from_query("SELECT n FROM told WHERE n < $1", 3, output=io.BytesIO())
-    await connection.copy_columns_from_table("told")
-    await connection.copy_columns_from_query("SELECT n FROM told WHERE n < $1", 3)
     await settle()
-    assert [record.args for record in told.logged][-3:] == [(3,), (), (3,)]
+    assert [record.args for record in told.logged][-2:] == [(), (3,)]
     assert told.take()[1:] == [
         ('COPY "told" FROM STDIN (FORMAT "binary")', 2),
         ('COPY "told" FROM STDIN', 1),
         ('COPY "told" FROM STDIN (FORMAT binary)', 2),
         ('COPY "told" TO STDOUT', 5),
         ("COPY (SELECT n FROM told WHERE n < $1\n) TO STDOUT", 2),
-        ('COPY "told" TO STDOUT (FORMAT "binary")', 5),
-        ('COPY (SELECT n FROM told WHERE n < $1\n) TO STDOUT (FORMAT "binary")', 2),
     ]
 
 

@@ -251,7 +251,7 @@ async def test_the_copy_methods_are_there_too(dsn: str) -> None:
         sink = io.BytesIO()
         assert await pool.copy_from_table(table, output=sink) == "COPY 4"
         assert sink.getvalue() == b"1\n2\n3\n4\n"
-        columns = await pool.copy_columns_from_query(f"SELECT n FROM {table} WHERE n > 2")
+        columns = await pool.fetch_columns(f"SELECT n FROM {table} WHERE n > 2")
         assert columns["n"].tolist() == [3, 4]
         await pool.execute(f"DROP TABLE {table}")
 

@@ -82,7 +82,7 @@ async def test_types_and_copies(pooler: Pooler) -> None:
                 sink = io.BytesIO()
                 await connection.copy_from_query("SELECT 1, 2", output=sink)
                 assert sink.getvalue() == b"1\t2\n"
-                columns = await connection.copy_columns_from_query("SELECT 'sad'::pooled_mood AS m")
+                columns = await connection.fetch_columns("SELECT 'sad'::pooled_mood AS m")
                 assert columns.to_pylist() == [{"m": "sad"}]
         finally:
             await connection.execute("DROP TYPE pooled_mood")

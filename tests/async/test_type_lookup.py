@@ -61,7 +61,7 @@ async def test_a_label_that_was_added(connection: colonnade.Connection) -> None:
     assert await connection.fetchval("SELECT $1::mood", "happy") == "happy"
 
 
-@pytest.mark.parametrize("way", ["rows", "columns", "copy"])
+@pytest.mark.parametrize("way", ["rows", "columns"])
 async def test_a_composite_that_was_altered(connection: colonnade.Connection, way: str) -> None:
     async def fetched() -> list[Any]:
         query = "SELECT p FROM people AS p ORDER BY a"
@@ -70,10 +70,7 @@ async def test_a_composite_that_was_altered(connection: colonnade.Connection, wa
                 None if row["p"] is None else dict(row["p"].items())
                 for row in await connection.fetch(query)
             ]
-        if way == "columns":
-            columns = await connection.fetch_columns(query)
-        else:
-            columns = await connection.copy_columns_from_query(query)
+        columns = await connection.fetch_columns(query)
         return list(columns.to_arrow()["p"].to_pylist())
 
     await connection.execute(
@@ -101,7 +98,7 @@ async def test_a_parameter_whose_composite_was_altered(connection: colonnade.Con
     assert await connection.fetchval(query, (1, "x", 3)) == 1
 
 
-@pytest.mark.parametrize("way", ["rows", "columns", "copy"])
+@pytest.mark.parametrize("way", ["rows", "columns"])
 async def test_a_type_within_an_anonymous_record(
     connection: colonnade.Connection, way: str
 ) -> None:
@@ -117,10 +114,7 @@ async def test_a_type_within_an_anonymous_record(
         values = [row["r"] for row in await connection.fetch(query)]
         assert values == [None, None, (3, "ok", ("sad", 1), (["ok"],)), None]
         return
-    if way == "columns":
-        columns = await connection.fetch_columns(query)
-    else:
-        columns = await connection.copy_columns_from_query(query)
+    columns = await connection.fetch_columns(query)
     record = {"f1": 3, "f2": "ok", "f3": {"m": "sad", "n": 1}, "f4": {"f1": ["ok"]}}
     assert columns.to_arrow()["r"].to_pylist() == [None, None, record, None]
 

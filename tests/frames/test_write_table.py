@@ -531,8 +531,7 @@ def test_a_copy_of_a_dotted_name_gets_a_hint(link: Connection) -> None:
         lambda name: link.copy_records_to_table(name, records=[(1,)]),
         lambda name: link.copy_to_table(name, source=b"1\n"),
         lambda name: link.copy_from_table(name, output=io.BytesIO()),
-        link.copy_columns_from_table,
-        lambda name: link.copy_columns_from_table(name, columns=["a"]),
+        lambda name: link.copy_from_table(name, columns=["a"], output=io.BytesIO()),
     ]
     for copy in copies:
         with pytest.raises(UndefinedTableError) as caught:

@@ -112,9 +112,8 @@ def copies_out(dsn: str, _folder: Path) -> None:
         filtered = "SELECT id FROM app.t WHERE mood OPERATOR(pg_catalog.=) $1 LIMIT $2"
         conn.copy_from_query(filtered, "ok", 3, output=out)
         names = ["id", "name", "mood", "span", "places"]
-        assert conn.copy_columns_from_table("t", schema_name="app", columns=names).num_rows == ROWS
-        assert conn.copy_columns_from_table("typed", schema_name="app").num_rows == 100
-        assert conn.copy_columns_from_query(filtered, "ok", 3).num_rows == 3
+        conn.copy_from_table("t", schema_name="app", columns=names, output=out)
+        conn.copy_from_table("typed", schema_name="app", output=out)
 
 
 def copies_in(dsn: str, _folder: Path) -> None:

@@ -75,7 +75,7 @@ def test_copies_both_ways(other: embedded.Server) -> None:
         with io.BytesIO() as sink:
             connection.copy_from_table("copied", output=sink)
             assert sink.getvalue() == "1\ta\n2\t\\N\n\\N\t\N{EURO SIGN}\n4\td\n".encode()
-        columns = connection.copy_columns_from_query("SELECT * FROM copied ORDER BY n")
+        columns = connection.fetch_columns("SELECT * FROM copied ORDER BY n")
         assert columns.to_pydict() == {"n": [1, 2, 4, None], "t": ["a", None, "d", "\N{EURO SIGN}"]}
 
 

@@ -143,11 +143,6 @@ def copy_out(job: Job) -> None:
     expect(b"".join(chunks).decode().splitlines(), lines, "copy_from_query")
 
 
-def copy_columns_out(job: Job) -> None:
-    columns = job.connection.copy_columns_from_query(SERIES, job.token, 1_000, timeout=job.limit)
-    check_columns(columns, job.token, 1, 1_000)
-
-
 def pipeline(job: Job) -> None:
     with job.connection.pipeline(timeout=job.limit) as sent:
         values = [sent.fetchval("SELECT $1::bigint + $2::int", job.token, n) for n in range(4)]
@@ -252,7 +247,6 @@ OPERATIONS: dict[str, tuple[int, Operation]] = {
     "copy_records_to_table": (25, copy_records_in),
     "copy_columns_to_table": (25, copy_columns_in),
     "copy_from_query": (40, copy_out),
-    "copy_columns_from_query": (25, copy_columns_out),
     "pipeline": (50, pipeline),
     "transaction": (50, transaction),
     "cursor": (30, cursors),

@@ -273,13 +273,6 @@ async def copy_out(ground: Ground) -> None:
     assert await connection.copy_from_table("sink", output=take) == "COPY 0"
 
 
-@scenario("Connection.copy_columns_from_query", "Connection.copy_columns_from_table")
-async def copy_columns_out(ground: Ground) -> None:
-    columns = await ground.connection.copy_columns_from_query(SERIES, ground.token, LONG)
-    check_columns(ground, columns, 1, LONG)
-    assert len(await ground.connection.copy_columns_from_table("sink")) == 0
-
-
 # Transactions and pipelines
 
 
@@ -495,7 +488,7 @@ _OF_ONE_CALL = [
     *("fetch", "fetchrow", "fetchval", "fetch_columns", "fetchmany", "execute", "executemany"),
     *("fetch_plain", "fetch_result", "fetchmany_result", "hold_result"),
     *("copy_to_table", "copy_records_to_table", "copy_columns_to_table"),
-    *("copy_from_query", "copy_from_table", "copy_columns_from_query", "copy_columns_from_table"),
+    *("copy_from_query", "copy_from_table"),
 ]
 
 
@@ -507,8 +500,6 @@ async def pool_queries(ground: Ground) -> None:
     check(ground, await pool.fetch_plain(SERIES, token, 20), 20)
     check_columns(ground, await pool.fetch_columns(SERIES, token, LONG), 1, LONG)
     await pool.executemany("SELECT $1::int", [(n,) for n in range(10)])
-    columns = await pool.copy_columns_from_query(SERIES, token, 10)
-    check_columns(ground, columns, 1, 10)
 
 
 @scenario(

@@ -159,6 +159,23 @@ def test_a_query_with_arguments(connection: colonnade.sync.Connection) -> None:
     assert connection.fetchval("SELECT 1") == 1
 
 
+@pytest.mark.parametrize("form", ["text", "binary"])
+def test_a_codec_of_text_writes_no_sql(connection: colonnade.sync.Connection, form: Any) -> None:
+    def made(value: Any) -> str:
+        raise AssertionError(value)
+
+    def encoded(value: str) -> Any:
+        return value if form == "text" else value.encode()
+
+    connection.set_type_codec(
+        "text", schema="pg_catalog", encoder=encoded, decoder=made, format=form
+    )
+    out = io.BytesIO()
+    query = "SELECT length($1::text), $2::int"
+    connection.copy_from_query(query, "x'||version()||'", 5, output=out)
+    assert out.getvalue() == b"16\t5\n"
+
+
 def test_files_in_every_form(
     connection: colonnade.sync.Connection, table: str, tmp_path: Path
 ) -> None:

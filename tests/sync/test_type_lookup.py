@@ -63,7 +63,7 @@ def test_a_label_that_was_added(connection: colonnade.sync.Connection) -> None:
     assert connection.fetchval("SELECT $1::mood", "happy") == "happy"
 
 
-@pytest.mark.parametrize("way", ["rows", "columns", "copy"])
+@pytest.mark.parametrize("way", ["rows", "columns"])
 def test_a_composite_that_was_altered(connection: colonnade.sync.Connection, way: str) -> None:
     def fetched() -> list[Any]:
         query = "SELECT p FROM people AS p ORDER BY a"
@@ -72,10 +72,7 @@ def test_a_composite_that_was_altered(connection: colonnade.sync.Connection, way
                 None if row["p"] is None else dict(row["p"].items())
                 for row in connection.fetch(query)
             ]
-        if way == "columns":
-            columns = connection.fetch_columns(query)
-        else:
-            columns = connection.copy_columns_from_query(query)
+        columns = connection.fetch_columns(query)
         return list(columns.to_arrow()["p"].to_pylist())
 
     connection.execute("CREATE TABLE people (a int4, b text); INSERT INTO people VALUES (1, 'x')")
@@ -101,7 +98,7 @@ def test_a_parameter_whose_composite_was_altered(connection: colonnade.sync.Conn
     assert connection.fetchval(query, (1, "x", 3)) == 1
 
 
-@pytest.mark.parametrize("way", ["rows", "columns", "copy"])
+@pytest.mark.parametrize("way", ["rows", "columns"])
 def test_a_type_within_an_anonymous_record(connection: colonnade.sync.Connection, way: str) -> None:
     connection.execute(
         "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TYPE deep AS (m mood, n int4)"
@@ -115,10 +112,7 @@ def test_a_type_within_an_anonymous_record(connection: colonnade.sync.Connection
         values = [row["r"] for row in connection.fetch(query)]
         assert values == [None, None, (3, "ok", ("sad", 1), (["ok"],)), None]
         return
-    if way == "columns":
-        columns = connection.fetch_columns(query)
-    else:
-        columns = connection.copy_columns_from_query(query)
+    columns = connection.fetch_columns(query)
     record = {"f1": 3, "f2": "ok", "f3": {"m": "sad", "n": 1}, "f4": {"f1": ["ok"]}}
     assert columns.to_arrow()["r"].to_pylist() == [None, None, record, None]
 

@@ -24,7 +24,6 @@ EXCEPTIONS = {
 # Files whose SQL must be seen, or the search for it has gone blind.
 SEEN = {
     "colonnade/_async/codecs.py",
-    "colonnade/_async/copy_out_columns.py",
     "colonnade/_async/copy_records.py",
     "colonnade/_async/reset.py",
     "colonnade/_copy_columns.py",

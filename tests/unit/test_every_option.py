@@ -31,8 +31,6 @@ class Call(NamedTuple):
 
 # Of methods that need more than their options.
 CALLS: dict[str, Call] = {
-    "Connection.copy_columns_from_query": Call((QUERY,)),
-    "Connection.copy_columns_from_table": Call((TABLE,)),
     "Connection.copy_columns_to_table": Call((TABLE, ONE)),
     "Connection.copy_from_query": Call((QUERY,), {"output": bytes}),
     "Connection.copy_from_table": Call((TABLE,), {"output": bytes}),

@@ -196,8 +196,6 @@ class Pool:
 
     # The query and COPY methods of Connection, each with a connection for the call alone
 
-    copy_columns_from_query = mirrored(Connection.copy_columns_from_query)
-    copy_columns_from_table = mirrored(Connection.copy_columns_from_table)
     copy_columns_to_table = mirrored(Connection.copy_columns_to_table)
     copy_from_query = mirrored(Connection.copy_from_query)
     copy_from_table = mirrored(Connection.copy_from_table)

@@ -139,8 +139,8 @@ impl Spans {
     }
 }
 
-/// A cursor over whole `DataRow` frames, or over the `CopyData` frames of a COPY in the binary
-/// format, whose bodies are the same. Cheap to clone; scanning moves it forward.
+/// A cursor over whole `DataRow` frames, or over whole `CopyData` frames, whose bodies alone are
+/// read. Cheap to clone; scanning moves it forward.
 #[derive(Clone, Debug)]
 pub struct DataRows<'a> {
     /// The run: whole frames, all with the same tag and a length of at least 4; below 4 GiB.

@@ -23,8 +23,6 @@ struct Asked {
     uncounted: &'static [u8],
 }
 
-const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-
 fn opened() -> Session<TestSink> {
     let mut session = script::session();
     session.receive_bytes(&script::welcome());
@@ -133,23 +131,6 @@ fn copying_out() -> Asked {
     Asked { name: "copy out", session, answer, uncounted: b"dC" }
 }
 
-fn copying_columns() -> Asked {
-    let mut session = opened();
-    let statement = prepared(&mut session);
-    session.copy_columns("COPY t TO STDOUT (FORMAT BINARY)", statement, sink()).expect("copy");
-    let body = |value: u8| [0, 1, 0, 0, 0, 4, 0, 0, 0, value];
-    let answer = vec![
-        message(b'H', &[1, 0, 1, 0, 1]),
-        message(b'd', &[HEADER, &body(1)].concat()),
-        message(b'd', &body(2)),
-        message(b'd', &[0xff, 0xff]),
-        message(b'c', &[]),
-        text(b'C', "COPY 2"),
-        ready(b'I'),
-    ];
-    Asked { name: "copy out in columns", session, answer, uncounted: b"C" }
-}
-
 fn copying_in() -> Asked {
     let mut session = opened();
     session.copy_in("COPY t FROM STDIN").expect("copy");
@@ -170,7 +151,6 @@ const EXCHANGES: &[fn() -> Asked] = &[
     repeating,
     running_a_script,
     copying_out,
-    copying_columns,
     copying_in,
 ];
 
@@ -265,7 +245,7 @@ fn what_comes_unasked_ends_the_session() {
 
 #[test]
 fn an_abandoned_exchange_need_not_be_whole() {
-    for begin in [querying, repeating, copying_out, copying_columns] {
+    for begin in [querying, repeating, copying_out] {
         let mut asked = begin();
         asked.session.receive_bytes(&asked.answer[..2].concat());
         asked.session.abandon();

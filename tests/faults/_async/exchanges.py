@@ -144,10 +144,6 @@ async def failing(connection: colonnade.Connection) -> object:
     return told
 
 
-async def copy_columns_from_query(connection: colonnade.Connection) -> object:
-    return (await connection.copy_columns_from_query(NUMBERS, 4)).to_pydict()
-
-
 async def copy_columns_to_table(connection: colonnade.Connection) -> object:
     source = {"a": [1, 2, 3], "t": ["x", None, "z"]}
     await connection.copy_columns_to_table("kept", source)
@@ -250,7 +246,6 @@ EXCHANGES = [
     Exchange("unknown types", introspect),
     Exchange("transaction", transaction, KEPT),
     Exchange("failing queries", failing),
-    Exchange("copy_columns_from_query", copy_columns_from_query),
     Exchange("copy_columns_to_table", copy_columns_to_table, KEPT),
     Exchange("copy_from_query", copy_from_query),
     Exchange("copy_to_table", copy_to_table, KEPT),

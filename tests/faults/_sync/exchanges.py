@@ -146,10 +146,6 @@ def failing(connection: colonnade.sync.Connection) -> object:
     return told
 
 
-def copy_columns_from_query(connection: colonnade.sync.Connection) -> object:
-    return (connection.copy_columns_from_query(NUMBERS, 4)).to_pydict()
-
-
 def copy_columns_to_table(connection: colonnade.sync.Connection) -> object:
     source = {"a": [1, 2, 3], "t": ["x", None, "z"]}
     connection.copy_columns_to_table("kept", source)
@@ -252,7 +248,6 @@ EXCHANGES = [
     Exchange("unknown types", introspect),
     Exchange("transaction", transaction, KEPT),
     Exchange("failing queries", failing),
-    Exchange("copy_columns_from_query", copy_columns_from_query),
     Exchange("copy_columns_to_table", copy_columns_to_table, KEPT),
     Exchange("copy_from_query", copy_from_query),
     Exchange("copy_to_table", copy_to_table, KEPT),

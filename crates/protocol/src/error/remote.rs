@@ -13,8 +13,6 @@ use crate::tag;
 pub enum RemoteError {
     /// The catalogs' description of a type has no meaning.
     Catalog,
-    /// The data of a COPY in the binary format is not laid out as such.
-    CopyLayout,
     /// A frame starts with a byte that no server message has as its tag.
     UnknownTag {
         /// The byte.
@@ -158,9 +156,6 @@ impl fmt::Display for RemoteError {
             Self::Catalog => f.write_str(
                 "the server's catalogs describe a type in a way that PostgreSQL's never do",
             ),
-            Self::CopyLayout => {
-                f.write_str("the data of the COPY is not laid out as the binary format is")
-            }
             Self::UnknownTag { tag } => write!(
                 f,
                 "the server sent a message with the unknown tag {:?}: this is not a PostgreSQL \

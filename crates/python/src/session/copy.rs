@@ -2,21 +2,17 @@
 
 use std::sync::Arc;
 
-use colonnade_protocol::Format;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyList};
 
 use super::Session;
-use super::query::column_sink;
 use crate::arrow_column::ArrowColumn;
 use crate::copy_records::RecordEncoder;
 use crate::copy_rows::CopyEncoder;
 use crate::foreign_buffer::copied;
 use crate::parameters::{CellPlace, RowCells};
 use crate::pg_type::PgType;
-use crate::sink::RowSink;
-use crate::statement::Statement;
 use crate::{errors, parameters};
 
 /// The most that one message of COPY data holds; a message has less than 1 GiB.
@@ -44,35 +40,6 @@ impl Session {
     /// Begins a COPY ... TO STDOUT; its data comes as bytes.
     fn copy_out(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
         self.begin(py, |core| core.copy_out(sql))
-    }
-
-    /// Begins a COPY of a statement's columns in the binary format, which gives Batches as
-    /// `fetch_batches` does. `sql` is the COPY of what the statement selects.
-    fn copy_batches(
-        &self,
-        py: Python<'_>,
-        sql: &str,
-        statement: &Statement,
-        schema: Option<Bound<'_, PyDict>>,
-        infinity: &Bound<'_, PyAny>,
-        batch_rows: Option<usize>,
-    ) -> PyResult<()> {
-        let columns = &statement.statement.columns;
-        let sink = column_sink(py, columns, schema.as_ref(), infinity, batch_rows)?;
-        let mut described = columns.iter().zip(sink.formats());
-        if let Some((column, _)) = described.find(|(_, format)| *format == Format::Text) {
-            let (name, type_name) = (&column.name, &column.pg_type.name);
-            return Err(errors::of_class(
-                py,
-                "SchemaError",
-                &format!(
-                    "column {name:?} of type {type_name} comes as text, and a COPY in the binary \
-                     format has none: cast it to text in the query"
-                ),
-            ));
-        }
-        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
-        self.begin(py, |core| core.copy_columns(sql, Arc::clone(&statement.statement), sink))
     }
 
     /// Sends COPY data (any bytes-like object), and says how many bytes wait to be written to the

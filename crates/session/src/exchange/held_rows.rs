@@ -137,7 +137,7 @@ impl<S: Sink> Replay<S> {
         let mut batches = VecDeque::new();
         let mut rest = self.bytes.as_slice();
         while let Some((frame, length)) = next_frame(rest)? {
-            let (Frame::DataRows(rows) | Frame::CopyData(rows)) = frame else { break };
+            let Frame::DataRows(rows) = frame else { break };
             match sink.rows(rows, &mut batches) {
                 Ok(()) => {}
                 Err(SinkError::Decode(error)) if error.reason.is_stale_type() => {

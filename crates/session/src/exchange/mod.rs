@@ -6,7 +6,6 @@
 //! refuses what is out of it, so that no answer is taken for another one's (`answer`).
 
 mod answer;
-mod copy_columns;
 mod copy_in;
 mod copy_out;
 mod held_rows;
@@ -29,7 +28,6 @@ use crate::receive_buffer::RECEIVE_CAPACITY_BYTES;
 use crate::session::Link;
 use crate::{Completion, Error, Event, Sink, Statement};
 
-pub(crate) use copy_columns::CopyColumns;
 pub(crate) use copy_in::CopyIn;
 pub(crate) use copy_out::CopyOut;
 pub use held_rows::can_be_another;

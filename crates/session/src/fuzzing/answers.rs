@@ -91,9 +91,6 @@ fn body(tag: u8, input: &mut Input<'_>) -> Vec<u8> {
             [&[0, count as u8], &oids[..]].concat()
         }
         b'D' => return (0..input.below(6)).flat_map(|_| row(input, b'D')).collect(),
-        b'r' => return (0..input.below(6)).flat_map(|_| row(input, b'd')).collect(),
-        b'h' => return message(b'd', b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0"),
-        b'e' => return message(b'd', &[0xff, 0xff]),
         b'd' => input.chunk().to_vec(),
         b'i' => return (0..input.below(4)).flat_map(|_| catalog_row(input)).collect(),
         b'E' => {
@@ -112,7 +109,6 @@ fn body(tag: u8, input: &mut Input<'_>) -> Vec<u8> {
         b'K' => [&[0, 0, 0, 1][..], input.chunk()].concat(),
         b'R' => [&[0, 0, 0, input.byte() % 13][..], input.chunk()].concat(),
         b'G' | b'H' => vec![0, 0, 0],
-        b'B' => return message(b'H', &[1, 0, 1, 0, 1]),
         b'v' => vec![0, 3, 0, 0, 0, 0, 0, 0],
         _ => Vec::new(),
     };

@@ -146,10 +146,7 @@ impl Owner {
                     None => Err(Error::Closed),
                 })
             }
-            (10, Ok(sink), Some(statement)) => {
-                self.ask(b"BhrrecCZ", |session| session.copy_columns("COPY", statement, sink))
-            }
-            (11, ..) => self.ask(b"HddcCZ", |session| session.copy_out("COPY")),
+            (10 | 11, ..) => self.ask(b"HddcCZ", |session| session.copy_out("COPY")),
             (12, ..) => self.ask(b"G", |session| session.copy_in("COPY")),
             (13, ..) => self.ask(b"CTDCZ", |session| session.script("SELECT 1")),
             (14, ..) => {

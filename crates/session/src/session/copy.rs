@@ -1,12 +1,10 @@
 //! COPY, from the owner's side.
 
-use std::sync::Arc;
-
 use colonnade_protocol::frontend;
 
 use super::Session;
-use crate::exchange::{CopyColumns, CopyIn, CopyOut};
-use crate::{Error, Sink, Statement};
+use crate::exchange::{CopyIn, CopyOut};
+use crate::{Error, Sink};
 
 impl<S: Sink> Session<S> {
     /// Begins a COPY ... FROM STDIN; [`Event::CopyIn`](crate::Event::CopyIn) says when data may be
@@ -25,22 +23,6 @@ impl<S: Sink> Session<S> {
     /// A closed session, or a text that cannot be sent.
     pub fn copy_out(&mut self, sql: &str) -> Result<(), Error> {
         let exchange = CopyOut::start(sql, &mut self.talk.out)?;
-        self.talk.begin(exchange)
-    }
-
-    /// Begins a COPY ... TO STDOUT in the binary format, of what a statement selects; its rows go
-    /// to the sink.
-    ///
-    /// # Errors
-    /// A closed session, or a text that cannot be sent.
-    pub fn copy_columns(
-        &mut self,
-        sql: &str,
-        statement: Arc<Statement>,
-        sink: S,
-    ) -> Result<(), Error> {
-        self.talk.check_encoding()?;
-        let exchange = CopyColumns::start(sql, statement, sink, &mut self.talk.out)?;
         self.talk.begin(exchange)
     }
 

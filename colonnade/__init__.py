@@ -9,96 +9,143 @@
 """
 
 # ruff: noqa: I002 - the import for annotations would be a name of the package's
-from colonnade import (
-    _one_interpreter as _one_interpreter,  # first: in another one nothing may be made
-    connection,
-    cursor,
-    errors,
-    exceptions,
-    frames,
-    pgproto,
-    pool,
-    prepared_stmt,
-    protocol,
-    rkt,
-    sync,
-    transaction,
-    types,
-)
-from colonnade._async.column_stream import ColumnStream
-from colonnade._async.connect import connect
-from colonnade._async.connection import Connection
-from colonnade._async.listen import listen
-from colonnade._async.pipeline import Pipeline
-from colonnade._async.pipeline_result import PipelineResult
-from colonnade._async.pool.pool import Pool, create_pool
-from colonnade._async.result import HeldResult, Result
-from colonnade._asyncpg_names import install_as_asyncpg
-from colonnade._core import QueryTiming, Record, __version__
-from colonnade._logged_query import LoggedQuery
-from colonnade._named import Named, named
-from colonnade._notifications import Notification, NotificationGap
-from colonnade._supply.stats import PoolStats
-from colonnade.arrow_stream import ArrowStream
-from colonnade.columns import Columns
-from colonnade.errors import *  # noqa: F403
+# First of all: in another interpreter nothing may be made.
+from colonnade import _one_interpreter as _one_interpreter  # isort: split
 
-# Again, for type checkers that do not add up `__all__` over several modules.
-from colonnade.errors._sqlstate import *  # noqa: F403
-from colonnade.frames import read_sql, write_table
-from colonnade.types import (
-    Attribute as Attribute,
-    BitString as BitString,
-    Box as Box,
-    Circle as Circle,
-    Line as Line,
-    LineSegment as LineSegment,
-    Path as Path,
-    Point as Point,
-    Polygon as Polygon,
-    Range as Range,
-    ServerVersion as ServerVersion,
-    Type as Type,
-)
+from colonnade import _lazy_names as _lazy_names
+from colonnade._core import QueryTiming as QueryTiming, Record, __version__ as __version__
 
-# Without the classes of values, as in asyncpg: `import *` shall not hide `pathlib.Path`.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Type checkers see here what `_HOMES` loads; a test keeps the two the same.
+    from colonnade import (
+        columns as columns,
+        connection as connection,
+        cursor as cursor,
+        dbapi as dbapi,
+        embedded as embedded,
+        errors,
+        exceptions as exceptions,
+        frames as frames,
+        parallel as parallel,
+        pgproto as pgproto,
+        pool as pool,
+        prepared_stmt as prepared_stmt,
+        protocol as protocol,
+        rkt as rkt,
+        rows as rows,
+        sync,
+        tracing as tracing,
+        transaction as transaction,
+        types,
+    )
+    from colonnade._async.column_stream import ColumnStream
+    from colonnade._async.connect import connect
+    from colonnade._async.connection import Connection
+    from colonnade._async.listen import listen
+    from colonnade._async.pipeline import Pipeline as Pipeline
+    from colonnade._async.pipeline_result import PipelineResult as PipelineResult
+    from colonnade._async.pool.pool import Pool, create_pool
+    from colonnade._async.result import HeldResult as HeldResult, Result as Result
+    from colonnade._asyncpg_names import install_as_asyncpg as install_as_asyncpg
+    from colonnade._logged_query import LoggedQuery as LoggedQuery
+    from colonnade._named import Named as Named, named
+    from colonnade._notifications import (
+        Notification,
+        NotificationGap as NotificationGap,
+    )
+    from colonnade._supply.stats import PoolStats as PoolStats
+    from colonnade.arrow_stream import ArrowStream as ArrowStream
+    from colonnade.columns import Columns
+    from colonnade.errors import *  # noqa: F403
+    from colonnade.errors import DecodeError, EncodeError, InterfaceError, PostgresError
+
+    # Again, for type checkers that do not add up `__all__` over several modules.
+    from colonnade.errors._sqlstate import *  # noqa: F403
+    from colonnade.frames import read_sql, write_table
+    from colonnade.types import (
+        Attribute as Attribute,
+        BitString as BitString,
+        Box as Box,
+        Circle as Circle,
+        Line as Line,
+        LineSegment as LineSegment,
+        Path as Path,
+        Point as Point,
+        Polygon as Polygon,
+        Range as Range,
+        ServerVersion as ServerVersion,
+        Type as Type,
+    )
+
+# What most programs need. The other names are importable all the same.
 __all__ = [
-    "ArrowStream",
     "ColumnStream",
     "Columns",
     "Connection",
-    "HeldResult",
-    "LoggedQuery",
-    "Named",
+    "DecodeError",
+    "EncodeError",
+    "InterfaceError",
     "Notification",
-    "NotificationGap",
-    "Pipeline",
-    "PipelineResult",
     "Pool",
-    "PoolStats",
-    "QueryTiming",
+    "PostgresError",
     "Record",
-    "Result",
-    "__version__",
     "connect",
-    "connection",
     "create_pool",
-    "cursor",
     "errors",
-    "exceptions",
-    "frames",
-    "install_as_asyncpg",
     "listen",
     "named",
-    "pgproto",
-    "pool",
-    "prepared_stmt",
-    "protocol",
     "read_sql",
-    "rkt",
     "sync",
-    "transaction",
     "types",
     "write_table",
 ]
-__all__ += errors.__all__
+
+_MODULES = (
+    *("columns", "dbapi", "embedded", "errors", "frames", "parallel", "rkt", "rows", "sync"),
+    *("tracing", "types"),
+    # asyncpg's names for parts of itself, of `_asyncpg_names.SUBMODULES`.
+    *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
+    "transaction",
+)
+_HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of(
+    {
+        "colonnade._async.column_stream": "ColumnStream",
+        "colonnade._async.connect": "connect",
+        "colonnade._async.connection": "Connection",
+        "colonnade._async.listen": "listen",
+        "colonnade._async.pipeline": "Pipeline",
+        "colonnade._async.pipeline_result": "PipelineResult",
+        "colonnade._async.pool.pool": "Pool create_pool",
+        "colonnade._async.result": "HeldResult Result",
+        "colonnade._asyncpg_names": "install_as_asyncpg",
+        "colonnade._logged_query": "LoggedQuery",
+        "colonnade._named": "Named named",
+        "colonnade._notifications": "Notification NotificationGap",
+        "colonnade._supply.stats": "PoolStats",
+        "colonnade.arrow_stream": "ArrowStream",
+        "colonnade.columns": "Columns",
+        "colonnade.frames": "read_sql write_table",
+        "colonnade.types": "Attribute BitString Box Circle Line LineSegment Path Point Polygon"
+        " Range ServerVersion Type",
+    }
+)
+_load = _lazy_names.loader(__name__, _HOMES)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        # The names of errors, nearly 300, stand in their own module alone.
+        if name[0] == "_" or name in _HOMES:
+            return _load(name)
+        from colonnade import errors
+
+        if name not in errors.__all__:
+            return _load(name)
+        return globals().setdefault(name, getattr(errors, name))
+
+    def __dir__() -> list[str]:
+        from colonnade import errors
+
+        return sorted({*globals(), *_HOMES, *errors.__all__})

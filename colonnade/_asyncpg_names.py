@@ -8,9 +8,11 @@ import sys
 import types
 from collections.abc import MutableSequence
 
+from colonnade import errors
 from colonnade._async import connect_address
-from colonnade.errors import InterfaceError
 
+# What `from asyncpg import *` brings, beside every exception.
+_STARRED = ("Connection", "Pool", "Record", "connect", "create_pool")
 #: The release of asyncpg whose behaviour Colonnade has; libraries compare it with what they need.
 ASYNCPG_VERSION = "0.32.0"
 
@@ -45,7 +47,7 @@ def install_as_asyncpg() -> None:
         return
     loaded = sorted(name for name in sys.modules if name.split(".")[0] == "asyncpg")
     if loaded:
-        raise InterfaceError(
+        raise errors.InterfaceError(
             "asyncpg has been imported already, and what holds it would not see Colonnade",
             detail=f"These modules are loaded: {', '.join(loaded[:5])}.",
             hint="Call colonnade.install_as_asyncpg() before the first import that needs asyncpg.",
@@ -71,10 +73,8 @@ class _AsyncpgModule(types.ModuleType):
     def __init__(self) -> None:
         super().__init__("asyncpg", "Colonnade, under the name of asyncpg.")
         colonnade = importlib.import_module("colonnade")
-        public = {name: value for name, value in vars(colonnade).items() if name[0] != "_"}
-        self.__dict__.update(public)
         self.__version__ = ASYNCPG_VERSION
-        self.__all__ = [name for name in colonnade.__all__ if name != "__version__"]
+        self.__all__ = [*_STARRED, *errors.__all__]
         self.__file__ = colonnade.__file__
         # A package without a place: `import asyncpg.other` is a ModuleNotFoundError, and
         # `importlib.util.find_spec("asyncpg")` finds something.
@@ -84,3 +84,12 @@ class _AsyncpgModule(types.ModuleType):
             if "." not in name:
                 setattr(self, name, _counterpart(name))
         self.connect_utils = connect_address
+
+    def __getattr__(self, name: str) -> object:
+        if name[0] == "_":
+            raise AttributeError(f"module 'asyncpg' has no attribute {name!r}", name=name, obj=self)
+        return getattr(importlib.import_module("colonnade"), name)
+
+    def __dir__(self) -> list[str]:
+        public = (name for name in dir(importlib.import_module("colonnade")) if name[0] != "_")
+        return sorted({*vars(self), *public})

@@ -9,40 +9,80 @@ connection, fetch at the same time.
 
 from __future__ import annotations
 
-from colonnade._listening import listen
-from colonnade._notifications import Notification, NotificationGap
-from colonnade._supply.stats import PoolStats
-from colonnade._sync.column_stream import ColumnStream
-from colonnade._sync.connect import connect
-from colonnade._sync.connection import Connection
-from colonnade._sync.cursor import Cursor, CursorFactory
-from colonnade._sync.pipeline import Pipeline
-from colonnade._sync.pipeline_result import PipelineResult
-from colonnade._sync.pool.pool import Pool, create_pool
-from colonnade._sync.pool.proxy import PoolConnectionProxy
-from colonnade._sync.prepared_statement import PreparedStatement
-from colonnade._sync.result import HeldResult, Result
-from colonnade._sync.transaction import Transaction
-from colonnade.columns import Columns
+from colonnade import _lazy_names
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Type checkers see here what `_HOMES` loads; a test keeps the two the same.
+    from colonnade import errors, types
+    from colonnade._core import Record
+    from colonnade._listening import listen
+    from colonnade._named import named
+    from colonnade._notifications import Notification, NotificationGap as NotificationGap
+    from colonnade._supply.stats import PoolStats as PoolStats
+    from colonnade._sync.column_stream import ColumnStream
+    from colonnade._sync.connect import connect
+    from colonnade._sync.connection import Connection
+    from colonnade._sync.cursor import Cursor as Cursor, CursorFactory as CursorFactory
+    from colonnade._sync.pipeline import Pipeline as Pipeline
+    from colonnade._sync.pipeline_result import PipelineResult as PipelineResult
+    from colonnade._sync.pool.pool import Pool, create_pool
+    from colonnade._sync.pool.proxy import PoolConnectionProxy as PoolConnectionProxy
+    from colonnade._sync.prepared_statement import PreparedStatement as PreparedStatement
+    from colonnade._sync.result import HeldResult as HeldResult, Result as Result
+    from colonnade._sync.transaction import Transaction as Transaction
+    from colonnade.columns import Columns
+    from colonnade.errors import DecodeError, EncodeError, InterfaceError, PostgresError
+    from colonnade.frames import read_sql, write_table
+
+# Those of `colonnade` but for this module's own name. The other names are importable all the same.
 __all__ = [
     "ColumnStream",
     "Columns",
     "Connection",
-    "Cursor",
-    "CursorFactory",
-    "HeldResult",
+    "DecodeError",
+    "EncodeError",
+    "InterfaceError",
     "Notification",
-    "NotificationGap",
-    "Pipeline",
-    "PipelineResult",
     "Pool",
-    "PoolConnectionProxy",
-    "PoolStats",
-    "PreparedStatement",
-    "Result",
-    "Transaction",
+    "PostgresError",
+    "Record",
     "connect",
     "create_pool",
+    "errors",
     "listen",
+    "named",
+    "read_sql",
+    "types",
+    "write_table",
 ]
+
+_HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_names.homes_of(
+    {
+        "colonnade._core": "Record",
+        "colonnade._listening": "listen",
+        "colonnade._named": "named",
+        "colonnade._notifications": "Notification NotificationGap",
+        "colonnade._supply.stats": "PoolStats",
+        "colonnade._sync.column_stream": "ColumnStream",
+        "colonnade._sync.connect": "connect",
+        "colonnade._sync.connection": "Connection",
+        "colonnade._sync.cursor": "Cursor CursorFactory",
+        "colonnade._sync.pipeline": "Pipeline",
+        "colonnade._sync.pipeline_result": "PipelineResult",
+        "colonnade._sync.pool.pool": "Pool create_pool",
+        "colonnade._sync.pool.proxy": "PoolConnectionProxy",
+        "colonnade._sync.prepared_statement": "PreparedStatement",
+        "colonnade._sync.result": "HeldResult Result",
+        "colonnade._sync.transaction": "Transaction",
+        "colonnade.columns": "Columns",
+        "colonnade.errors": "DecodeError EncodeError InterfaceError PostgresError",
+        "colonnade.frames": "read_sql write_table",
+    }
+)
+
+if not TYPE_CHECKING:
+    __getattr__ = _lazy_names.loader(__name__, _HOMES)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_HOMES})

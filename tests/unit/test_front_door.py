@@ -1,0 +1,132 @@
+"""The public names: which `*` brings, which there are, and which modules an import loads."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import pickle
+import pydoc
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import colonnade
+from colonnade import _asyncpg_names, errors, sync
+
+FACES = [colonnade, sync]
+# Of the blocking face there is no blocking face.
+ONE_FACE_ALONE = {"sync"}
+# What `import colonnade` loads of the package.
+OWN = ["colonnade", "colonnade._core", "colonnade._lazy_names", "colonnade._one_interpreter"]
+
+
+def run(program: str) -> str:
+    """What a fresh process prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(colonnade.__file__).parents[1])},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def loaded(statement: str) -> set[str]:
+    """The modules that a statement loads in a process that has asyncio and ssl already."""
+    program = f"""
+import asyncio, ssl, sys
+before = set(sys.modules)
+{statement}
+print(*(set(sys.modules) - before))
+"""
+    return set(run(program).split())
+
+
+def typed(face: ModuleType) -> dict[str, str]:
+    """The names that type checkers see, with the module that each is imported from."""
+    tree = ast.parse(inspect.getsource(face))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    return {
+        alias.asname or alias.name: str(node.module)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name != "*"
+    }
+
+
+def test_an_import_loads_the_core_and_nothing_else() -> None:
+    new = loaded("import colonnade")
+    assert sorted(name for name in new if name.split(".")[0] == "colonnade") == OWN
+    assert new - set(OWN) <= {"__future__"}
+
+
+def test_the_blocking_face_loads_nothing_of_the_other() -> None:
+    new = loaded("import colonnade; colonnade.sync.connect; colonnade.sync.create_pool")
+    assert [name for name in new if name.startswith("colonnade._async")] == []
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_type_checkers_see_what_is_loaded(face: ModuleType) -> None:
+    homes = vars(face)["_HOMES"]
+    seen = {
+        name: f"colonnade.{name}" if module == "colonnade" else module
+        for name, module in typed(face).items()
+    }
+    # Their names come from `colonnade.errors` by a rule, for all of them.
+    if face is colonnade:
+        seen = {name: home for name, home in seen.items() if home != "colonnade.errors"}
+        seen["errors"] = "colonnade.errors"
+    assert seen == homes
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_every_name_is_there_and_shown(face: ModuleType) -> None:
+    shown = set(dir(face))
+    assert {*face.__all__, *vars(face)["_HOMES"]} <= shown
+    for name in shown:
+        assert getattr(face, name) is not None, name
+    assert "connect" in pydoc.render_doc(face)
+
+
+def test_both_faces_bring_the_same_names() -> None:
+    assert set(colonnade.__all__) - set(sync.__all__) == ONE_FACE_ALONE
+    assert set(sync.__all__) < set(colonnade.__all__)
+    assert len(colonnade.__all__) == len(set(colonnade.__all__)) <= 20
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_star_brings_those(face: ModuleType) -> None:
+    brought = run(f"from {face.__name__} import *\nprint(*(n for n in dir() if n[:2] != '__'))")
+    assert sorted(brought.split()) == sorted(face.__all__)
+
+
+def test_every_error_is_a_name_of_the_package() -> None:
+    for name in errors.__all__:
+        assert getattr(colonnade, name) is getattr(errors, name)
+    error = colonnade.UniqueViolationError("twice")
+    assert type(pickle.loads(pickle.dumps(error))) is colonnade.UniqueViolationError  # noqa: S301
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_name_that_is_nowhere(face: ModuleType) -> None:
+    for name in ("Connexion", "_connexion", "from_fields"):
+        with pytest.raises(AttributeError, match=f"module '{face.__name__}' has no attribute"):
+            getattr(face, name)
+    assert not hasattr(face, "__wrapped__")
+
+
+def test_asyncpgs_modules_are_there_and_no_star_brings_them() -> None:
+    for name in _asyncpg_names.SUBMODULES:
+        assert run(f"import colonnade.{name} as found\nprint(found.__name__)").split() == [
+            f"colonnade.{name}"
+        ]
+        if "." not in name:
+            assert vars(colonnade)["_HOMES"][name] == f"colonnade.{name}"
+    assert set(_asyncpg_names.SUBMODULES) & set(colonnade.__all__) == {"types"}

@@ -11,26 +11,8 @@ Parameters are `%s` or `%(name)s`. A transaction begins with the first statement
 
 from __future__ import annotations
 
-from colonnade.dbapi._description import Column
-from colonnade.dbapi._types import (
-    BINARY,
-    DATETIME,
-    NUMBER,
-    ROWID,
-    STRING,
-    Binary,
-    Date,
-    DateFromTicks,
-    Json,
-    Jsonb,
-    Time,
-    TimeFromTicks,
-    Timestamp,
-    TimestampFromTicks,
-)
-from colonnade.dbapi.connection import Connection, connect
-from colonnade.dbapi.cursor import Cursor
-from colonnade.dbapi.errors import (
+from colonnade import _pep249
+from colonnade._pep249.errors import (
     DatabaseError,
     DataError,
     Diagnostic,
@@ -43,7 +25,25 @@ from colonnade.dbapi.errors import (
     ProgrammingError,
     Warning,  # noqa: A004 - PEP 249's name
 )
-from colonnade.dbapi.transactions import IsolationLevel
+from colonnade._pep249.parameters import Json, Jsonb
+from colonnade._pep249.transactions import IsolationLevel
+from colonnade.dbapi._description import Column
+from colonnade.dbapi._types import (
+    BINARY,
+    DATETIME,
+    NUMBER,
+    ROWID,
+    STRING,
+    Binary,
+    Date,
+    DateFromTicks,
+    Time,
+    TimeFromTicks,
+    Timestamp,
+    TimestampFromTicks,
+)
+from colonnade.dbapi.connection import Connection, connect
+from colonnade.dbapi.cursor import Cursor
 
 apilevel = "2.0"
 threadsafety = 2
@@ -90,7 +90,7 @@ def _publish() -> None:
     """Tracebacks and pickles name the public path."""
     for name in __all__:
         item = globals()[name]
-        if isinstance(item, type) and item.__module__.startswith(__name__):
+        if isinstance(item, type) and item.__module__.startswith((__name__, _pep249.__name__)):
             item.__module__ = __name__
 
 

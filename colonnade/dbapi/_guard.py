@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from colonnade.dbapi.errors import translated
+from colonnade._pep249.errors import translated
 
 if TYPE_CHECKING:
     from types import TracebackType

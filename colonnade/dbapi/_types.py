@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from colonnade.dbapi._oids import OIDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from colonnade._pep249.oids import OIDS
 
 __all__ = [
     "BINARY",
@@ -20,8 +16,6 @@ __all__ = [
     "Binary",
     "Date",
     "DateFromTicks",
-    "Json",
-    "Jsonb",
     "Time",
     "TimeFromTicks",
     "Timestamp",
@@ -81,25 +75,3 @@ def TimestampFromTicks(ticks: float) -> dt.datetime:  # noqa: N802 - PEP 249's n
 def Binary(data: Any) -> bytes:  # noqa: N802 - PEP 249's name
     """Bytes, from anything that has some."""
     return bytes(data)
-
-
-class Json:
-    """A value that is sent as `json`; `dumps` makes its text, `json.dumps` unless given."""
-
-    __slots__ = ("dumps", "obj")
-    type_name = "json"
-
-    def __init__(self, obj: Any, dumps: Callable[[Any], str] | None = None) -> None:
-        self.obj = obj
-        self.dumps = dumps or json.dumps
-
-    def __repr__(self) -> str:
-        """The class and the value."""
-        return f"{type(self).__name__}({self.obj!r})"
-
-
-class Jsonb(Json):
-    """A value that is sent as `jsonb`, as `Json`."""
-
-    __slots__ = ()
-    type_name = "jsonb"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade import __version__
+from colonnade._pep249.errors import ProgrammingError
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.dbapi._arrow import schema_of
 from colonnade.dbapi._objects import objects_reader
-from colonnade.dbapi.errors import ProgrammingError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from colonnade import sync
 from colonnade._arguments import check_callable, check_switch
+from colonnade._pep249 import errors
+from colonnade._pep249.errors import InterfaceError, OperationalError, ProgrammingError
+from colonnade._pep249.parameters import adapted, without_naive
+from colonnade._pep249.transactions import IsolationLevel, TransactionOptions, checked_level
 from colonnade._quoting import quote_identifier
-from colonnade.dbapi import errors
 from colonnade.dbapi._guard import Guard
 from colonnade.dbapi._info import ConnectionInfo
 from colonnade.dbapi._words import split_words, with_words
 from colonnade.dbapi.catalog import CatalogMixin
 from colonnade.dbapi.cursor import Cursor
-from colonnade.dbapi.errors import InterfaceError, OperationalError, ProgrammingError
 from colonnade.dbapi.named_cursor import NamedCursor
-from colonnade.dbapi.parameters import adapted, without_naive
 from colonnade.dbapi.placeholders import Placeholders, Pyformat
-from colonnade.dbapi.transactions import (
-    IsolationLevel,
-    Transaction,
-    TransactionOptions,
-    checked_level,
-)
+from colonnade.dbapi.transactions import Transaction
 from colonnade.dbapi.two_phase import TwoPhaseMixin
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._pep249.errors import InterfaceError, ProgrammingError
+from colonnade._pep249.parameters import adapted_many, without_naive
+from colonnade._pep249.scripts import is_script, with_rows
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
-from colonnade.dbapi._script import with_rows
 from colonnade.dbapi.columns import ColumnsMixin
-from colonnade.dbapi.errors import InterfaceError, ProgrammingError
-from colonnade.dbapi.parameters import adapted_many, without_naive
-from colonnade.dbapi.placeholders import is_script
 from colonnade.errors import InvalidCachedStatementError
 
 if TYPE_CHECKING:

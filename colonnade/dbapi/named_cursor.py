@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from colonnade._pep249.errors import NotSupportedError, ProgrammingError
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.cursor import Cursor
-from colonnade.dbapi.errors import NotSupportedError, ProgrammingError
 
 if TYPE_CHECKING:
     from colonnade.columns import Columns

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from colonnade._pep249.errors import ProgrammingError
 from colonnade._shown import class_name
 from colonnade._sql_text import pieces
-from colonnade.dbapi.errors import ProgrammingError
 
-__all__ = ["Numeric", "Parameters", "Placeholders", "Pyformat", "is_script"]
+__all__ = ["Numeric", "Parameters", "Placeholders", "Pyformat"]
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -191,16 +191,3 @@ def _sequence(parameters: Parameters) -> Sequence[Any]:
         return parameters
     kind = class_name(parameters)
     raise TypeError(f"parameters are a sequence or a mapping, not {kind}: one value is (value,)")
-
-
-@functools.lru_cache(_KEPT_TEXTS)
-def is_script(query: str) -> bool:
-    """Whether a text may hold more than one statement."""
-    if ";" not in query:
-        return False
-    code = "".join(text if kind == "code" else "q" for kind, text in _without_comments(query))
-    return ";" in code.rstrip("; \t\r\n\f\v")
-
-
-def _without_comments(query: str) -> list[tuple[str, str]]:
-    return [piece for piece in pieces(query) if piece[0] not in {"line", "block"}]

@@ -7,13 +7,14 @@ import binascii
 import datetime as dt
 from typing import TYPE_CHECKING
 
+from colonnade._pep249.errors import ProgrammingError
+from colonnade._pep249.transactions import check_prepared
 from colonnade._quoting import quote_literal
-from colonnade.dbapi.errors import InternalError, ProgrammingError
 
 if TYPE_CHECKING:
     from colonnade import sync
+    from colonnade._pep249.transactions import TransactionOptions
     from colonnade.dbapi._guard import Guard
-    from colonnade.dbapi.transactions import TransactionOptions
 
 __all__ = ["TwoPhaseMixin", "Xid"]
 
@@ -177,14 +178,3 @@ class TwoPhaseMixin:
 
     def _end(self, command: str) -> None:
         raise NotImplementedError
-
-
-def check_prepared(status: str) -> None:
-    """Raise InternalError where PREPARE TRANSACTION was answered by a rollback.
-
-    So the server answers, without an error, in a transaction that has failed.
-    """
-    if status != "PREPARE TRANSACTION":
-        raise InternalError(
-            "the transaction had failed before, and was rolled back instead of prepared"
-        )

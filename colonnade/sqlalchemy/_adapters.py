@@ -8,7 +8,7 @@ from sqlalchemy.util import await_only
 
 import colonnade
 import colonnade.sync
-from colonnade.dbapi import errors
+from colonnade._pep249 import errors
 from colonnade.sqlalchemy._connection import (
     AdaptedConnection,
     AsyncAdaptedConnection,

@@ -13,13 +13,11 @@ from sqlalchemy.connectors.asyncio import AsyncAdapt_terminate
 from sqlalchemy.engine import AdaptedConnection as SQLAlchemysAdaptedConnection
 from sqlalchemy.util import await_only
 
+from colonnade._pep249.errors import OperationalError, ProgrammingError, translated
+from colonnade._pep249.parameters import adapted, without_naive
+from colonnade._pep249.scripts import is_script, with_rows
+from colonnade._pep249.transactions import TransactionOptions, check_prepared
 from colonnade._quoting import quote_literal
-from colonnade.dbapi._script import with_rows
-from colonnade.dbapi.errors import OperationalError, ProgrammingError, translated
-from colonnade.dbapi.parameters import adapted, without_naive
-from colonnade.dbapi.placeholders import is_script
-from colonnade.dbapi.transactions import TransactionOptions
-from colonnade.dbapi.two_phase import check_prepared
 from colonnade.errors import (
     EncodeError,
     InFailedSQLTransactionError,

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from colonnade.dbapi._oids import UNKNOWN
-from colonnade.dbapi.parameters import adapted, adapted_many
+from colonnade._pep249.oids import UNKNOWN
+from colonnade._pep249.parameters import adapted, adapted_many
 from colonnade.types import TextValue
 
 _NOTHING = type(None)

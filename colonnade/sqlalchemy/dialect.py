@@ -12,7 +12,7 @@ from sqlalchemy import exc as sa_exc
 from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
 from sqlalchemy.pool import AsyncAdaptedQueuePool, Pool
 
-from colonnade.dbapi.transactions import IsolationLevel
+from colonnade._pep249.transactions import IsolationLevel
 from colonnade.sqlalchemy._adapters import AsyncioAdapter, BlockingAdapter
 from colonnade.sqlalchemy._columns_request import OPTION
 from colonnade.sqlalchemy._types import COLSPECS

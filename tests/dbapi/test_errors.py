@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -11,7 +13,7 @@ import pytest
 
 import colonnade
 from colonnade import dbapi, errors
-from colonnade.dbapi.errors import translated
+from colonnade._pep249.errors import translated
 
 _CLASSES = (
     "DataError",
@@ -108,6 +110,21 @@ def test_errors_are_pickled(conn: dbapi.Connection) -> None:
         "42703",
     )
     assert again.diag.message_primary == caught.value.diag.message_primary
+
+
+def test_errors_name_the_public_module_before_it_is_imported() -> None:
+    """SQLAlchemy's messages begin with the module of the error's class."""
+    program = (
+        "import sys\n"
+        "from colonnade.sqlalchemy.dialect import ColonnadeDialect\n"
+        "error = ColonnadeDialect.import_dbapi().IntegrityError\n"
+        "assert 'colonnade.dbapi' not in sys.modules\n"
+        "from colonnade import dbapi\n"
+        "assert error is dbapi.IntegrityError\n"
+        "print(error.__module__)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert told.stdout == b"colonnade.dbapi\n"
 
 
 def test_use_after_close(dsn: str) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from colonnade import dbapi
-from colonnade.dbapi._script import with_rows
-from colonnade.dbapi.placeholders import Numeric, Pyformat, is_script
+from colonnade._pep249.scripts import is_script, with_rows
+from colonnade.dbapi.placeholders import Numeric, Pyformat
 
 STYLE = Pyformat()
 

@@ -77,6 +77,8 @@ ROOMS: dict[str, set[str]] = {
     "_shaped_query": {"_core", "errors"},
     "rkt": {"_core", "_frames", "_shaped_query", "errors"},
     "_server_facts": {"types"},
+    # The rules of PEP 249; an OID stands in one place, the core's table of types.
+    "_pep249": {"_core", "_sql_text", "errors"},
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,
     # `listen` in the blocking colour, which has no task to keep its connection.
@@ -102,13 +104,13 @@ FACES = {
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
-    ("colonnade/dbapi/_oids.py", "_core"): "an OID stands in one place, the core's table of types",
     ("colonnade/frames/read.py", "_frames"): "the frames of one stream warn once",
     ("colonnade/dbapi/columns.py", "_frames"): "pandas' frames say what is asked of a query",
     ("colonnade/parallel/dask.py", "_frames"): "pandas' frames say what is asked of a query",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
-    ("colonnade/dbapi/_script.py", "_sql_text"): "what is code, and what is quoted",
 }
+# They keep the rules of PEP 249, and know nothing of each other.
+KEEPERS_OF_PEP_249 = {"dbapi", "sqlalchemy"}
 # Whoever composes SQL quotes names and strings by the same two functions.
 FOR_ALL = {"_quoting"}
 # Every message about a caller's object shows it by the same function, whatever room it is in, and
@@ -205,6 +207,8 @@ def allowed(path: Path, room: str) -> bool:
         return True
     if importer in ROOMS:
         return room in ROOMS[importer]
+    if importer in KEEPERS_OF_PEP_249 and room in {"_pep249", *KEEPERS_OF_PEP_249}:
+        return room == "_pep249"
     return not room.startswith("_") or room.startswith("__") or room in FOR_ALL
 
 
@@ -226,7 +230,7 @@ def modules_imported(path: Path, tree: ast.Module, known: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "room", ["_async", "_sync", "_sources", "_supply", "_transport", "_frames"]
+    "room", ["_async", "_sync", "_sources", "_supply", "_transport", "_frames", "_pep249"]
 )
 def test_the_modules_of_a_room_import_in_one_direction(room: str) -> None:
     trees = {
@@ -261,7 +265,15 @@ def test_importing_the_package_imports_no_library() -> None:
 
 def test_every_room_of_the_tables_is_there() -> None:
     there = {room_of(path) for path in PACKAGE.rglob("*.py")} | {"_core"}
-    named = {*ROOMS, *SUBJECTS, *SOCKET_ROOMS, *FACES, *FOR_ALL, *FOR_EVERY_ROOM}
+    named = {
+        *ROOMS,
+        *SUBJECTS,
+        *SOCKET_ROOMS,
+        *FACES,
+        *FOR_ALL,
+        *FOR_EVERY_ROOM,
+        *KEEPERS_OF_PEP_249,
+    }
     named |= {room for rooms in ROOMS.values() for room in rooms}
     assert sorted(named - there) == [], "a row about a room that does not exist"
 

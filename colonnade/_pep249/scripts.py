@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from colonnade._sql_text import pieces
+
+__all__ = ["is_script", "with_rows"]
+
+# Texts of which it is known whether they are scripts: as many as a program has queries.
+_KEPT_TEXTS = 1024
 
 # A statement that begins so may give rows; so does one that returns what it has changed.
 _GIVES_ROWS = re.compile(
@@ -44,3 +50,16 @@ def with_rows(script: str) -> list[str] | None:
     statements = [statement.strip() for statement in statements if statement.strip()]
     may_give = any(_GIVES_ROWS.match(each) or _RETURNS.search(each) for each in statements)
     return statements if may_give else None
+
+
+@functools.lru_cache(_KEPT_TEXTS)
+def is_script(query: str) -> bool:
+    """Whether a text may hold more than one statement."""
+    if ";" not in query:
+        return False
+    code = "".join(text if kind == "code" else "q" for kind, text in _without_comments(query))
+    return ";" in code.rstrip("; \t\r\n\f\v")
+
+
+def _without_comments(query: str) -> list[tuple[str, str]]:
+    return [piece for piece in pieces(query) if piece[0] not in {"line", "block"}]

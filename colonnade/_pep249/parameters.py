@@ -10,16 +10,16 @@ import datetime as dt
 import decimal
 import enum
 import ipaddress
+import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from colonnade._pep249.errors import DataError
+from colonnade._pep249.oids import ARRAY_OIDS, OIDS, UNKNOWN
 from colonnade._shown import class_name
-from colonnade.dbapi._oids import ARRAY_OIDS, OIDS, UNKNOWN
-from colonnade.dbapi._types import Json
-from colonnade.dbapi.errors import DataError
 
-__all__ = ["adapted", "adapted_many", "without_naive"]
+__all__ = ["Json", "Jsonb", "adapted", "adapted_many", "without_naive"]
 
 _INT2, _INT4, _INT8, _NUMERIC, _FLOAT8 = (
     OIDS[name] for name in ("int2", "int4", "int8", "numeric", "float8")
@@ -54,12 +54,32 @@ _ZONED = {
     dt.datetime: (OIDS["timestamp"], OIDS["timestamptz"]),
     dt.time: (OIDS["time"], OIDS["timetz"]),
 }
-
-
 # By NumPy's letters.
 _MOMENTS = {"M": OIDS["timestamp"], "m": OIDS["interval"]}
 # The server makes a timestamptz of them in its own zone.
 _NAIVE = {OIDS["timestamp"], ARRAY_OIDS[OIDS["timestamp"]]}
+
+
+class Json:
+    """A value that is sent as `json`; `dumps` makes its text, `json.dumps` unless given."""
+
+    __slots__ = ("dumps", "obj")
+    type_name = "json"
+
+    def __init__(self, obj: Any, dumps: Callable[[Any], str] | None = None) -> None:
+        self.obj = obj
+        self.dumps = dumps or json.dumps
+
+    def __repr__(self) -> str:
+        """The class and the value."""
+        return f"{type(self).__name__}({self.obj!r})"
+
+
+class Jsonb(Json):
+    """A value that is sent as `jsonb`, as `Json`."""
+
+    __slots__ = ()
+    type_name = "jsonb"
 
 
 def without_naive(types: Iterable[int]) -> list[int]:

@@ -137,6 +137,16 @@ class NotSupportedError(DatabaseError):
     """The server, or the driver, cannot do that."""
 
 
+# Tracebacks, pickles and SQLAlchemy's messages name the public path, whichever room is imported.
+for _class in (
+    Diagnostic,
+    Warning,
+    Error,
+    *Error.__subclasses__(),
+    *DatabaseError.__subclasses__(),
+):
+    _class.__module__ = "colonnade.dbapi"
+
 # By the first two characters of the SQLSTATE; of every other one it is a DatabaseError.
 _BY_STATE: dict[str, type[DatabaseError]] = {
     "08": OperationalError,

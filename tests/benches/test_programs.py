@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from benches import parallel, stream, threads
+from benches import imports, parallel, stream, threads
 from benches.hold import __main__ as hold
 from benches.performance import boxes
 from benches.rows import __main__ as rows
@@ -24,6 +24,16 @@ def test_threads_and_connections(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert "2 fetches: in turn" in told
     assert "2 connections:" in told
+
+
+def test_imports_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    imports.main(["--rounds", "1", "--output", str(tmp_path / "results.json")])
+    results = json.loads((tmp_path / "results.json").read_text())["imports"]
+    assert set(results) == set(imports.STARTS)
+    for figures in results.values():
+        assert {"import asyncpg", "import colonnade"} <= set(figures) <= set(imports.IMPORTS)
+        assert all(0 < figure["min"] <= figure["median"] for figure in figures.values())
+    assert "1.00   1.00  import asyncpg" in capsys.readouterr().out
 
 
 def test_a_loop_is_pinged_beside_a_fetch(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Writes the tables of docs/types.md that have a line for every type.
 
-The types and their Arrow types are the core's own table; what the libraries make of an Arrow type,
-what a row and a parameter are, and what happens at the edges stands here and is held against a
-server by tests/types. A type without any of that is an error.
+The core's own table has the types and their Arrow types. This file has their types in the
+libraries, in rows and as parameters, and their limits; tests/types checks it against a server. A
+type that is missing here is an error.
 
     python -m tools.type_table            write the tables
     python -m tools.type_table --check    fail when they are not up to date
@@ -26,7 +26,7 @@ BLOCK = re.compile(
 
 
 class Forms(NamedTuple):
-    """A column of a type, as the field, NumPy, pandas and Polars name it."""
+    """The names of a column's type in Arrow, NumPy, pandas and Polars."""
 
     arrow: str
     numpy: str
@@ -114,7 +114,7 @@ MADE = {
 
 
 class Facts(NamedTuple):
-    """What a row has, what a parameter takes, and what happens at the edges."""
+    """The values in rows and as parameters, and their limits."""
 
     types: str
     row: str
@@ -130,8 +130,8 @@ FACTS = (
     Facts(
         "int2 int4 int8",
         "`int`",
-        "`int`, what has `__index__`, as NumPy's integers, and a `float` or `Decimal` that is "
-        "whole: 5.0, not 1.5",
+        "`int`, any object with `__index__`, such as NumPy's integers, and a `float` or "
+        "`Decimal` that is whole: 5.0, not 1.5",
         "out of range is refused",
     ),
     Facts("oid xid cid", "`int`", "the same, from 0 to 4294967295", "out of range is refused"),
@@ -144,27 +144,27 @@ FACTS = (
     Facts(
         "float4 float8",
         "`float`",
-        "`float`, what has `__float__`, and an `int` that a float holds exactly",
-        "NaN, infinities, -0.0 and subnormals are themselves; beyond float4 is refused",
+        "`float`, any object with `__float__`, and an `int` that a float holds exactly",
+        "NaN, infinities, -0.0 and subnormals are kept; out of float4's range is refused",
     ),
     Facts(
         "numeric",
         "`Decimal`, with its scale",
         "`Decimal`, `int`, `float` (its shortest digits), `str`",
-        "NaN and infinities: `infinity=`; more than 76 digits have no decimal",
+        "NaN and infinities: `infinity=`; no decimal holds more than 76 digits",
     ),
     Facts(
         "text varchar name xml",
         "`str`",
         "`str`",
-        "any character but NUL, which the server has not",
+        "any character but NUL, which the server cannot store",
     ),
-    Facts("bpchar", "`str`", "`str`", "with its blanks"),
+    Facts("bpchar", "`str`", "`str`", "with its trailing blanks"),
     Facts(
         "json jsonb",
         "`str`: the text",
-        "`str`, as `json.dumps` makes",
-        "`json` as it was stored, with blanks and repeated keys",
+        "`str`, such as that of `json.dumps`",
+        "`json` as stored, with blanks and repeated keys",
     ),
     Facts("jsonpath refcursor unknown cstring", "`str`", "`str`"),
     Facts(
@@ -189,27 +189,27 @@ FACTS = (
         "interval",
         "`timedelta`: a year is 365 days, a month 30",
         "`timedelta`",
-        "beyond 64 bits of nanoseconds no column, beyond `timedelta` no row; infinities:"
-        " `infinity=`, no row",
+        "more than 64 bits of nanoseconds: not in columns; beyond `timedelta`: not in rows;"
+        " infinities: `infinity=`, not in rows",
     ),
     Facts(
         "bit varbit",
         "`BitString`",
         "`BitString`, `str` of 0 and 1, `bytes` (all their bits)",
-        "no bits are an empty text",
+        "without bits: an empty text",
     ),
     Facts(
         "inet",
-        "`IPv4Address`, or `IPv4Interface` where it has a network; the same of IPv6",
+        "`IPv4Address`, or `IPv4Interface` with a prefix length; the same for IPv6",
         "any class of `ipaddress`, `str`",
     ),
-    Facts("cidr", "`IPv4Network`, `IPv6Network`", "the same; a host is its own network"),
+    Facts("cidr", "`IPv4Network`, `IPv6Network`", "the same; an address is its own network"),
     Facts("macaddr macaddr8", "`str`", "`str`"),
     Facts(
         "point line lseg box circle",
         "`Point`, `Line`, `LineSegment`, `Box`, `Circle`: tuples",
         "the same, sequences of that form",
-        "NaN, infinities and -0.0 are themselves",
+        "NaN, infinities and -0.0 are kept",
     ),
     Facts("path", "`Path`", "`Path`, a list of points (open), a tuple of points (closed)"),
     Facts("polygon", "`Polygon`", "`Polygon`, a sequence of points"),
@@ -231,9 +231,9 @@ FACTS = (
         "pg_node_tree pg_ndistinct pg_dependencies pg_mcv_list pg_brin_bloom_summary"
         " pg_brin_minmax_multi_summary gtsvector anyarray",
         "`str`: as the server prints it",
-        "nothing: the server takes none",
+        "nothing: the server accepts none",
     ),
-    Facts("void", "`None`", "nothing: the server takes none"),
+    Facts("void", "`None`", "nothing: the server accepts none"),
     Facts("citext ltree lquery ltxtquery sparsevec", "`str`", "`str`: the server parses it"),
     Facts(
         "hstore",
@@ -245,51 +245,51 @@ FACTS = (
         "vector halfvec",
         "`str`, or with `extension_types` a `list` of `float`",
         "`str`: the server parses it; a sequence of numbers",
-        f"of one length where it is declared; {OWN_PARSER}",
+        f"of the declared length, if any; {OWN_PARSER}",
     ),
     Facts(
         "geometry geography",
         "`str`: the digits of its EWKB, or with `extension_types` `bytes`: WKB",
         "`str`: the server parses it; `bytes`: WKB or EWKB",
-        "WKB leaves the number of the reference system out; `binary` keeps it in columns",
+        "WKB omits the SRID; `binary` keeps it in columns",
     ),
 )
-#: What is made of other types, and what nobody knows.
+#: Types made of other types, and unknown types.
 MADE_FACTS = (
     Facts(
         "an array, `int2vector`, `oidvector`",
         "`list`, nested as its dimensions",
-        "sized iterables but for `str`, `bytes` and mappings; arrays of NumPy, Arrow, pandas,"
+        "sized iterables except `str`, `bytes` and mappings; arrays of NumPy, Arrow, pandas,"
         " Polars",
-        "lower bounds are not kept; in a column all arrays have as many dimensions",
+        "lower bounds are not kept; in a column all arrays have the same number of dimensions",
     ),
     Facts(
         "a composite",
         "`Record`",
-        "tuple, list or `Record` by place; mapping by name, where what is missing is NULL",
+        "tuple, list or `Record` by position; mapping by name, with NULL for missing keys",
     ),
     Facts(
         "an anonymous record",
         "`tuple`; a composite in it is a `Record`",
-        "nothing: PostgreSQL takes none",
-        "the first one says what is in a column, whose objects have the fields as Arrow has them",
+        "nothing: PostgreSQL accepts none",
+        "the first record sets the type of a column, whose objects hold Arrow's Python values",
     ),
     Facts(
         "an enum",
         "`str`",
         "`str`, a member of an `enum.Enum` whose value is a `str`",
-        "a label that was added since is taken",
+        "a label added later is accepted",
     ),
-    Facts("a domain", "as the type below it", "the same", "as the type below it"),
+    Facts("a domain", "as its base type", "the same", "as its base type"),
     Facts(
         "a range",
         "`Range`",
-        "`Range`, a tuple of both bounds (both in it), `()` for empty",
-        "empty has a flag; a bound that is none is null",
+        "`Range`, a tuple of both bounds (inclusive), `()` for empty",
+        "an empty range has a flag; a missing bound is null",
     ),
     Facts("a multirange", "`list` of `Range`", "the same"),
     Facts(
-        "a type that nobody knows",
+        "an unknown type",
         "`str`: the text form, but `bytes` within a composite, a record or a range",
         "`str`: the text form, or `bytes`: the binary form",
         "`arrow.opaque`; without a binary form it is text",
@@ -322,7 +322,7 @@ def values_table() -> list[str]:
     if sorted(told) != sorted(known):
         raise SystemExit(f"types without facts, or with two: {set(told) ^ set(known)}")
     rows = [(", ".join(map(shown, facts.types.split())), *facts[1:]) for facts in FACTS]
-    head = "PostgreSQL | row | parameter takes | at the edges"
+    head = "PostgreSQL | row | parameter | limits"
     return [head, *map(" | ".join, rows), *map(" | ".join, MADE_FACTS)]
 
 

@@ -1,4 +1,4 @@
-"""What was aimed at, and whether the figures of a run reach it."""
+"""The goals of performance, and whether the figures of a run reach them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Results = Mapping[str, Any]
 
 #: The steps that measure a pool, and where its server runs.
-POOLS = {"pool": "where the kernel puts them", "pool-apart": "a processor each"}
+POOLS = {"pool": "scheduled by the kernel", "pool-apart": "a processor each"}
 #: Colonnade's own ways to columns; a goal is for the worst of them.
 OWN = ("colonnade-columns", "colonnade-columns-uvloop", "colonnade-columns-sync")
 WALL_MAX = 1.05
@@ -31,7 +31,7 @@ MANY_MIN = 1.5
 
 @dataclass(frozen=True)
 class Goal:
-    """One aim, and what was measured."""
+    """One goal, and the measured figure."""
 
     what: str
     aim: str
@@ -40,7 +40,7 @@ class Goal:
 
 
 def goals(results: Results) -> Iterator[Goal]:
-    """Hold the figures against every aim that there are figures for."""
+    """Compare the figures with every goal they concern."""
     for road, limit in (("suite", WALL_MAX), ("socket", WALL_MAX), ("tls", TLS_WALL_MAX)):
         if road in results:
             yield from _of_report(results[road], limit)
@@ -66,11 +66,11 @@ def _of_report(report: Mapping[str, Any], wall_max: float) -> Iterator[Goal]:
         if not own or not result["peers"].get(base, {}).get("runs"):
             continue
         wall = max(peer["ratios"][base]["wall_s"]["median"] for peer in own)
-        yield _below(f"{shape}, {road}: wall ÷ drain, the slowest of ours", wall_max, wall)
+        yield _below(f"{shape}, {road}: wall ÷ drain, our slowest", wall_max, wall)
         if "TLS" in road:
             continue
         cpu = max(peer["ratios"][base]["cpu_s"]["median"] for peer in own)
-        yield _below(f"{shape}, {road}: client CPU ÷ drain, the most of ours", CPU_MAX[shape], cpu)
+        yield _below(f"{shape}, {road}: client CPU ÷ drain, our highest", CPU_MAX[shape], cpu)
         memory = [peer["median"]["memory_ratio"] for peer in own]
         if all(memory):
             yield _below(f"{shape}, {road}: peak memory ÷ columns", MEMORY_MAX, max(memory))
@@ -113,7 +113,7 @@ def _of_loop(hold: Mapping[str, Any]) -> Iterator[Goal]:
         computed = max(1e3 * each["burst_s"] for each in case["holds"])
         limit = HOLD_MS_MAX[case["mode"]]
         yield Goal(
-            f"{label}: longest hold of the loop, ms",
+            f"{label}: longest block of the loop, ms",
             f"<= {limit:g}",
             f"{longest:.1f} (computed {computed:.1f})",
             longest <= limit,
@@ -134,7 +134,7 @@ def _of_small(small: Mapping[str, Any]) -> Iterator[Goal]:
             drivers["colonnade"]["per_second"] / drivers["asyncpg"]["per_second"]
             for drivers in cases.values()
         ]
-        what = f"small queries, {loop}: a second ÷ asyncpg's, the least of {len(rates)} cases"
+        what = f"small queries, {loop}: per second ÷ asyncpg's, the lowest of {len(rates)} cases"
         yield _above(what, SMALL_RATE_MIN, min(rates))
         first, drivers = next(iter(cases.items()))
         cost = drivers["colonnade"]["client_us"] / drivers["asyncpg"]["client_us"]

@@ -1,4 +1,4 @@
-"""The words of docs/performance.md: every figure in them comes from the files of a run."""
+"""The text of docs/performance.md, with every figure from the files of a run."""
 
 from __future__ import annotations
 
@@ -17,78 +17,79 @@ _ABSENT = "-"
 _INTRODUCTION = """\
 # Performance
 
-What Colonnade costs beside its peers, and what limits it. Every figure and picture on this page is
-made by one command from the files that it leaves in `benches/results/performance`; nothing here is
-written by hand, and [benches/README.md](../benches/README.md) says how each figure is taken.
+This page compares the cost of Colonnade with other drivers, and shows what limits it. One command
+generates every figure and picture here from the files it leaves in `benches/results/performance`;
+nothing is written by hand. [benches/README.md](../benches/README.md) explains each measurement.
 
     make performance
 
 """
 _SHAPES = """\
-Each peer fetches a whole table in a process of its own, in its best columnar mode; they take turns.
-The floor is *drain*: a program that sends the same query, reads the socket, and throws the bytes
-away. Wall time and processor time of the client are given as multiples of the drain's, memory as a
+Each driver fetches a whole table in its own process, in its best columnar mode; they take turns.
+The floor is *drain*: a program that sends the same query, reads the socket, and discards the bytes.
+Wall time and processor time of the client are multiples of the drain's, memory is a
 multiple of the finished columns. ADBC, ConnectorX, DuckDB and Polars run in a thread, as a program
-on an event loop has to call them; ConnectorX and Polars connect anew for each fetch.
+with an event loop must call them; ConnectorX and Polars open a new connection for each fetch.
 """
 _SIZES = """\
 Times of many fetches on one connection, from 100 to a million rows of the seed shape. A box holds
-the middle half of the times, its line is the median, and the whiskers end at the last time within
-one and a half boxes; the scale is logarithmic.
+the middle half of the times, its line is the median, and each whisker ends at the last time within
+one and a half box heights; the scale is logarithmic.
 
 ![Box plots of fetch times by size](performance/sizes.svg)
 """
 _SPLIT = """\
-One fetch at a time over local TCP: how long it takes, how much of that the server's process works,
-and how much the client does, in its own code (decoding, the event loop) and in the kernel (copying
-from the socket, giving memory pages).
+One fetch at a time over local TCP: its wall time, and the processor time of the server's process
+and of the client, in its own code (decoding, the event loop) and in the kernel (copying
+from the socket, providing memory pages).
 """
 _FLAMES = """\
-Where the client's processor time goes, by sampled stacks: a box is a function, its width the part
-of the time in it, and what it calls stands on it. A box tells its name and part to the mouse.
+The client's processor time, from sampled stacks: a box is a function, its width is its share
+of the time, and the functions it calls are on top of it. Point at a box to see its name and share.
 """
 _LOOP = """\
-The longest time for which the event loop came to nobody else, while a result of three columns comes
-in; of it, what its own thread computed, which no other load of the machine is in. No pass of the
-interpreter's garbage collector is in it, for rows set none off:
+The longest time for which the event loop was blocked while a result of three columns arrived,
+and the longest processor time of its thread, which excludes other load of the machine. Neither
+includes a run of the garbage collector, because rows trigger none:
 [what a row costs](rows.md#what-a-row-costs).
 """
 _PINGS = """\
-What else on the loop feels while the largest result comes in, in milliseconds, and in brackets with
-nothing else to do: a sleep (how much too late it ends), an echo by another program, and a small
-query on a second connection. Each is due a millisecond after the last one ended, and its time runs
+Delays of other tasks on the loop while the largest result arrives, in milliseconds, and in brackets
+on an idle loop: a sleep (how late it ends), an echo by another program, and a small
+query on a second connection. Each is due a millisecond after the previous one ended, and is timed
 from then.
 """
 _AT_ONCE = """\
-Server and client keep the machine's cores busy. What answers the pings has real-time priority, so
-that what is measured is the loop and not how long a program waits for a core.
+Server and client keep the machine's cores busy. The programs that answer the pings have real-time
+priority, so the figures show the loop and not the time that a program waits for a core.
 """
 _IN_TURN = """\
-The server, the echo and the client share the machine's cores, so that a ping waits for a core as
-well.
+The server, the echo and the client share the machine's cores, so a ping also waits for a core.
 """
 _POOL = """\
-A connection that comes back is reset by a packet that has the next query in it, too, and the server
-answers the two one after the other. What a pool adds is the server's time for a reset and, where
-the first answer wakes a client on a processor that sleeps, that waking; the smaller part of it is
-the client's own. Another table has a processor for each, like a server on another machine.
+The packet that resets a released connection also contains the next query, and the server
+answers the two one after the other. A pool adds the server's time for the reset and, if
+the first answer wakes the client on an idle processor, the time of that wake-up; the client's own
+work is the smaller part. In the second table each has its own processor, like a server on another
+machine.
 """
 _MANY = """\
-In both drivers each set of arguments is a Bind and an Execute, and one Sync stands behind all: the
-server's own time for a row, which is the same, is most of the wall time. What differs is what is
-left of the client's processor meanwhile.
+In both drivers each set of arguments is a Bind and an Execute, and one Sync follows all of them.
+Most of the wall time is the server's time per row, which is the same for both; the difference is
+the client's processor time.
 """
 _SOCKET = """\
-The server sends 8 KiB at a time, and over a Unix socket each piece wakes the client, the drain as
-well. Over TCP a client can ask to be woken for larger pieces (`SO_RCVLOWAT`), which Colonnade does.
-Over the socket it pauses between two reads of a large result, for up to a fifth of a millisecond,
-in which some pieces gather; the kernel keeps 13 of them before the server has to wait. Where the
-server is on the same machine, large results cost a client less over TCP, and small queries less
-over the socket.
+The server sends 8 KiB at a time, and over a Unix socket each piece wakes the client, including the
+drain. Over TCP, Colonnade asks the kernel to wake it only for larger pieces (`SO_RCVLOWAT`).
+Over the Unix socket it pauses between two reads of a large result, for up to a fifth of a
+millisecond, while several pieces arrive; the kernel holds 13 of them before the server must wait.
+If the server is on the same machine, large results cost the client less over TCP, and small queries
+cost less over the socket.
 """
 _INSTRUCTIONS = """\
-Counted under callgrind, which no load disturbs; `make instructions` compares each type with what is
-recorded, and CI runs it. A value as a column, the scan of its row included, and read by itself:
+Counted under callgrind, so other load does not change them; `make instructions` compares each type
+with its recorded count, in CI, too. A value as a column, including the scan of its row, and a value
+read by itself:
 """
 _INSTRUCTIONS_SHOWN = (
     *("bool", "int4", "int8", "float8", "date", "timestamptz", "uuid", "text 8-24", "bytea"),
@@ -97,7 +98,7 @@ _INSTRUCTIONS_SHOWN = (
 
 
 def page(results: Results, pictures: Sequence[str]) -> str:
-    """Write the page of what has been measured; a part without figures is left out."""
+    """Write the page from the measurements; a part without figures is left out."""
     parts = [_INTRODUCTION]
     makers: dict[str, tuple[Callable[[Results], Iterator[str]], ...]] = {
         "suite": (_machine, _aims, _shapes),
@@ -161,12 +162,12 @@ def _aims(results: Results) -> Iterator[str]:
         for goal in goals(results)
     ]
     if rows:
-        yield "## What was aimed at, and what is reached"
+        yield "## Goals and results"
         yield table(["", "aim", "measured", "reached"], rows)
 
 
 def _shapes(results: Results) -> Iterator[str]:
-    yield "## Beside the peers"
+    yield "## Other drivers"
     yield _SHAPES
     suite = results["suite"]
     for shape, result in suite["results"].items():
@@ -210,13 +211,13 @@ def _limits(results: Results) -> Iterator[str]:
         ]
         for case in cases
     ]
-    head = ["milliseconds of", "wall", "server's process", "client, own code", "client, kernel"]
+    head = ["milliseconds", "wall", "server's process", "client, own code", "client, kernel"]
     yield table(head, rows)
     yield "\n".join(f"- **{case['shape']}, {case['mode']}**: {limit(case)}" for case in cases)
 
 
 def limit(case: Mapping[str, float]) -> str:
-    """Say what the time of a fetch is made of, by who works how much of it."""
+    """Name the limit of a fetch, from the shares of time that server and client work."""
     wall = case["wall_s"]
     server = case["server_s"] / wall
     user, kernel = case["client_user_s"] / wall, case["client_system_s"] / wall
@@ -231,8 +232,8 @@ def limit(case: Mapping[str, float]) -> str:
         part = "the kernel's copying and pages" if kernel > user else "decoding and the event loop"
         return f"limited by the client, by {part} above all: {busy}."
     if server + client >= 0.8:
-        return f"client and server work in turns, on what the socket's buffers hold: {busy}."
-    return f"neither is busy all the time, so that the machine's other load is in it: {busy}."
+        return f"client and server alternate, limited by the socket's buffers: {busy}."
+    return f"neither is busy all the time, so other load of the machine takes part: {busy}."
 
 
 def _sizes(_: Results) -> Iterator[str]:
@@ -275,10 +276,10 @@ def _stream(results: Results) -> Iterator[str]:
         yield (
             f"`iter_columns`, {words}: {told['rows']:,} rows of three columns in "
             f"{told['batches']:,} batches of up to {told['batch_bytes_max'] / 1e6:.1f} MB, "
-            f"{told['seconds']:.1f} s. The resident memory was at most "
+            f"{told['seconds']:.1f} s. Resident memory was at most "
             f"{told['growth_bytes'] / 1e6:.1f} MB above that at the first batch, and at most "
-            f"{told['later_growth_bytes'] / 1e6:.1f} MB above its height in the first fifth of the "
-            f"stream; {told['alive_max']} batches were alive at once."
+            f"{told['later_growth_bytes'] / 1e6:.1f} MB above its maximum in the first fifth of "
+            f"the stream; at most {told['alive_max']} batches were alive at once."
         )
 
 
@@ -294,7 +295,7 @@ def _loop(results: Results) -> Iterator[str]:
         ]
         for case in hold["cases"]
     ]
-    yield table(["ms: held, of it computed", *(f"{size:,} rows" for size in sizes)], rows)
+    yield table(["ms: blocked, processor time", *(f"{size:,} rows" for size in sizes)], rows)
     yield _PINGS
     yield _AT_ONCE if all(case["answered_at_once"] for case in hold["cases"]) else _IN_TURN
     yield table(["", "median", "p99", "max", "p99 ÷ idle"], _pings(hold["cases"]))
@@ -318,7 +319,7 @@ def _small(results: Results) -> Iterator[str]:
     small = results["small"]
     yield "## Small queries"
     yield (
-        f"By statements that are kept, over the {small['transport']}; a process for each run, "
+        f"With cached statements, over the {small['transport']}; a process for each run, "
         f"medians of {small['rounds']}. A row has 6 columns. In brackets: as a multiple of "
         "asyncpg's."
     )
@@ -335,15 +336,15 @@ def _small(results: Results) -> Iterator[str]:
                     ),
                 ]
             )
-    yield table(["", "queries a second", "client CPU of a query, us"], rows)
+    yield table(["", "queries per second", "client CPU per query, us"], rows)
 
 
 def _pool(results: Results) -> Iterator[str]:
     pool = results["pool"]
     yield "## One value, and a pool"
     yield (
-        "`SELECT 1` by `fetchval` over the Unix socket, in microseconds of a call, and "
-        f"{pool['tasks']:,} tasks at once on {pool['pool_size']} connections, per second."
+        "`SELECT 1` by `fetchval` over the Unix socket, in microseconds per call, and "
+        f"{pool['tasks']:,} tasks at once on {pool['pool_size']} connections, in tasks per second."
     )
     yield _POOL
     yield _pool_table(pool)
@@ -366,7 +367,7 @@ def _pool_table(pool: Mapping[str, Any]) -> str:
         for loop, figures in pool["loops"].items()
         for name, call in figures["fetchval_us"].items()
     ]
-    head = ["", "wall, median", "wall, least", "client CPU, median", "tasks a second"]
+    head = ["", "wall, median", "wall, least", "client CPU, median", "tasks per second"]
     return table(head, rows)
 
 

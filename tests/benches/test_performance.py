@@ -103,11 +103,11 @@ def test_the_page_says_what_the_files_say(results: dict[str, Any], tmp_path: Pat
         ET.parse(tmp_path / "performance" / name)  # noqa: S314 - our own file
 
 
-def test_what_is_short_of_its_aim_is_said(results: dict[str, Any]) -> None:
+def test_a_missed_goal_is_reported(results: dict[str, Any]) -> None:
     found = {goal.what: goal.reached for goal in goals(results)}
     assert found == {
-        "seed, local TCP: wall ÷ drain, the slowest of ours": True,
-        "seed, local TCP: client CPU ÷ drain, the most of ours": True,
+        "seed, local TCP: wall ÷ drain, our slowest": True,
+        "seed, local TCP: client CPU ÷ drain, our highest": True,
         "seed, local TCP: peak memory ÷ columns": True,
         "seed: less wall and CPU than every peer, on asyncio": True,
     }
@@ -122,11 +122,11 @@ def test_what_is_short_of_its_aim_is_said(results: dict[str, Any]) -> None:
         ({"server_s": 0.95, "client_user_s": 0.3}, "limited by the server"),
         ({"client_user_s": 0.8, "client_system_s": 0.15}, "decoding and the event loop above all"),
         ({"client_user_s": 0.2, "client_system_s": 0.7}, "kernel's copying and pages above all"),
-        ({"server_s": 0.5, "client_user_s": 0.4}, "work in turns"),
+        ({"server_s": 0.5, "client_user_s": 0.4}, "alternate"),
         ({"server_s": 0.1}, "neither is busy"),
     ],
 )
-def test_what_limits_is_told_by_who_works(figures: dict[str, float], words: str) -> None:
+def test_the_limit_follows_from_the_shares_of_time(figures: dict[str, float], words: str) -> None:
     assert words in page.limit(case(**figures))
 
 

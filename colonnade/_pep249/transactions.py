@@ -1,13 +1,31 @@
-"""How transactions begin, and whether one was prepared."""
+"""How transactions begin, what their first statement may do again, and whether one was prepared."""
 
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING, TypeVar
 
 from colonnade._pep249.errors import InternalError, ProgrammingError
 from colonnade._shown import shown
+from colonnade.errors import (
+    InternalServerError,
+    InvalidCachedStatementError,
+    OutdatedTypeError,
+)
 
-__all__ = ["IsolationLevel", "TransactionOptions", "check_prepared", "checked_level"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "IsolationLevel",
+    "TransactionOptions",
+    "check_prepared",
+    "checked_level",
+    "is_stale",
+    "run_in_transaction",
+]
+
+R = TypeVar("R")
 
 
 class IsolationLevel(enum.IntEnum):
@@ -55,6 +73,34 @@ def checked_level(level: object) -> IsolationLevel | None:
             return known
     names = ", ".join(each.name for each in IsolationLevel)
     raise ProgrammingError(f"isolation_level is one of {names}, not {shown(level)}")
+
+
+def run_in_transaction(
+    begin: Callable[[], bool], run: Callable[[], R], undo: Callable[[], bool]
+) -> R:
+    """Run a statement in a transaction, and once more where it is stale and nothing is lost by it.
+
+    `begin` opens a transaction where one is wanted and none is open, and answers whether it did.
+    The driver repeats a stale statement by itself only outside of transactions, because it cannot
+    know what else a transaction holds. One that was begun for this very statement holds nothing
+    else. So `undo` rolls it back, forgets what is known of statements and types, and answers
+    whether it could.
+    """
+    has_begun = begin()
+    try:
+        return run()
+    except Exception as error:
+        if not has_begun or not is_stale(error) or not undo():
+            raise
+    begin()
+    return run()
+
+
+def is_stale(error: Exception) -> bool:
+    """Whether the server, or a value, says that something was altered since it was prepared."""
+    if isinstance(error, InternalServerError):
+        return "cache lookup failed" in str(error)
+    return isinstance(error, InvalidCachedStatementError | OutdatedTypeError)
 
 
 def check_prepared(status: str) -> None:

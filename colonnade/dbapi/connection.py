@@ -345,6 +345,14 @@ class Connection(TwoPhaseMixin, CatalogMixin):
             self._driver.begin_ahead(command)
         return True
 
+    def _undo(self) -> bool:
+        """End a transaction that holds a stale statement alone; False on a closed connection."""
+        if self.closed:
+            return False
+        self._end("ROLLBACK")
+        self._driver.reload_schema_state()
+        return True
+
     def _end(self, command: str) -> None:
         done = self._driver.execute(command) if self._driver.is_in_transaction() else command
         # The server rolls back what has failed, whatever it is told.

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade._pep249.errors import InterfaceError, ProgrammingError
 from colonnade._pep249.parameters import adapted_many, without_naive
 from colonnade._pep249.scripts import is_script, with_rows
+from colonnade._pep249.transactions import run_in_transaction
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
 from colonnade.dbapi.columns import ColumnsMixin
-from colonnade.errors import InvalidCachedStatementError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -154,26 +154,18 @@ class Cursor(ColumnsMixin):
 
     def _run(self, text: str, values: Sequence[Any] = (), types: Sequence[int] = ()) -> HeldResult:
         connection = self._connection
-        is_first = connection._begin()
-        try:
-            return self._asked(text, values, types)
-        except InvalidCachedStatementError:
-            # Another connection has altered a table. Nothing of the transaction is lost yet.
-            if not is_first:
-                raise
-            connection._end("ROLLBACK")
-            connection._begin()
-            return self._asked(text, values, types)
 
-    def _asked(self, text: str, values: Sequence[Any], types: Sequence[int]) -> HeldResult:
-        result = self._driver.hold_result(
-            text,
-            *values,
-            parameter_types=types,
-            record_class=tuple,
-            expect=self._connection._expects,
-        )
-        self._connection._note(result.status)
+        def run() -> HeldResult:
+            return self._driver.hold_result(
+                text,
+                *values,
+                parameter_types=types,
+                record_class=tuple,
+                expect=connection._expects,
+            )
+
+        result = run_in_transaction(connection._begin, run, connection._undo)
+        connection._note(result.status)
         return result
 
     def _run_whole(self, script: str) -> None:

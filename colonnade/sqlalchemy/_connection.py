@@ -16,15 +16,14 @@ from sqlalchemy.util import await_only
 from colonnade._pep249.errors import OperationalError, ProgrammingError, translated
 from colonnade._pep249.parameters import adapted, without_naive
 from colonnade._pep249.scripts import is_script, with_rows
-from colonnade._pep249.transactions import TransactionOptions, check_prepared
-from colonnade._quoting import quote_literal
-from colonnade.errors import (
-    EncodeError,
-    InFailedSQLTransactionError,
-    InternalServerError,
-    InvalidCachedStatementError,
-    OutdatedTypeError,
+from colonnade._pep249.transactions import (
+    TransactionOptions,
+    check_prepared,
+    is_stale,
+    run_in_transaction,
 )
+from colonnade._quoting import quote_literal
+from colonnade.errors import EncodeError, InFailedSQLTransactionError
 from colonnade.sqlalchemy import _schema_changes
 from colonnade.sqlalchemy._cursor import Cursor, ServerSideCursor
 from colonnade.sqlalchemy._many import Series, are_plain, series_of
@@ -331,25 +330,20 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             self._raise(error)
 
     def _run(self, run: Any) -> Any:
-        """Run a statement within its transaction.
-
-        Where it is the first one, a statement that turns out to be stale costs nothing but a new
-        beginning.
-        """
+        """Run a statement within its transaction."""
         try:
             self._forget_if_outdated()
-            has_begun = self._begin()
-            try:
-                return run()
-            except (InvalidCachedStatementError, InternalServerError, OutdatedTypeError) as error:
-                if not has_begun or not _is_stale(error) or self.closed:
-                    raise
-            self._wait(self._connection.execute("ROLLBACK"))
-            self._wait(self._connection.reload_schema_state())
-            self._begin()
-            return run()
+            return run_in_transaction(self._begin, run, self._undo)
         except Exception as error:  # noqa: BLE001
             self._raise(error)
+
+    def _undo(self) -> bool:
+        """End a transaction that holds a stale statement alone; False on a closed connection."""
+        if self.closed:
+            return False
+        self._wait(self._connection.execute("ROLLBACK"))
+        self._wait(self._connection.reload_schema_state())
+        return True
 
     def _command(self, command: str) -> str:
         """Run a command outside of `_run`; the server's word for what it did."""
@@ -360,7 +354,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return status
 
     def _raise(self, error: Exception) -> NoReturn:
-        if _is_stale(error):
+        if is_stale(error):
             self._is_outdated = True
         raise_translated(error)
 
@@ -460,10 +454,3 @@ def raise_translated(error: Exception) -> NoReturn:
     if made is None:
         raise error
     raise made from error
-
-
-def _is_stale(error: Exception) -> bool:
-    """Whether the server, or a value, says that something was altered since it was prepared."""
-    if isinstance(error, InternalServerError):
-        return "cache lookup failed" in str(error)
-    return isinstance(error, InvalidCachedStatementError | OutdatedTypeError)

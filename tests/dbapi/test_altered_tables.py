@@ -67,3 +67,23 @@ def test_altered_by_another_connection(conn: dbapi.Connection, dsn: str) -> None
         conn.execute(QUERY)
     conn.rollback()
     assert conn.execute(QUERY).fetchall() == [(1, "x", "y")]
+
+
+def test_a_type_that_another_connection_made_anew(conn: dbapi.Connection, dsn: str) -> None:
+    query = "SELECT %s::dbapi_mood"
+    with dbapi.connect(dsn, autocommit=True) as other:
+        other.execute("CREATE TYPE dbapi_mood AS ENUM ('sad')")
+        try:
+            assert conn.execute(query, ("sad",)).fetchall() == [("sad",)]
+            conn.commit()
+            other.execute("DROP TYPE dbapi_mood; CREATE TYPE dbapi_mood AS ENUM ('ok')")
+            assert conn.execute(query, ("ok",)).fetchall() == [("ok",)]
+            assert conn.info.transaction_status == "in transaction"
+            conn.commit()
+            other.execute("DROP TYPE dbapi_mood; CREATE TYPE dbapi_mood AS ENUM ('glad')")
+            conn.execute("SELECT 1")
+            with pytest.raises(dbapi.InternalError, match="cache lookup failed"):
+                conn.execute(query, ("glad",))
+            conn.rollback()
+        finally:
+            other.execute("DROP TYPE dbapi_mood")

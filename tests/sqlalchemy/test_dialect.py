@@ -357,6 +357,24 @@ def test_a_table_that_another_connection_altered(
     within(body)
 
 
+def test_a_type_that_another_connection_made_anew(within: Within, engine: sa.Engine) -> None:
+    query = sa.text("SELECT CAST('ok' AS dialect_mood)")
+
+    def body(connection: sa.Connection) -> None:
+        with colonnade.sync.connect(_dsn(engine)) as stranger:
+            stranger.execute("CREATE TYPE dialect_mood AS ENUM ('ok')")
+            try:
+                assert connection.scalar(query) == "ok"
+                connection.commit()
+                stranger.execute("DROP TYPE dialect_mood; CREATE TYPE dialect_mood AS ENUM ('ok')")
+                assert connection.scalar(query) == "ok"
+                connection.commit()
+            finally:
+                stranger.execute("DROP TYPE dialect_mood")
+
+    within(body)
+
+
 def test_a_table_that_is_altered_in_a_transaction(
     within: Within, engine: sa.Engine, metadata: sa.MetaData
 ) -> None:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
 from colonnade._arguments import check_mapping, check_name, check_number
-from colonnade._frames.arrow import Strings, arrow_table
-from colonnade._frames.html_table import html_table
-from colonnade._frames.kinds import require_unique_names
-from colonnade._frames.numpy import column_array, column_null_mask
-from colonnade._frames.pandas import Decimals, Dtypes, PandasFrames
-from colonnade._frames.polars import polars_frame
-from colonnade._frames.structured import structured_array
-from colonnade._frames.text_table import text_table
-from colonnade._frames.values import python_values
+from colonnade._conversion.arrow import Strings, arrow_table
+from colonnade._conversion.html_table import html_table
+from colonnade._conversion.kinds import require_unique_names
+from colonnade._conversion.numpy import column_array, column_null_mask
+from colonnade._conversion.pandas import Decimals, Dtypes, PandasFrames
+from colonnade._conversion.polars import polars_frame
+from colonnade._conversion.structured import structured_array
+from colonnade._conversion.text_table import text_table
+from colonnade._conversion.values import python_values
 from colonnade._shown import class_name
 from colonnade.errors import SchemaError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from colonnade._frames.pandas import PandasFrames
+from colonnade._conversion.pandas import PandasFrames
 from colonnade._pep249.errors import NotSupportedError, ProgrammingError
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import colonnade
 from colonnade._arguments import check_count, check_names
-from colonnade._frames.pandas import PandasFrames
+from colonnade._conversion.pandas import PandasFrames
 from colonnade._shown import class_name, shown
 from colonnade.errors import PostgresSyntaxError
 from colonnade.frames.connectable import Connectable, connection_of

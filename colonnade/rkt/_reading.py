@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from colonnade._frames.numpy import objects, values_of
+from colonnade._conversion.numpy import objects, values_of
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:

@@ -45,8 +45,8 @@ ROOMS: dict[str, set[str]] = {
     "types": set(),
     "tracing": set(),
     # What columns become; `columns` is their face.
-    "_frames": {"_core", "_schema", "errors"},
-    "columns": {"_core", "_frames", "_schema", "errors"},
+    "_conversion": {"_core", "_schema", "errors"},
+    "columns": {"_core", "_conversion", "_schema", "errors"},
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
     # Who has which connection of a pool; the connections themselves come from above.
@@ -75,7 +75,7 @@ ROOMS: dict[str, set[str]] = {
     # A query's text that says what its result becomes; rkt's fills arrays from the columns' memory,
     # which no public name shows.
     "_shaped_query": {"_core", "errors"},
-    "rkt": {"_core", "_frames", "_shaped_query", "errors"},
+    "rkt": {"_core", "_conversion", "_shaped_query", "errors"},
     "_server_facts": {"types"},
     # The rules of PEP 249; an OID stands in one place, the core's table of types.
     "_pep249": {"_core", "_sql_text", "errors"},
@@ -104,9 +104,9 @@ FACES = {
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
-    ("colonnade/frames/read.py", "_frames"): "the frames of one stream warn once",
-    ("colonnade/dbapi/columns.py", "_frames"): "pandas' frames say what is asked of a query",
-    ("colonnade/parallel/dask.py", "_frames"): "pandas' frames say what is asked of a query",
+    ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
+    ("colonnade/dbapi/columns.py", "_conversion"): "pandas' frames say what is asked of a query",
+    ("colonnade/parallel/dask.py", "_conversion"): "pandas' frames say what is asked of a query",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
 }
 # They keep the rules of PEP 249, and know nothing of each other.
@@ -230,7 +230,7 @@ def modules_imported(path: Path, tree: ast.Module, known: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "room", ["_async", "_sync", "_sources", "_supply", "_transport", "_frames", "_pep249"]
+    "room", ["_async", "_sync", "_sources", "_supply", "_transport", "_conversion", "_pep249"]
 )
 def test_the_modules_of_a_room_import_in_one_direction(room: str) -> None:
     trees = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from colonnade._frames.arrow import StreamSource
-from colonnade._frames.kinds import require_unique_names
-from colonnade._frames.libraries import needed_by
+from colonnade._conversion.arrow import StreamSource
+from colonnade._conversion.kinds import require_unique_names
+from colonnade._conversion.libraries import needed_by
 from colonnade.errors import InterfaceWarning
 
 if TYPE_CHECKING:

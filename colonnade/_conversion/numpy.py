@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from colonnade._frames.kinds import Kind, column_type
-from colonnade._frames.libraries import needed_by
-from colonnade._frames.values import python_values, refused_value
+from colonnade._conversion.kinds import Kind, column_type
+from colonnade._conversion.libraries import needed_by
+from colonnade._conversion.values import python_values, refused_value
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from colonnade._frames.cells import NUMBERS, column_cells, cut, printable
-from colonnade._frames.kinds import column_type
+from colonnade._conversion.cells import NUMBERS, column_cells, cut, printable
+from colonnade._conversion.kinds import column_type
 
 if TYPE_CHECKING:
     from colonnade._core import Batch

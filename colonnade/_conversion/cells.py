@@ -8,8 +8,8 @@ from collections.abc import Callable
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from colonnade._frames.kinds import ColumnType, Kind, column_type
-from colonnade._frames.moments import date_text, offset_text, time_text, timestamp_text
+from colonnade._conversion.kinds import ColumnType, Kind, column_type
+from colonnade._conversion.moments import date_text, offset_text, time_text, timestamp_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

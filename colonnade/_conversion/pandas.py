@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from colonnade._arguments import check_names
-from colonnade._core import Inexact
-from colonnade._frames.arrow import arrow_table
-from colonnade._frames.kinds import Kind, column_type
-from colonnade._frames.libraries import needed_by
-from colonnade._frames.numpy import (
+from colonnade._conversion.arrow import arrow_table
+from colonnade._conversion.kinds import Kind, column_type
+from colonnade._conversion.libraries import needed_by
+from colonnade._conversion.numpy import (
     dates,
     intervals,
     null_mask,
@@ -21,6 +20,7 @@ from colonnade._frames.numpy import (
     texts,
     times,
 )
+from colonnade._core import Inexact
 from colonnade._schema import WithFloats
 from colonnade._shown import shown
 from colonnade.errors import InexactDecimalWarning

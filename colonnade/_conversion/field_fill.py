@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from colonnade._frames.kinds import Kind
-from colonnade._frames.numpy import array_of, dates, null_mask, objects, stored_values, texts, times
-from colonnade._frames.values import python_values
+from colonnade._conversion.kinds import Kind
+from colonnade._conversion.numpy import (
+    array_of,
+    dates,
+    null_mask,
+    objects,
+    stored_values,
+    texts,
+    times,
+)
+from colonnade._conversion.values import python_values
 from colonnade._shown import shown
 from colonnade.errors import DecodeError, SchemaError
 

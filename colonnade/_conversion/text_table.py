@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from colonnade._frames.sample import DOTS, Sample, ShownColumn, shape_line
+from colonnade._conversion.sample import DOTS, Sample, ShownColumn, shape_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

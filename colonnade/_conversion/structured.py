@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._frames.field_fill import FILLS, Target
-from colonnade._frames.kinds import Kind, column_type, require_unique_names
-from colonnade._frames.libraries import needed_by
-from colonnade._frames.numpy import array_of
+from colonnade._conversion.field_fill import FILLS, Target
+from colonnade._conversion.kinds import Kind, column_type, require_unique_names
+from colonnade._conversion.libraries import needed_by
+from colonnade._conversion.numpy import array_of
 from colonnade._shown import shown
 from colonnade.errors import SchemaError
 

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from colonnade._async.column_stream import ColumnStream
     from colonnade._async.connect import connect
     from colonnade._async.connection import Connection
-    from colonnade._async.listen import listen
     from colonnade._async.pipeline import Pipeline as Pipeline
     from colonnade._async.pipeline_result import PipelineResult as PipelineResult
     from colonnade._async.pool.pool import Pool, create_pool
+    from colonnade._async.reconnecting_listener import listen
     from colonnade._async.result import HeldResult as HeldResult, Result as Result
     from colonnade._asyncpg_names import install_as_asyncpg as install_as_asyncpg
     from colonnade._logged_query import LoggedQuery as LoggedQuery
     from colonnade._named import Named as Named, named
-    from colonnade._notifications import (
+    from colonnade._notification import (
         Notification,
         NotificationGap as NotificationGap,
     )
@@ -113,7 +113,7 @@ _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of
         "colonnade._async.column_stream": "ColumnStream",
         "colonnade._async.connect": "connect",
         "colonnade._async.connection": "Connection",
-        "colonnade._async.listen": "listen",
+        "colonnade._async.reconnecting_listener": "listen",
         "colonnade._async.pipeline": "Pipeline",
         "colonnade._async.pipeline_result": "PipelineResult",
         "colonnade._async.pool.pool": "Pool create_pool",
@@ -121,7 +121,7 @@ _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of
         "colonnade._asyncpg_names": "install_as_asyncpg",
         "colonnade._logged_query": "LoggedQuery",
         "colonnade._named": "Named named",
-        "colonnade._notifications": "Notification NotificationGap",
+        "colonnade._notification": "Notification NotificationGap",
         "colonnade._supply.stats": "PoolStats",
         "colonnade.arrow_stream": "ArrowStream",
         "colonnade.columns": "Columns",

@@ -15,10 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads; a test keeps the two the same.
     from colonnade import errors, types
+    from colonnade._blocking_listener import listen
     from colonnade._core import Record
-    from colonnade._listening import listen
     from colonnade._named import named
-    from colonnade._notifications import Notification, NotificationGap as NotificationGap
+    from colonnade._notification import Notification, NotificationGap as NotificationGap
     from colonnade._supply.stats import PoolStats as PoolStats
     from colonnade._sync.column_stream import ColumnStream
     from colonnade._sync.connect import connect
@@ -60,9 +60,9 @@ __all__ = [
 _HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_names.homes_of(
     {
         "colonnade._core": "Record",
-        "colonnade._listening": "listen",
+        "colonnade._blocking_listener": "listen",
         "colonnade._named": "named",
-        "colonnade._notifications": "Notification NotificationGap",
+        "colonnade._notification": "Notification NotificationGap",
         "colonnade._supply.stats": "PoolStats",
         "colonnade._sync.column_stream": "ColumnStream",
         "colonnade._sync.connect": "connect",

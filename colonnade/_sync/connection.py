@@ -12,11 +12,11 @@ from colonnade._arguments import check_count, checked_timeout, column_error
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync import (
+    callback_registration,
     codecs,
     copy,
     copy_in_columns,
     copy_records,
-    listeners,
     many,
     pipeline as pipelines,
     plain,
@@ -320,16 +320,16 @@ class Connection(Conversing):
     set_builtin_type_codec = codecs.set_builtin_type_codec
     reload_schema_state = codecs.reload_schema_state
 
-    add_listener = listeners.add_listener
-    remove_listener = listeners.remove_listener
-    notifications = listeners.notifications
-    add_log_listener = listeners.add_log_listener
-    remove_log_listener = listeners.remove_log_listener
-    add_termination_listener = listeners.add_termination_listener
-    remove_termination_listener = listeners.remove_termination_listener
-    add_query_logger = listeners.add_query_logger
-    remove_query_logger = listeners.remove_query_logger
-    query_logger = listeners.query_logger
+    add_listener = callback_registration.add_listener
+    remove_listener = callback_registration.remove_listener
+    notifications = callback_registration.notifications
+    add_log_listener = callback_registration.add_log_listener
+    remove_log_listener = callback_registration.remove_log_listener
+    add_termination_listener = callback_registration.add_termination_listener
+    remove_termination_listener = callback_registration.remove_termination_listener
+    add_query_logger = callback_registration.add_query_logger
+    remove_query_logger = callback_registration.remove_query_logger
+    query_logger = callback_registration.query_logger
 
     cancel = server.cancel
     get_server_pid = server.get_server_pid

@@ -17,11 +17,11 @@ from colonnade import Connection, Pool, parallel
 from colonnade._async import (
     column_stream,
     cursor,
-    listen,
-    notifications,
+    notification_iterator,
     pipeline,
     pipeline_result,
     prepared_statement,
+    reconnecting_listener,
     result,
     transaction,
 )
@@ -41,7 +41,7 @@ CLASSES: list[type[Any]] = [
     *(cursor.CursorFactory, cursor.Cursor, cursor.CursorIterator),
     *(pipeline.Pipeline, pipeline_result.PipelineResult, pool_pipeline.PoolPipelineContext),
     *(column_stream.ColumnStream, streams.PoolColumnStream, result.HeldResult),
-    *(listen.Listening, notifications.ConnectionNotifications),
+    *(reconnecting_listener.Listening, notification_iterator.ConnectionNotifications),
 ]
 # Those of a proxy are the connection's own.
 FORWARDED = {f"PoolConnectionProxy.{name}" for name in dir(Connection) if name[0] != "_"}

@@ -1,4 +1,4 @@
-"""The blocking twin of `_async/listen.py`: no task keeps the connection, its reader does."""
+"""The blocking `listen`: no task keeps its connection, as that of asyncio has; its reader does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._arguments import check_callable, check_number, checked_timeout
-from colonnade._notifications import (
+from colonnade._notification import (
     PASSING,
     QUEUE_SIZE,
     STAYING,
@@ -21,7 +21,7 @@ from colonnade._notifications import (
 )
 from colonnade._shown import shown
 from colonnade._sync.connect import connect
-from colonnade._sync.notifications import LoopLimits, Mailbox
+from colonnade._sync.notification_iterator import LoopLimits, Mailbox
 from colonnade._transport.blocking import Bell, deadline, remaining
 from colonnade.errors import (
     ConnectionDoesNotExistError,

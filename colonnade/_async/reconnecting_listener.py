@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._arguments import check_callable, check_number, checked_timeout
 from colonnade._async.connect import connect
-from colonnade._async.notifications import Mailbox
-from colonnade._notifications import (
+from colonnade._async.notification_iterator import Mailbox
+from colonnade._notification import (
     PASSING,
     QUEUE_SIZE,
     STAYING,

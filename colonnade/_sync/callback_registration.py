@@ -1,4 +1,4 @@
-# Generated from colonnade/_async/listeners.py by tools/unasync.py.
+# Generated from colonnade/_async/callback_registration.py by tools/unasync.py.
 # Never edit it: run `make sync`.
 """Callbacks: for notifications, messages of the server, the connection's end, and its queries."""
 
@@ -8,10 +8,10 @@ import contextlib
 from typing import TYPE_CHECKING, Protocol
 
 from colonnade._arguments import check_name
-from colonnade._notifications import QUEUE_SIZE
+from colonnade._notification import QUEUE_SIZE
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
-from colonnade._sync.notifications import ConnectionNotifications, ListeningConnection
+from colonnade._sync.notification_iterator import ConnectionNotifications, ListeningConnection
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError
 

@@ -6,8 +6,8 @@ import contextlib
 from typing import TYPE_CHECKING, Protocol
 
 from colonnade._arguments import check_name
-from colonnade._async.notifications import ConnectionNotifications, ListeningConnection
-from colonnade._notifications import QUEUE_SIZE
+from colonnade._async.notification_iterator import ConnectionNotifications, ListeningConnection
+from colonnade._notification import QUEUE_SIZE
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade._transport.farewell import closed_error

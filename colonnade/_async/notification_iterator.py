@@ -1,5 +1,3 @@
-# Generated from colonnade/_async/notifications.py by tools/unasync.py.
-# Never edit it: run `make sync`.
 """Notifications of one connection as an iterator, and the queue in which they wait."""
 
 from __future__ import annotations
@@ -10,15 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade._arguments import check_count, checked_timeout
-from colonnade._notifications import Notification, NotificationGap, checked_channels
-from colonnade._transport.blocking import Bell, deadline
+from colonnade._notification import Notification, NotificationGap, checked_channels
+from colonnade._transport.asyncio import Bell, deadline
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from colonnade._sync.callbacks import NotificationListener
-    from colonnade._sync.conversation import Conversation
+    from colonnade._async.callbacks import NotificationListener
+    from colonnade._async.conversation import Conversation
 
 
 class ListeningConnection(Protocol):
@@ -26,10 +24,10 @@ class ListeningConnection(Protocol):
 
     conversation: Conversation
 
-    def add_listener(self, channel: str, callback: NotificationListener) -> None:
+    async def add_listener(self, channel: str, callback: NotificationListener) -> None:
         """Call a function for each notification of a channel."""
 
-    def remove_listener(self, channel: str, callback: NotificationListener) -> None:
+    async def remove_listener(self, channel: str, callback: NotificationListener) -> None:
         """Call this function no more."""
 
 
@@ -88,14 +86,14 @@ class Mailbox:
         self._is_closed = True
         self._bell.ring()
 
-    def take(self) -> Notification | NotificationGap:
+    async def take(self) -> Notification | NotificationGap:
         """The next item, once there is one."""
         while not self._items:
             if self._is_closed:
-                raise StopIteration
+                raise StopAsyncIteration
             if self._end is not None:
                 raise self._end
-            self._bell.rung()
+            await self._bell.rung()
         item = self._items.popleft()
         if isinstance(item, _Overflow):
             return NotificationGap("overflow", item.lost, None)
@@ -162,19 +160,19 @@ class ConnectionNotifications:
         self._is_entered = False
         self._is_after_gap = False
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         """Listen."""
         self._callbacks.add(self._callbacks.termination_listeners, self._ended)
         self._is_entered = True
         try:
             for channel in self._channels:
-                self._connection.add_listener(channel, self._heard)
+                await self._connection.add_listener(channel, self._heard)
         except BaseException:
             self._forget()
             raise
         return self
 
-    def __exit__(
+    async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
@@ -184,42 +182,42 @@ class ConnectionNotifications:
         self._mailbox.close()
         self._callbacks.remove(self._callbacks.termination_listeners, self._ended)
         for channel in self._channels:
-            self._connection.remove_listener(channel, self._heard)
+            await self._connection.remove_listener(channel, self._heard)
 
-    def __iter__(self) -> Self:
+    def __aiter__(self) -> Self:
         """It is its own iterator."""
         self._loop_limits.begin()
         return self
 
-    def __next__(self) -> Notification:
+    async def __anext__(self) -> Notification:
         """The next notification, once it comes.
 
         Raises ConnectionDoesNotExistError where the connection is lost or closed, after all that
         came before.
         """
         if not self._is_entered:
-            msg = 'nobody listens yet: use "with"'
+            msg = 'nobody listens yet: use "async with"'
             raise InterfaceError(msg)
         if self._loop_limits.is_full:
-            raise StopIteration
-        while not isinstance(item := self._taken(), Notification):
+            raise StopAsyncIteration
+        while not isinstance(item := await self._taken(), Notification):
             self._is_after_gap = True
         self._loop_limits.count()
         is_after_gap, self._is_after_gap = self._is_after_gap, False
         return replace(item, gap=True) if is_after_gap else item
 
-    def _taken(self) -> Notification | NotificationGap:
+    async def _taken(self) -> Notification | NotificationGap:
         """The next item; the end of the loop where its time is up."""
         if not len(self._mailbox) and not self._connection.conversation.session.is_closed:
             # What is there already comes without a wait.
-            self._connection.conversation.transport.give_turn()
+            await self._connection.conversation.transport.give_turn()
         limit = deadline(self._loop_limits.seconds_left())
         try:
-            with limit:
-                return self._mailbox.take()
+            async with limit:
+                return await self._mailbox.take()
         except TimeoutError:
             if limit.expired():
-                raise StopIteration from None
+                raise StopAsyncIteration from None
             raise
 
     def _heard(self, _connection: Any, pid: int, channel: str, payload: str) -> None:

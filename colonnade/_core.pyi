@@ -1,8 +1,8 @@
 # The Rust core: a session that does no I/O, and columns in Arrow's layout.
 
 import sys
-from asyncio import Future
-from collections.abc import Callable, Iterator, Sequence, Sized
+from asyncio import AbstractEventLoop, Future, Task, Transport
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Sized
 from typing import Any, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -318,6 +318,8 @@ class Completion:
     @property
     def columns(self) -> list[tuple[str, PgType, int]]: ...
     @property
+    def batch(self) -> Batch | None: ...
+    @property
     def held(self) -> HeldRows | None: ...
 
 @final
@@ -376,10 +378,26 @@ class QueryTiming:
     def is_cached(self) -> bool: ...
 
 @disjoint_base
-class Receiver:
+class Pump:
+    link: Transport | None
+    recovery: Task[None] | None
+    is_paused: bool
     waiter: Future[Any] | None
     attends_all: bool
     def __new__(cls, session: Session, *_args: object, **_keywords: object) -> Self: ...
+    @property
+    def loop(self) -> AbstractEventLoop: ...
+    @property
+    def is_settled(self) -> bool: ...
+    def ask(
+        self,
+        begin: Callable[..., bool],
+        arguments: tuple[Any, ...],
+        limit: float | None,
+    ) -> Awaitable[Any] | None: ...
+    def answer(self) -> Future[Batch | CopyIn | GssToken | Completion | bytes]: ...
+    def send(self) -> None: ...
+    def deliver(self, cause: BaseException | None = None) -> None: ...
     def get_buffer(self, _sizehint: int) -> memoryview: ...
     def buffer_updated(self, nbytes: int) -> None: ...
     @property
@@ -526,16 +544,31 @@ class Session:
     ) -> bool: ...
     def begin_ahead(self, sql: str) -> bool: ...
     def execute_kept(self, sql: str, arguments: tuple[object, ...]) -> bool: ...
-    def fetch_batches(
+    def fetch_columns(
         self,
         statement: Statement,
         arguments: tuple[object, ...],
         schema: _Asked | None,
         infinity: str,
-        batch_rows: int | None,
+        row_limit: int = 0,
+    ) -> bool: ...
+    def fetch_columns_kept(
+        self,
+        sql: str,
+        arguments: tuple[object, ...],
+        schema: _Asked | None,
+        infinity: str,
+    ) -> bool: ...
+    def stream_columns(
+        self,
+        statement: Statement,
+        arguments: tuple[object, ...],
+        schema: _Asked | None,
+        infinity: str,
+        batch_rows: int,
         row_limit: int = 0,
     ) -> None: ...
-    def execute(self, statement: Statement, arguments: tuple[object, ...]) -> None: ...
+    def execute(self, statement: Statement, arguments: tuple[object, ...]) -> bool: ...
     def execute_many(self, statement: Statement) -> ManyArguments: ...
     def fetch_many(
         self, statement: Statement, record_class: type[Record | tuple[Any, ...]] | None = None

@@ -56,7 +56,7 @@ class Columns:
     Made by ``fetch_columns`` and ``iter_columns``.
     """
 
-    __slots__ = ("__weakref__", "_asked", "_batch", "_fields", "timing")
+    __slots__ = ("__weakref__", "_asked", "_batch", "timing")
 
     def __init__(
         self,
@@ -69,7 +69,6 @@ class Columns:
                 f"Columns are made by fetch_columns and iter_columns, not of {class_name(batch)}"
             )
         self._batch = batch
-        self._fields = batch.fields
         self._asked = asked
         self.timing = timing
         """Where the time of the query went; None of slices and of the batches of a stream."""
@@ -82,7 +81,7 @@ class Columns:
     @property
     def num_columns(self) -> int:
         """How many columns there are."""
-        return len(self._fields)
+        return self._batch.num_columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -92,7 +91,7 @@ class Columns:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns' names, in the query's order. PostgreSQL lets them repeat."""
-        return tuple(field.name for field in self._fields)
+        return tuple(field.name for field in self._batch.fields)
 
     @property
     def columns(self) -> list[str]:
@@ -106,12 +105,12 @@ class Columns:
         Raises ValueError where names repeat; ``fields`` has them all.
         """
         require_unique_names(self._batch, "Columns.dtypes")
-        return {field.name: field.arrow_type for field in self._fields}
+        return {field.name: field.arrow_type for field in self._batch.fields}
 
     @property
     def fields(self) -> tuple[_core.Field, ...]:
         """Of each column its name, its PostgreSQL type and its Arrow type."""
-        return self._fields
+        return self._batch.fields
 
     @property
     def nbytes(self) -> int:
@@ -125,7 +124,7 @@ class Columns:
     __iter__ = None
 
     def __contains__(self, name: object) -> bool:
-        return any(field.name == name for field in self._fields)
+        return any(field.name == name for field in self._batch.fields)
 
     def keys(self) -> tuple[str, ...]:
         """The same as `names`; makes ``dict(cols)`` work."""
@@ -310,7 +309,7 @@ class Columns:
 
     def _position(self, key: str | SupportsIndex) -> int:
         if isinstance(key, str):
-            found = [index for index, field in enumerate(self._fields) if field.name == key]
+            found = [index for index, field in enumerate(self._batch.fields) if field.name == key]
             if len(found) != 1:
                 raise KeyError(self._not_one(key, found))
             return found[0]

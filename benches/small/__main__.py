@@ -1,7 +1,9 @@
-"""Counts small queries beside asyncpg: `python -m benches.small [--rounds 5] [--tcp]`.
+"""Counts small queries beside asyncpg and a bare protocol: `python -m benches.small [--tcp]`.
 
-`SELECT 1`, a row by its key, 10 and 100 rows of 6 columns, by statements that are kept, on one
-connection and on ten. Each run of a driver on a loop is a process of its own; they take turns.
+`SELECT 1`, a row by its key, the same as columns, 10 and 100 rows of 6 columns, by statements that
+are kept, on one connection and on ten. Each run of a driver on a loop is a process of its own; they
+take turns. The bare protocol (`benches.small.raw`) sends ready bytes and decodes nothing. The
+figures are medians of the rounds, and for the client's processor their minimum, too.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     # Figures by loop, case, driver and name.
     Cases = dict[str, dict[str, dict[str, dict[str, float]]]]
 
-DRIVERS = ("colonnade", "asyncpg")
+RAW = "benches.small.raw"
+DRIVERS = ("colonnade", "asyncpg", RAW)
 TIMEOUT_S = 120.0
 
 
@@ -86,21 +89,29 @@ def _measure(dsn: str, loops: Sequence[str], rounds: int, seconds: float) -> Cas
     for (loop, case, driver, what), values in seen.items():
         of_driver = cases.setdefault(loop, {}).setdefault(case, {}).setdefault(driver, {})
         of_driver[what] = statistics.median(values)
+        if what == "client_us":
+            of_driver["client_us_min"] = min(values)
     return cases
 
 
 def lines_of(cases: Cases) -> Iterator[str]:
-    """Say what was counted, as a multiple of asyncpg's."""
+    """Say what was counted, as a multiple of the bare protocol's and of asyncpg's."""
     for loop, of_loop in cases.items():
         yield loop
         for case, drivers in of_loop.items():
-            ours, theirs = (drivers[driver] for driver in DRIVERS)
-            rate = ours["per_second"] / theirs["per_second"]
-            cost = ours["client_us"] / theirs["client_us"]
-            yield (
-                f"  {case:<36} {ours['per_second']:7.0f}/s, {rate:.2f} x asyncpg's; "
-                f"client CPU {ours['client_us']:5.1f} us, {cost:.2f} x"
+            ours, raw = drivers["colonnade"], drivers[RAW]
+            line = (
+                f"  {case:<36} {ours['per_second']:7.0f}/s, {_ratio(ours, raw, 'per_second')} x "
+                f"the bare protocol's; client CPU {ours['client_us']:5.1f} us, "
+                f"{_ratio(ours, raw, 'client_us_min')} x"
             )
+            if (theirs := drivers.get("asyncpg")) is not None:
+                line += f" (asyncpg {_ratio(theirs, raw, 'client_us_min')} x)"
+            yield line
+
+
+def _ratio(ours: dict[str, float], theirs: dict[str, float], what: str) -> str:
+    return f"{ours[what] / theirs[what]:.2f}"
 
 
 if __name__ == "__main__":

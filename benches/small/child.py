@@ -25,6 +25,7 @@ KEY = 500
 CASES: dict[str, tuple[str, tuple[int, ...], str]] = {
     "SELECT 1": ("SELECT 1", (), "fetchval"),
     "a row by its key": (f"SELECT * FROM {TABLE} WHERE id = $1", (KEY,), "fetchrow"),
+    "a row as columns": (f"SELECT * FROM {TABLE} WHERE id = $1", (KEY,), "fetch_columns"),
     "10 rows": (f"SELECT * FROM {TABLE} WHERE id > $1 ORDER BY id LIMIT 10", (KEY,), "fetch"),
     "100 rows": (f"SELECT * FROM {TABLE} WHERE id > $1 ORDER BY id LIMIT 100", (KEY,), "fetch"),
 }
@@ -60,6 +61,8 @@ async def measured(job: Job) -> list[dict[str, Any]]:
     connections = [await driver.connect(job.dsn) for _ in range(max(CONNECTIONS))]
     figures = []
     for name, (text, values, method) in CASES.items():
+        if not hasattr(connections[0], method):
+            continue
         asks = [_ask(getattr(connection, method), text, values) for connection in connections]
         for count in CONNECTIONS:
             await _asked(asks[:count], job.seconds / 10)

@@ -31,11 +31,11 @@ from colonnade._async.shaped import shaped_row, shaped_value, shaped_whole
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.asyncio import deadline
-from colonnade._transport.event import batch_of
+from colonnade._transport.event import ROWS, STATUS, batch_of
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
     from types import TracebackType
 
     from colonnade._async.conversation import Conversation
@@ -214,15 +214,14 @@ class Connection(Conversing):
         infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
         names column and row), "null", or "saturate" (the outermost date or timestamp).
         """
-        conversation = self.conversation
-        async with conversation.operation(timeout, query, args):
-            overrides = asked_types(schema)
-
-            def begin(statement: _core.Statement) -> None:
-                conversation.session.fetch_batches(statement, args, overrides, infinity, None)
-
-            batch = batch_of(await conversation.run(query, begin))
-            await conversation.completion()
+        conversation, session = self.conversation, self.conversation.session
+        batch = await conversation.ask(
+            session.fetch_columns_kept,
+            session.fetch_columns,
+            (query, args, asked_types(schema), infinity),
+            timeout,
+            batch_of,
+        )
         return Columns(conversation.decoded(batch), asked_of(schema), conversation.timing())
 
     def iter_columns(
@@ -248,7 +247,7 @@ class Connection(Conversing):
         conversation, overrides = self.conversation, asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:
-            conversation.session.fetch_batches(statement, args, overrides, infinity, batch_rows)
+            conversation.session.stream_columns(statement, args, overrides, infinity, batch_rows)
 
         limit = conversation.limit(timeout)
         return ColumnStream(conversation, query, args, begin, limit, asked=asked_of(schema))
@@ -262,11 +261,9 @@ class Connection(Conversing):
         is the last one's. Rows are thrown away.
         """
         if args:
-            status: str = await self._execute(query, args, 0, timeout, return_status=True)
-            return status
+            return await self._execute(query, args, 0, timeout, return_status=True) or ""
         script = self.conversation.session.script
-        completion = await self.conversation.ask(script, None, (query,), timeout)
-        return completion.tag or ""
+        return await self.conversation.ask(script, None, (query,), timeout, STATUS) or ""
 
     async def executemany(
         self,
@@ -469,7 +466,7 @@ class Connection(Conversing):
 
     # Queries with arguments, under asyncpg's names: tools that trace queries replace these.
 
-    async def _execute(
+    def _execute(
         self,
         query: str,
         args: tuple[object, ...],
@@ -478,19 +475,20 @@ class Connection(Conversing):
         record_class: RecordClass = None,
         *,
         return_status: bool = False,
-    ) -> Any:
+    ) -> Awaitable[Any]:
         """The rows, or the status, of a query with arguments."""
         conversation, session = self.conversation, self.conversation.session
         if return_status:
-            completion = await conversation.ask(
-                session.execute_kept, session.execute, (query, args), timeout
+            return conversation.ask(
+                session.execute_kept, session.execute, (query, args), timeout, STATUS
             )
-            return completion.tag or ""
-        record_class = record_class or self.row_making.record_class
-        completion = await conversation.ask(
-            session.fetch_kept, session.fetch_rows, (query, args, limit, record_class), timeout
+        return conversation.ask(
+            session.fetch_kept,
+            session.fetch_rows,
+            (query, args, limit, record_class or self.row_making.record_class),
+            timeout,
+            ROWS,
         )
-        return completion.rows or []
 
     async def _executemany(self, command: str, args: Arguments, timeout: float | None) -> None:
         """As `executemany`."""

@@ -30,10 +30,9 @@ async def with_literals(
     literals: Sequence[str] = ()
     if types or args:
         asked = await conversation.prepared(f"VALUES {quoted}" if types else "SELECT")
-        conversation.session.fetch_batches(asked, args, None, "raise", None)
-        batch = batch_of(await conversation.transport.next_event())
-        await conversation.completion()
+        conversation.session.fetch_columns(asked, args, None, "raise")
         # As they came: a codec of the user's for text would write SQL.
+        batch = batch_of(await conversation.completion())
         stored = [Columns(batch.stored_column(place)) for place in range(batch.num_columns)]
         values = [value for each in stored for value in each.to_pydict()["column1"]]
         literals = [

@@ -36,6 +36,10 @@ class Observers:
         """Whether anybody is to be told."""
         return bool(self._loggers) or tracing.active is not None
 
+    def begin(self, query: str, args: Any, timeout: float | None) -> Observation:
+        """Begin to observe a query; its span begins at once."""
+        return Observation(self, query, args, timeout)
+
     def tell(
         self,
         query: str,

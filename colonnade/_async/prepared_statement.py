@@ -20,7 +20,7 @@ from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._async.transaction import Transaction
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
-from colonnade._transport.event import batch_of, statement_of
+from colonnade._transport.event import batch_of, completion_of, statement_of, whole
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import PostgresError
@@ -262,16 +262,17 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     ) -> Columns:
         """Run it, and return its result as `Columns`; as `Connection.fetch_columns`."""
         conversation = self._conversation
-        async with conversation.operation(timeout, self._query, args):
-            overrides = asked_types(schema)
-
-            def begin(statement: _core.Statement) -> None:
-                conversation.session.fetch_batches(statement, args, overrides, infinity, None)
-
-            conversation.begin(self._own.statement, begin)
-            columns, completion = await conversation.whole_columns(schema)
+        completion = await conversation.ask(
+            self._fetch_columns,
+            conversation.session.fetch_columns,
+            (self._query, args, asked_types(schema), infinity),
+            timeout,
+            whole,
+            statement=self._own.statement,
+        )
         self._own.take_note(completion)
-        return columns
+        batch = conversation.decoded(batch_of(completion))
+        return Columns(batch, asked_of(schema), conversation.timing())
 
     @guarded
     def iter_columns(
@@ -288,7 +289,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         overrides = asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:
-            conversation.session.fetch_batches(statement, args, overrides, infinity, batch_rows)
+            conversation.session.stream_columns(statement, args, overrides, infinity, batch_rows)
 
         limit = conversation.limit(timeout)
         return ColumnStream(
@@ -332,6 +333,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
             self._conversation.session.fetch_rows,
             (self._query, args, limit, self._record_class),
             timeout,
+            whole,
             statement=self._own.statement,
         )
         self._own.take_note(completion)
@@ -344,15 +346,25 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         session = self._conversation.session
         return session.fetch_rows(self._own.statement, args, limit, record_class)
 
+    def _fetch_columns(
+        self,
+        query: str,
+        args: tuple[object, ...],
+        schema: Any,
+        infinity: Infinity,
+    ) -> bool:
+        del query
+        session = self._conversation.session
+        return session.fetch_columns(self._own.statement, args, schema, infinity)
+
     async def _plan(self, options: str, args: tuple[object, ...]) -> Any:
         conversation, query = self._conversation, f"EXPLAIN ({options}) {self._query}"
 
         def begin(statement: _core.Statement) -> None:
-            conversation.session.fetch_batches(statement, args, None, "raise", None)
+            conversation.session.fetch_columns(statement, args, None, "raise")
 
         async with conversation.operation(None, query, args):
-            batch = batch_of(await conversation.run(query, begin))
-            await conversation.completion()
+            batch = batch_of(completion_of(await conversation.run(query, begin)))
         # As it came: a codec of the owner's may make something else of json.
         (plan,) = Columns(batch.stored_column(0)).to_pydict().values()
         return json.loads(plan[0])

@@ -9,7 +9,7 @@ from colonnade._async.described import described
 from colonnade._async.series import declared, fetching_many, run_many
 from colonnade._schema import asked_of, asked_types
 from colonnade._shown import shown
-from colonnade._transport.event import impossible
+from colonnade._transport.event import impossible, whole
 from colonnade.columns import Columns
 from colonnade.types import Attribute
 
@@ -160,6 +160,7 @@ async def fetch_result(
         session.fetch_rows,
         (query, args, 0, record_class or self.row_making.record_class),
         timeout,
+        whole,
         declared=declared(parameter_types),
     )
     return Result(completion, conversation.timing())
@@ -208,6 +209,7 @@ async def hold_result(
         session.hold_rows,
         (query, args, record_class or self.row_making.record_class, expect == "rows"),
         timeout,
+        whole,
         declared=declared(parameter_types),
     )
     if completion.held is None:

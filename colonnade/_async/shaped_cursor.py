@@ -15,7 +15,7 @@ from colonnade._async.cursor import (
 )
 from colonnade._async.resource import guarded
 from colonnade._shaped_query import Shape
-from colonnade._transport.event import batch_of
+from colonnade._transport.event import batch_of, completion_of
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ class _ShapedRows(BaseCursor[Any]):
         async with conversation.operation(timeout, self._query, self._args):
             self._check_transaction()
             try:
-                batch = batch_of(await self._first_event(begin))
-                shapes[0].add(conversation.decoded(batch))
-                completion = await conversation.completion()
+                completion = completion_of(await self._first_event(begin))
+                shapes[0].add(conversation.decoded(batch_of(completion)))
             except BaseException as error:
                 self._is_torn = True
                 _refuse(error, shapes)
@@ -95,9 +94,8 @@ class _ShapedRows(BaseCursor[Any]):
                 self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
             )
             try:
-                batch = batch_of(await conversation.transport.next_event())
-                shape.add(conversation.decoded(batch))
                 completion = await conversation.completion()
+                shape.add(conversation.decoded(batch_of(completion)))
             except BaseException as error:
                 self._is_torn = True
                 _refuse(error, [shape])

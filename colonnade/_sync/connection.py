@@ -33,7 +33,7 @@ from colonnade._sync.row_making import RowMaking, made_rows
 from colonnade._sync.series import declared, run_many
 from colonnade._sync.shaped import shaped_row, shaped_value, shaped_whole
 from colonnade._transport.blocking import deadline
-from colonnade._transport.event import batch_of
+from colonnade._transport.event import ROWS, STATUS, batch_of
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
@@ -212,15 +212,14 @@ class Connection(Conversing):
         infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
         names column and row), "null", or "saturate" (the outermost date or timestamp).
         """
-        conversation = self.conversation
-        with conversation.operation(timeout, query, args):
-            overrides = asked_types(schema)
-
-            def begin(statement: _core.Statement) -> None:
-                conversation.session.fetch_batches(statement, args, overrides, infinity, None)
-
-            batch = batch_of(conversation.run(query, begin))
-            conversation.completion()
+        conversation, session = self.conversation, self.conversation.session
+        batch = conversation.ask(
+            session.fetch_columns_kept,
+            session.fetch_columns,
+            (query, args, asked_types(schema), infinity),
+            timeout,
+            batch_of,
+        )
         return Columns(conversation.decoded(batch), asked_of(schema), conversation.timing())
 
     def iter_columns(
@@ -246,7 +245,7 @@ class Connection(Conversing):
         conversation, overrides = self.conversation, asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:
-            conversation.session.fetch_batches(statement, args, overrides, infinity, batch_rows)
+            conversation.session.stream_columns(statement, args, overrides, infinity, batch_rows)
 
         limit = conversation.limit(timeout)
         return ColumnStream(conversation, query, args, begin, limit, asked=asked_of(schema))
@@ -260,11 +259,9 @@ class Connection(Conversing):
         is the last one's. Rows are thrown away.
         """
         if args:
-            status: str = self._execute(query, args, 0, timeout, return_status=True)
-            return status
+            return self._execute(query, args, 0, timeout, return_status=True) or ""
         script = self.conversation.session.script
-        completion = self.conversation.ask(script, None, (query,), timeout)
-        return completion.tag or ""
+        return self.conversation.ask(script, None, (query,), timeout, STATUS) or ""
 
     def executemany(
         self,
@@ -480,15 +477,16 @@ class Connection(Conversing):
         """The rows, or the status, of a query with arguments."""
         conversation, session = self.conversation, self.conversation.session
         if return_status:
-            completion = conversation.ask(
-                session.execute_kept, session.execute, (query, args), timeout
+            return conversation.ask(
+                session.execute_kept, session.execute, (query, args), timeout, STATUS
             )
-            return completion.tag or ""
-        record_class = record_class or self.row_making.record_class
-        completion = conversation.ask(
-            session.fetch_kept, session.fetch_rows, (query, args, limit, record_class), timeout
+        return conversation.ask(
+            session.fetch_kept,
+            session.fetch_rows,
+            (query, args, limit, record_class or self.row_making.record_class),
+            timeout,
+            ROWS,
         )
-        return completion.rows or []
 
     def _executemany(self, command: str, args: Arguments, timeout: float | None) -> None:
         """As `executemany`."""

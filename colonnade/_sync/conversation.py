@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from colonnade import _core, tracing
 from colonnade._arguments import checked_timeout
-from colonnade._schema import asked_of
 from colonnade._sync.callbacks import Callbacks
 from colonnade._sync.failures import (
     STALE_PLAN,
@@ -21,7 +20,7 @@ from colonnade._sync.failures import (
 from colonnade._sync.holds import CallHold, StreamHold
 from colonnade._sync.observation import Observation, Observers
 from colonnade._transport.blocking import deadline
-from colonnade._transport.event import batch_of, completion_of, statement_of
+from colonnade._transport.event import completion_of, statement_of
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import EncodeError, InterfaceError
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from colonnade._schema import Schema
     from colonnade._sync.login import Login
     from colonnade._transport.blocking import BlockingTransport
 
@@ -40,6 +38,9 @@ if TYPE_CHECKING:
 
         isolation: str | None
         is_managed: bool
+
+
+T = TypeVar("T")
 
 
 def check_sets(sets: object) -> None:
@@ -124,9 +125,10 @@ class Conversation:
         return self._operation(timeout, query, sets)
 
     def _operation(self, timeout: float | None, query: str | None, args: Any) -> Operation:
+        limit = self.limit(timeout)
         if query is not None and self.observers.are_there():
-            return ObservedOperation(self, self.limit(timeout), query, args)
-        return Operation(self, self.limit(timeout), query)
+            return ObservedOperation(self, limit, query, self.observers.begin(query, args, limit))
+        return Operation(self, limit, query)
 
     def take(self, owner: CallHold | Operation | StreamHold) -> None:
         """Have the connection, unless somebody else has it."""
@@ -179,49 +181,53 @@ class Conversation:
     def ask(
         self,
         begin_kept: Callable[..., bool],
-        begin: Callable[..., object] | None,
+        begin: Callable[..., bool] | None,
         arguments: tuple[Any, ...],
         timeout: float | None,
+        taken: Callable[[_core.Completion], T],
         *,
         declared: tuple[int, ...] = (),
         statement: _core.Statement | None = None,
-    ) -> _core.Completion:
-        """Run one query whose answer is one event, and return that.
+    ) -> T:
+        """Run one query whose answer is one event, and return what is `taken` of that.
 
         `arguments` are the text, its values, and what else both functions take. The short way is
         one exchange: `begin_kept(*arguments)` begins the query where a statement is kept for the
         text. The long way is an `Operation`, in which `begin(statement, *arguments[1:])` begins it:
-        where the connection is busy, recovering or watched, and where the text is not prepared, or
-        no longer as the server has it. `statement` is the one that it runs as; None means the one
-        that is kept for the text, with the types of parameters that are `declared`. Without `begin`
-        the text is a script, which needs no statement.
+        where the connection is busy or recovering, and where the text is not prepared, or no longer
+        as the server has it. `statement` is the one that it runs as; None means the one that is
+        kept for the text, with the types of parameters that are `declared`. Without `begin` the
+        text is a script, which needs no statement.
         """
         limit = self.command_timeout if timeout is None else checked_timeout(timeout)
-        if (
-            self.owner is None
-            and self.transport.is_settled
-            and not self._loggers
-            and tracing.active is None
-            and not self.session.is_closed
-            and (limit is None or limit > 0)
-        ):
-            completion = None
+        observation = None
+        if self._loggers or tracing.active is not None:
+            values = arguments[1] if len(arguments) > 1 else ()
+            observation = self.observers.begin(arguments[0], values, limit)
+        if self.owner is None and (limit is None or limit > 0):
             self.owner = self._call
             self._call.thread = threading.get_ident()
             # It is taken back by hand: where Ctrl-C strikes before, `put_away_left_over` does.
             try:
-                if begin_kept(*arguments, declared) if declared else begin_kept(*arguments):
-                    completion = completion_of(self.transport.answer(limit))
+                given = (*arguments, declared) if declared else arguments
+                answer = self.transport.ask(begin_kept, given, limit)
+                completion = None if answer is None else completion_of(answer)
             except BaseException as error:
                 if not self._is_mended_by_the_long_way(error, arguments[0], limit):
                     self.owner = None
+                    if observation is not None:
+                        observation.ended(error)
                     raise
+                completion = None
             self.owner = None
             if completion is not None:
-                return completion
-        return self._ask_the_long_way(
-            begin, arguments, timeout, declared=declared, statement=statement
-        )
+                if observation is not None:
+                    observation.ended(None)
+                return taken(completion)
+        operation = Operation(self, limit, arguments[0])
+        if observation is not None:
+            operation = ObservedOperation(self, limit, arguments[0], observation)
+        return taken(self._ask_within(operation, begin, arguments, declared, statement))
 
     def _is_mended_by_the_long_way(
         self, error: BaseException, query: str, limit: float | None
@@ -237,12 +243,11 @@ class Conversation:
         self.transport.abandon()
         return False
 
-    def _ask_the_long_way(
+    def _ask_within(
         self,
-        begin: Callable[..., object] | None,
+        operation: Operation,
+        begin: Callable[..., bool] | None,
         arguments: tuple[Any, ...],
-        timeout: float | None,
-        *,
         declared: tuple[int, ...],
         statement: _core.Statement | None,
     ) -> _core.Completion:
@@ -252,10 +257,12 @@ class Conversation:
             if begin is not None:
                 begin(statement, *values)
 
-        with self.operation(timeout, query, values[0] if values else ()):
+        with operation:
             if begin is None:
                 self.session.script(query)
             elif statement is None:
+                # More than the server can be told of are refused before it is asked about the text.
+                _core.check_arguments(values[0])
                 return completion_of(self.run(query, begun, declared))
             else:
                 self.begin(statement, begun)
@@ -370,12 +377,6 @@ class Conversation:
         """The end of the exchange, which must come next."""
         return completion_of(self.transport.next_event())
 
-    def whole_columns(self, schema: Schema | None) -> tuple[Columns, _core.Completion]:
-        """The answer to a query for columns, all of which come at once."""
-        batch = batch_of(self.transport.next_event())
-        completion = self.completion()
-        return Columns(self.decoded(batch), asked_of(schema)), completion
-
     def decoded(self, batch: _core.Batch) -> _core.Batch:
         """The batch, with the columns whose codecs take them whole."""
         if not self.column_decoders:
@@ -470,14 +471,17 @@ class ObservedOperation(Operation):
     """An operation that tells the query loggers and the tracer how it went."""
 
     def __init__(
-        self, conversation: Conversation, timeout: float | None, query: str, args: Any
+        self,
+        conversation: Conversation,
+        timeout: float | None,
+        query: str,
+        observation: Observation,
     ) -> None:
         super().__init__(conversation, timeout, query)
-        self._observed = query, args, timeout
+        self._observation = observation
 
     def __enter__(self) -> None:
-        """Take the connection, and begin the span."""
-        self._observation = Observation(self._conversation.observers, *self._observed)
+        """Take the connection."""
         try:
             super().__enter__()
         except BaseException as error:

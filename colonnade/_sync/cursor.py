@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from colonnade._arguments import check_number
 from colonnade._quoting import quote_identifier
-from colonnade._schema import asked_types
+from colonnade._schema import asked_of, asked_types
 from colonnade._sql_text import is_read
 from colonnade._sync.resource import ConnectionResource, guarded
 from colonnade._sync.row_making import asked_once, made_rows
-from colonnade._transport.event import completion_of
+from colonnade._transport.event import batch_of, completion_of
+from colonnade.columns import Columns
 from colonnade.errors import (
     InterfaceError,
     InvalidCachedStatementError,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from colonnade import _core
     from colonnade._schema import Schema
     from colonnade._sync.conversation import Conversation
-    from colonnade.columns import Columns
     from colonnade.rows import RowFactory
     from colonnade.types import Infinity
 
@@ -323,12 +323,12 @@ class Cursor(BaseCursor[Row]):
             overrides, limit = asked_types(schema), min(n, ROWS_MAX)
             conversation.session.more_batches(self._usable(), limit, overrides, infinity)
             try:
-                columns, completion = conversation.whole_columns(schema)
+                completion = conversation.completion()
             except BaseException:
                 self._is_torn = True
                 raise
         self._exhausted = not completion.has_more
-        return columns
+        return Columns(conversation.decoded(batch_of(completion)), asked_of(schema))
 
     @guarded
     def forward(self, n: int, *, timeout: float | None = None) -> int:

@@ -153,12 +153,10 @@ class PipelineQueries(abc.ABC):
         overrides = asked_types(schema)
 
         def begin(statement: _core.Statement) -> None:
-            self._session.fetch_batches(statement, args, overrides, infinity, None)
+            self._session.fetch_columns(statement, args, overrides, infinity)
 
-        def finish(events: list[object], _: _core.Completion) -> Columns:
-            (batch,) = events
-            decoded = self._conversation.decoded(batch_of(batch))
-            return Columns(decoded, asked_of(schema))
+        def finish(_: list[object], end: _core.Completion) -> Columns:
+            return Columns(self._conversation.decoded(batch_of(end)), asked_of(schema))
 
         return self._add(query, args, begin, finish)
 
@@ -197,13 +195,10 @@ class PipelineQueries(abc.ABC):
         def begin(statement: _core.Statement) -> None:
             shape = shape_of(statement.columns)
             shapes[:] = [shape]
-            schema, infinity = shape.schema, shape.infinity
-            self._session.fetch_batches(statement, args, schema, infinity, None, limit)
+            self._session.fetch_columns(statement, args, shape.schema, shape.infinity, limit)
 
-        def finish(events: list[object], _: _core.Completion) -> Any:
-            for event in events:
-                if isinstance(event, _core.Batch):
-                    shapes[0].add(self._conversation.decoded(event))
+        def finish(_: list[object], end: _core.Completion) -> Any:
+            shapes[0].add(self._conversation.decoded(batch_of(end)))
             return choose(shapes[0])
 
         _core.check_arguments(args)

@@ -11,7 +11,7 @@ from colonnade._schema import asked_of, asked_types
 from colonnade._shown import shown
 from colonnade._sync.described import described
 from colonnade._sync.series import declared, fetching_many, run_many
-from colonnade._transport.event import impossible
+from colonnade._transport.event import impossible, whole
 from colonnade.columns import Columns
 from colonnade.types import Attribute
 
@@ -153,6 +153,7 @@ def fetch_result(
         session.fetch_rows,
         (query, args, 0, record_class or self.row_making.record_class),
         timeout,
+        whole,
         declared=declared(parameter_types),
     )
     return Result(completion, conversation.timing())
@@ -201,6 +202,7 @@ def hold_result(
         session.hold_rows,
         (query, args, record_class or self.row_making.record_class, expect == "rows"),
         timeout,
+        whole,
         declared=declared(parameter_types),
     )
     if completion.held is None:

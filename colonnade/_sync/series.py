@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from colonnade import _core
 from colonnade._arguments import check_values
 from colonnade._sql_text import is_copy_in
-from colonnade._transport.event import completion_of
 from colonnade.errors import InterfaceError, PostgresError
 
 if TYPE_CHECKING:
@@ -55,12 +54,11 @@ def run_many(
     begin: Begin,
     *,
     types: tuple[int, ...] = (),
-    take: Callable[[_core.Batch], None] | None = None,
 ) -> _core.Completion:
     """Within an operation: prepare a text unless it is known, and run it for each set."""
 
     def start(statement: _core.Statement) -> _core.Completion:
-        return many(conversation, statement, args, begin, take)
+        return many(conversation, statement, args, begin)
 
     is_used_up = hasattr(args, "__next__") or hasattr(args, "__next__")
     completion: _core.Completion = conversation.started(
@@ -74,12 +72,8 @@ def many(
     statement: _core.Statement,
     args: Arguments,
     begin: Begin,
-    take: Callable[[_core.Batch], None] | None = None,
 ) -> _core.Completion:
-    """Within an operation: run a statement for each set.
-
-    `take` gets the rows where they come in a batch.
-    """
+    """Within an operation: run a statement for each set."""
     check_many(statement)
     rows = _rows(args)
     arguments = begin(statement)
@@ -89,11 +83,7 @@ def many(
         _give_up_many(conversation)
         raise
     conversation.session.end_many()
-    event = conversation.transport.next_event()
-    while take is not None and isinstance(event, _core.Batch):
-        take(event)
-        event = conversation.transport.next_event()
-    return completion_of(event)
+    return conversation.completion()
 
 
 def _send_rows(conversation: Conversation, arguments: _core.ManyArguments, rows: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from colonnade import _core
 from colonnade._shaped_query import Shape
 from colonnade._sync.series import many, run_many
-from colonnade._transport.event import completion_of
+from colonnade._transport.event import batch_of, completion_of
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -90,15 +90,13 @@ def shaped_many(
         shapes[:] = [shape]
         return conversation.session.fetch_many_batch(statement, shape.schema, shape.infinity)
 
-    def take(batch: _core.Batch) -> None:
-        shapes[0].add(conversation.decoded(batch))
-
     with conversation.series(timeout, query, args):
         try:
             if statement is None:
-                run_many(conversation, query, args, begin, types=types, take=take)
+                completion = run_many(conversation, query, args, begin, types=types)
             else:
-                many(conversation, statement, args, begin, take)
+                completion = many(conversation, statement, args, begin)
+            shapes[0].add(conversation.decoded(batch_of(completion)))
         except DecodeError as error:
             if shapes and (refusal := shapes[0].refusal(error)) is not error:
                 raise refusal from error
@@ -126,9 +124,13 @@ def _filled_shape(
         # A statement that was prepared anew may have other columns.
         shape = shape_of(statement.columns)
         shapes[:] = [shape]
-        conversation.session.fetch_batches(
-            statement, args, shape.schema, shape.infinity, shape.batch_rows, row_limit
-        )
+        schema, infinity, batch_rows = shape.schema, shape.infinity, shape.batch_rows
+        if batch_rows is None:
+            conversation.session.fetch_columns(statement, args, schema, infinity, row_limit)
+        else:
+            conversation.session.stream_columns(
+                statement, args, schema, infinity, batch_rows, row_limit
+            )
 
     with conversation.operation(timeout, query, args):
         try:
@@ -140,11 +142,13 @@ def _filled_shape(
             while isinstance(event, _core.Batch):
                 shapes[0].add(conversation.decoded(event))
                 event = conversation.transport.next_event()
+            completion = completion_of(event)
+            if completion.batch is not None:
+                shapes[0].add(conversation.decoded(completion.batch))
         except DecodeError as error:
             if shapes and (refusal := shapes[0].refusal(error)) is not error:
                 raise refusal from error
             raise
-        completion = completion_of(event)
     if prepared is not None:
         prepared.take_note(completion)
     return shapes[0]

@@ -17,7 +17,7 @@ from colonnade._sync.cursor import (
     check_count,
 )
 from colonnade._sync.resource import guarded
-from colonnade._transport.event import batch_of
+from colonnade._transport.event import batch_of, completion_of
 from colonnade.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -75,9 +75,8 @@ class _ShapedRows(BaseCursor[Any]):
         with conversation.operation(timeout, self._query, self._args):
             self._check_transaction()
             try:
-                batch = batch_of(self._first_event(begin))
-                shapes[0].add(conversation.decoded(batch))
-                completion = conversation.completion()
+                completion = completion_of(self._first_event(begin))
+                shapes[0].add(conversation.decoded(batch_of(completion)))
             except BaseException as error:
                 self._is_torn = True
                 _refuse(error, shapes)
@@ -97,9 +96,8 @@ class _ShapedRows(BaseCursor[Any]):
                 self._usable(), min(n, ROWS_MAX), shape.schema, shape.infinity
             )
             try:
-                batch = batch_of(conversation.transport.next_event())
-                shape.add(conversation.decoded(batch))
                 completion = conversation.completion()
+                shape.add(conversation.decoded(batch_of(completion)))
             except BaseException as error:
                 self._is_torn = True
                 _refuse(error, [shape])

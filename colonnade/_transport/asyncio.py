@@ -95,15 +95,13 @@ class Bell:
 
 
 class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
-    _core.Receiver, asyncio.BufferedProtocol
+    _core.Pump, asyncio.BufferedProtocol
 ):
     """One socket of a running loop, pumping bytes between the server and a session.
 
-    The loop reads through `Receiver`, which hands the event to the `waiter` where a read ends an
-    exchange; whatever else a read brings comes to `attend`.
+    `Pump` begins and sends queries, reads, and hands the event to the `waiter` where a read ends an
+    exchange; `attend` sees to every other read.
     """
-
-    waiter: asyncio.Future[Event] | None
 
     def __init__(  # pyright: ignore[reportInconsistentConstructor]
         self, session: _core.Session, address: Address, tls: TlsPolicy
@@ -111,8 +109,6 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self._session = session
         self.address = address
         self._tls = tls
-        self._loop = asyncio.get_running_loop()
-        self._link: asyncio.Transport | None = None
         self.listener: Listener | None = None
         """Gets the notices and notifications, as they come."""
         self.closed_listener: Callable[[], None] | None = None
@@ -122,11 +118,9 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self._fewer_reads: TickingLowWaterMark | TimedReadPauses | None = None
         self._idle: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
-        self._closed: asyncio.Future[None] = self._loop.create_future()
-        self._recovery: asyncio.Task[None] | None = None
+        self._closed: asyncio.Future[None] = self.loop.create_future()
         self._full_reads = 0
-        self._paused = False
-        self._made_at = traceback.extract_stack() if self._loop.get_debug() else None
+        self._made_at = traceback.extract_stack() if self.loop.get_debug() else None
         tell_in_child(self)
 
     # What connections use
@@ -141,59 +135,45 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
     @property
     def is_tls(self) -> bool:
         """Whether the bytes travel under TLS."""
-        return self._link is not None and self._link.get_extra_info("ssl_object") is not None
+        return self.link is not None and self.link.get_extra_info("ssl_object") is not None
 
     def tls_server_end_point(self) -> bytes | None:
         """The channel-binding data of the server's certificate; None without TLS."""
-        if self._link is None or not self.is_tls:
+        if self.link is None or not self.is_tls:
             return None
         try:
-            certificate = self._link.get_extra_info("ssl_object").getpeercert(binary_form=True)
+            certificate = self.link.get_extra_info("ssl_object").getpeercert(binary_form=True)
         except ValueError as error:
             # What came behind the handshake has ended the connection, and the handshake with it.
             lost = "the server's side of the TLS handshake made no sense"
             raise ConnectionError(lost) from error
         return None if certificate is None else server_end_point(certificate)
 
-    async def answer(self, limit: float | None) -> Event:
-        """Send what was begun, and wait for its first event: at most `limit` seconds.
-
-        Raises what the exchange failed with.
-        """
-        self._send()
-        waiter: asyncio.Future[Event] = self._loop.create_future()
-        self.waiter = waiter
-        if self._paused:
-            self._resume()
-        timer = None if limit is None else self._loop.call_later(limit, _run_out, waiter)
+    async def within(self, limit: float, answer: asyncio.Future[Event]) -> Event:
+        """Wait for an answer for `limit` seconds at most; TimeoutError after that."""
+        timer = self.loop.call_later(limit, _run_out, answer)
         try:
-            return await waiter
+            return await answer
         finally:
-            self.waiter = None
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
 
     async def next_event(self) -> Event:
         """Send what must be sent, and wait for the session's next event.
 
         Raises what the exchange failed with.
         """
-        event = self._session.next_event()
+        event: Event | None = self._session.next_event()
         if event is None:
             if self._session.is_closed:
                 raise closed_error(self._session)
-            return await self.answer(None)
-        if self._paused:
-            self._resume()
+            return await self.answer()
+        if self.is_paused:
+            self.resume()
         return event
-
-    def send(self) -> None:
-        """Send what must be sent, however long the socket takes."""
-        self._send()
 
     async def flush(self) -> None:
         """Send what must be sent; wait while the socket takes no more."""
-        self._send()
+        self.send()
         if self._writable is not None:
             await self._writable
 
@@ -203,7 +183,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     async def off_loop(self, function: Callable[..., Any], *args: object) -> Any:
         """Call what may block, such as a method of a file, in a thread of the loop's executor."""
-        return await self._loop.run_in_executor(None, function, *args)
+        return await self.loop.run_in_executor(None, function, *args)
 
     def abandon(self, limit_s: float | None = None) -> None:
         """Give up the exchange under way, if there is one.
@@ -219,19 +199,19 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             return
         # Also where the exchange has ended: events that nobody took are not the next one's.
         self._session.abandon()
-        if self._has_ended() or self._recovery is not None:
+        if self._has_ended() or self.recovery is not None:
             return
         if self.waiter is not None and not self.waiter.done():
             self.waiter.set_exception(
                 QueryCanceledError("canceling statement, for its connection is being closed")
             )
-        if self._session.process_id is None or self._loop.is_closed():
+        if self._session.process_id is None or self.loop.is_closed():
             self.abort()
             return
-        self._send()
-        self._resume()
+        self.send()
+        self.resume()
         # Not by the loop's factory: an eager task might have ended before it is kept here.
-        self._recovery = asyncio.Task(self._recover(), loop=self._loop)
+        self.recovery = asyncio.Task(self._recover(), loop=self.loop)
 
     def has_left(self, thread: int) -> bool:
         """Whether a thread's operation is over without having said so: never, in a loop."""
@@ -243,18 +223,13 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         del thread, cancel_request
         return False
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether no abandoned exchange is under way, and the connection's own loop runs."""
-        return self._recovery is None and _get_running_loop() is self._loop
-
     async def settled(self) -> None:
         """Wait until an abandoned exchange has ended."""
-        if _get_running_loop() is not self._loop:
-            raise of_another_loop("connection", self._loop)
-        if self._recovery is not None:
+        if _get_running_loop() is not self.loop:
+            raise of_another_loop("connection", self.loop)
+        if self.recovery is not None:
             # Cancelling whoever waits does not cancel the recovery, nor the other way round.
-            await asyncio.wait([self._recovery])
+            await asyncio.wait([self.recovery])
 
     def check_callback(self, callback: object) -> None:
         """Refuse what cannot be called."""
@@ -270,7 +245,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         if inspect.iscoroutinefunction(callback):
             self._call(callback, args)
         else:
-            self._loop.call_soon(self._call, callback, args)
+            self.loop.call_soon(self._call, callback, args)
 
     def _call(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
         try:
@@ -279,7 +254,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self._report(callback, error)
             return
         if isinstance(result, Coroutine):
-            task = self._loop.create_task(self._finish(callback, result))
+            task = self.loop.create_task(self._finish(callback, result))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
 
@@ -293,23 +268,23 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def _report(self, callback: Callable[..., object], error: Exception) -> None:
         message = f"a callback of a connection failed: {shown(callback)}"
-        self._loop.call_exception_handler({"message": message, "exception": error})
+        self.loop.call_exception_handler({"message": message, "exception": error})
 
     async def close(self) -> None:
         """Say good-bye to the server, and wait until the socket is closed.
 
         A server that takes nothing more is not waited for any longer than a cancelled query.
         """
-        if self._loop.is_closed():
+        if self.loop.is_closed():
             self.abort()
             return
         try:
             async with asyncio.timeout(RECOVERY_TIMEOUT_S):
                 await self.settled()
                 self._session.terminate()
-                self._send()
-                if self._link is not None:
-                    self._link.close()
+                self.send()
+                if self.link is not None:
+                    self.link.close()
                     await asyncio.shield(self._closed)
         except TimeoutError:
             self.abort()
@@ -318,13 +293,13 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         """Close the socket at once, and give up cancelling what ran on it."""
         if self._session.is_inherited:
             return
-        recovery, self._recovery = self._recovery, None
-        if self._loop.is_closed():
-            if self._link is not None:
-                close_without_loop(self._link)
+        recovery, self.recovery = self.recovery, None
+        if self.loop.is_closed():
+            if self.link is not None:
+                close_without_loop(self.link)
         else:
-            if self._link is not None:
-                self._link.abort()
+            if self.link is not None:
+                self.link.abort()
             if recovery is not None:
                 recovery.cancel()
         if not self._session.is_closed:
@@ -338,29 +313,29 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         """
         self._session.leave_to_parent()
         self.listener = self.closed_listener = self._fewer_reads = None
-        self._recovery = self._idle = self._writable = None
+        self.recovery = self._idle = self._writable = None
 
     # What the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to use a socket, before or after its TLS handshake."""
-        self._link = cast("asyncio.Transport", transport)
+        self.link = cast("asyncio.Transport", transport)
         sock = transport.get_extra_info("socket")
         if (mark := LowWaterMark.of(sock)) is not None:
-            self._fewer_reads = TickingLowWaterMark(mark, self._loop)
+            self._fewer_reads = TickingLowWaterMark(mark, self.loop)
         elif (pauses := ReadPauses.of(sock)) is not None:
-            self._fewer_reads = TimedReadPauses(pauses, self._loop, self._pause, self._resume)
+            self._fewer_reads = TimedReadPauses(pauses, self.loop, self._pause, self.resume)
 
     def attend(self, nbytes: int) -> None:
         """See to what a read has brought, which is not just the end of an exchange."""
         session = self._session
         hand_out(session, self.listener)
-        self._send()
+        self.send()
         self._deliver()
         if session.is_closed:
             # The server said farewell, or made no sense: nothing that follows has a meaning.
-            if self._link is not None and not self._link.is_closing():
-                self._link.abort()
+            if self.link is not None and not self.link.is_closing():
+                self.link.abort()
             return
         is_idle = session.is_idle
         # A large result is counted to its end.
@@ -374,10 +349,10 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self._full_reads = 0
             return
         self._full_reads += 1
-        if self._full_reads >= FULL_READS_MAX and not self._paused:
+        if self._full_reads >= FULL_READS_MAX and not self.is_paused:
             self._full_reads = 0
             self._pause()
-            self._loop.call_soon(self._resume)
+            self.loop.call_soon(self.resume)
 
     def eof_received(self) -> bool:
         """The server has closed its side: so does the loop."""
@@ -401,11 +376,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self._fewer_reads.rest()
             self._fewer_reads = None
         # asyncio's transports must not be aborted once the connection is lost.
-        self._link = None
+        self.link = None
 
     def pause_writing(self) -> None:
         """The socket takes no more for now."""
-        self._writable = self._loop.create_future()
+        self._writable = self.loop.create_future()
 
     def resume_writing(self) -> None:
         """The socket takes bytes again."""
@@ -418,39 +393,24 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
     def _has_ended(self) -> bool:
         return self._session.is_idle or self._session.is_closed
 
-    def _send(self) -> None:
-        data = self._session.data_to_send()
-        if data and self._link is not None and not self._link.is_closing():
-            self._link.write(data)
-
     def _deliver(self, cause: Exception | None = None) -> None:
         """Hand the next event to whoever waits for one."""
-        waiter = self.waiter
-        if waiter is not None and not waiter.done():
-            try:
-                event = self._session.next_event()
-            except Exception as error:  # noqa: BLE001 - the waiter raises it
-                if error.__cause__ is None:
-                    error.__cause__ = cause
-                waiter.set_exception(error)
-            else:
-                if event is not None:
-                    waiter.set_result(event)
+        self.deliver(cause)
         if self._idle is not None and self._session.is_idle and not self._idle.done():
             self._idle.set_result(None)
         if not self._session.wants_read:
             self._pause()
 
     def _pause(self) -> None:
-        if not self._paused and self._link is not None and not self._link.is_closing():
-            self._link.pause_reading()
-            self._paused = True
+        if not self.is_paused and self.link is not None and not self.link.is_closing():
+            self.link.pause_reading()
+            self.is_paused = True
 
-    def _resume(self) -> None:
-        if self._paused and self._session.wants_read and self._link is not None:
-            self._paused = False
-            if not self._link.is_closing():
-                self._link.resume_reading()
+    def resume(self) -> None:
+        if self.is_paused and self._session.wants_read and self.link is not None:
+            self.is_paused = False
+            if not self.link.is_closing():
+                self.link.resume_reading()
 
     async def _recover(self) -> None:
         """Cancel the query on the server, and read until it is ready again."""
@@ -468,20 +428,20 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
                             await self._ended()
                     pause_s *= 2
         except (OSError, TimeoutError):
-            self._recovery = None
+            self.recovery = None
             self.abort()
         except asyncio.CancelledError:
             # The socket was closed, or the loop is being shut down: nobody will read the rest.
-            self._recovery = None
+            self.recovery = None
             self.abort()
             raise
         finally:
             self._idle = None
-            self._recovery = None
+            self.recovery = None
 
     async def _ended(self) -> None:
         while not self._has_ended():
-            self._idle = self._loop.create_future()
+            self._idle = self.loop.create_future()
             await self._idle
 
     async def _cancel_on_server(self) -> None:
@@ -491,7 +451,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     async def send_cancel(self, request: bytes) -> None:
         """Open a second connection, and ask the server on it to cancel what the first one runs."""
-        ended = self._loop.create_future()
+        ended = self.loop.create_future()
         link = await _open(self.address, self._tls, UntilClosed(ended))
         try:
             link.write(request)

@@ -215,11 +215,16 @@ class BlockingTransport:
         certificate = self._socket.getpeercert(binary_form=True)
         return None if certificate is None else server_end_point(certificate)
 
-    def answer(self, limit: float | None) -> Event:
-        """Send what was begun, and wait for its first event: at most `limit` seconds.
+    def ask(
+        self, begin: Callable[..., bool], arguments: tuple[Any, ...], limit: float | None
+    ) -> Event | None:
+        """Begin a query by `begin(*arguments)`, send it, and wait for the event that answers it.
 
-        Raises what the exchange failed with.
+        None where `begin` has begun nothing, and where the session is closed. Raises what the
+        exchange failed with, and TimeoutError after `limit` seconds.
         """
+        if self._session.is_closed or not begin(*arguments):
+            return None
         if limit is None:
             return self.next_event()
         # Not by a `with`, whose end Ctrl-C may strike: the limit would stay.

@@ -34,12 +34,12 @@ async def test_an_impossible_event(dsn: str, name: str, monkeypatch: pytest.Monk
     async def next_event() -> object:
         return 5
 
-    async def answer(limit: float | None) -> object:
-        del limit
+    async def ask(*call: object) -> object:
+        del call
         return 5
 
     monkeypatch.setattr(connection.conversation.transport, "next_event", next_event)
-    monkeypatch.setattr(connection.conversation.transport, "answer", answer)
+    monkeypatch.setattr(connection.conversation.transport, "ask", ask)
     with pytest.raises(InternalClientError, match="got 5: this is a defect of Colonnade") as caught:
         await CALLS[name](connection)
     assert not isinstance(caught.value, InterfaceError)

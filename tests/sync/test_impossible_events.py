@@ -36,12 +36,12 @@ def test_an_impossible_event(dsn: str, name: str, monkeypatch: pytest.MonkeyPatc
     def next_event() -> object:
         return 5
 
-    def answer(limit: float | None) -> object:
-        del limit
+    def ask(*call: object) -> object:
+        del call
         return 5
 
     monkeypatch.setattr(connection.conversation.transport, "next_event", next_event)
-    monkeypatch.setattr(connection.conversation.transport, "answer", answer)
+    monkeypatch.setattr(connection.conversation.transport, "ask", ask)
     with pytest.raises(InternalClientError, match="got 5: this is a defect of Colonnade") as caught:
         CALLS[name](connection)
     assert not isinstance(caught.value, InterfaceError)

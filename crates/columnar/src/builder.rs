@@ -1,9 +1,9 @@
 //! From runs of rows to record batches.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field as ArrowField, Metadata, Schema, SchemaRef};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata, Schema, SchemaRef};
 use colonnade_protocol::{DataRows, Format, Spans};
 
 use crate::column::{ColumnBuilder, Fields};
@@ -52,15 +52,43 @@ impl DecodeOptions {
     }
 }
 
-/// A column of a result, as its description says.
+/// A column of a result, as its description says. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct ResultColumn {
     /// Its name, which need not be the only one of its kind.
-    pub name: String,
+    pub name: Arc<str>,
     /// Its type.
     pub pg_type: Arc<Type>,
-    /// What the type was declared with, -1 for nothing.
+    /// The type modifier, -1 where the type was declared without one.
     pub type_modifier: i32,
+    /// The Arrow field that it became first: results of one statement share it, since small ones
+    /// cost little else.
+    first_field: Arc<OnceLock<FieldRef>>,
+}
+
+impl ResultColumn {
+    /// A column that has not become an Arrow field yet.
+    pub fn new(name: impl Into<Arc<str>>, pg_type: Arc<Type>, type_modifier: i32) -> Self {
+        Self { name: name.into(), pg_type, type_modifier, first_field: Arc::default() }
+    }
+
+    /// The same column with values of another type.
+    pub fn with_type(&self, pg_type: Arc<Type>) -> Self {
+        Self::new(Arc::clone(&self.name), pg_type, self.type_modifier)
+    }
+
+    fn arrow_field(&self, data_type: &DataType, metadata: &Metadata) -> FieldRef {
+        let fits = |field: &&FieldRef| {
+            field.data_type() == data_type && field.metadata() == metadata
+        };
+        if let Some(field) = self.first_field.get().filter(fits) {
+            return Arc::clone(field);
+        }
+        let field = ArrowField::new(&*self.name, data_type.clone(), true);
+        let made = Arc::new(field.with_metadata(metadata.clone()));
+        self.first_field.get_or_init(|| Arc::clone(&made));
+        made
+    }
 }
 
 /// Builds record batches from the rows of one result.
@@ -84,8 +112,7 @@ pub struct BatchBuilder {
 }
 
 struct Column {
-    name: String,
-    type_name: String,
+    described: ResultColumn,
     metadata: Metadata,
     format: Format,
     builder: Box<dyn ColumnBuilder>,
@@ -95,9 +122,9 @@ impl BatchBuilder {
     /// Builders for the columns of a result, whose values must be asked for in
     /// [`BatchBuilder::formats`].
     pub fn new(fields: &[ResultColumn], options: &DecodeOptions) -> Result<Self, SchemaError> {
-        let unknown = |(name, _): &&(String, Override)| fields.iter().all(|f| f.name != *name);
+        let unknown = |(name, _): &&(String, Override)| fields.iter().all(|f| *f.name != **name);
         if let Some((name, _)) = options.overrides.iter().find(unknown) {
-            let existing = fields.iter().map(|field| field.name.clone()).collect();
+            let existing = fields.iter().map(|field| field.name.to_string()).collect();
             return Err(SchemaError::UnknownColumn { name: name.clone(), existing });
         }
         let columns: Result<_, _> = fields
@@ -201,10 +228,9 @@ impl BatchBuilder {
             return Arc::clone(schema);
         }
         let fields = self.columns.iter().zip(arrays).map(|(column, array)| {
-            ArrowField::new(&column.name, array.data_type().clone(), true)
-                .with_metadata(column.metadata.clone())
+            column.described.arrow_field(array.data_type(), &column.metadata)
         });
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let schema = Arc::new(Schema::new(fields.collect::<arrow_schema::Fields>()));
         self.schema = Some(Arc::clone(&schema));
         schema
     }
@@ -220,24 +246,24 @@ impl Column {
         let request = Request::new(field.type_modifier, options.infinity, cast)
             .with_room(options.is_stream)
             .with_notes(options.inexact.clone().map(|notes| (place, notes)));
-        let type_name = field.pg_type.name.clone();
         match column_builder(&field.pg_type, &request) {
             Ok((built, format)) => Ok(Self {
-                name: field.name.clone(),
-                metadata: extension_metadata(built.extension, &type_name),
-                type_name,
+                described: field.clone(),
+                metadata: extension_metadata(built.extension, &field.pg_type.name),
                 format,
                 builder: built.builder,
             }),
             Err(offered) => {
-                let (column, possible) = (field.name.clone(), field.pg_type.casts());
+                let (column, possible) = (field.name.to_string(), field.pg_type.casts());
+                let type_name = field.pg_type.name.clone();
                 Err(SchemaError::Impossible { column, type_name, offered, possible })
             }
         }
     }
 
     fn error(&self, row: u64, reason: Reason) -> DecodeError {
-        DecodeError { column: self.name.clone(), type_name: self.type_name.clone(), row, reason }
+        let (column, type_name) = (&self.described.name, &self.described.pg_type.name);
+        DecodeError { column: column.to_string(), type_name: type_name.clone(), row, reason }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) type Cell = Option<Vec<u8>>;
 
 pub(crate) fn field(name: &str, oid: u32) -> ResultColumn {
     let pg_type = built_in(oid).cloned().unwrap_or_else(|| Arc::new(Type::opaque(oid)));
-    ResultColumn { name: name.to_owned(), pg_type, type_modifier: -1 }
+    ResultColumn::new(name, pg_type, -1)
 }
 
 /// Rows as messages.

@@ -15,6 +15,7 @@ use colonnade_columnar::{
 };
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::arrow_import;
@@ -52,6 +53,8 @@ pub(crate) struct Batch {
     fields: Arc<[ResultColumn]>,
     /// The codecs that types of the fields name.
     codecs: Arc<Codecs>,
+    /// The fields as Python sees them, once they were asked for.
+    described: PyOnceLock<Py<PyTuple>>,
 }
 
 impl Batch {
@@ -60,7 +63,7 @@ impl Batch {
         fields: Arc<[ResultColumn]>,
         codecs: Arc<Codecs>,
     ) -> Self {
-        Self { batch, fields, codecs }
+        Self { batch, fields, codecs, described: PyOnceLock::new() }
     }
 
     /// Another batch of the same columns.
@@ -116,16 +119,19 @@ impl Batch {
 
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let described = self.batch.schema_ref().fields().iter();
-        let fields = self.fields.iter().zip(described).map(|(field, described)| Field {
-            name: field.name.clone(),
-            type_oid: field.pg_type.oid,
-            type_name: field.pg_type.name.clone(),
-            type_modifier: field.type_modifier,
-            arrow_type: field_type_name(described),
+        let described = self.described.get_or_try_init(py, || {
+            let described = self.batch.schema_ref().fields().iter();
+            let fields = self.fields.iter().zip(described).map(|(field, described)| Field {
+                name: field.name.to_string(),
+                type_oid: field.pg_type.oid,
+                type_name: field.pg_type.name.clone(),
+                type_modifier: field.type_modifier,
+                arrow_type: field_type_name(described),
+            });
+            let fields = fields.map(|field| Py::new(py, field)).collect::<PyResult<Vec<_>>>()?;
+            PyTuple::new(py, fields).map(Bound::unbind)
         });
-        let fields = fields.map(|field| Py::new(py, field)).collect::<PyResult<Vec<_>>>()?;
-        PyTuple::new(py, fields)
+        described.map(|described| described.bind(py).clone())
     }
 
     fn column(&self, index: usize) -> PyResult<Column> {
@@ -150,7 +156,7 @@ impl Batch {
     fn stored_column(&self, index: usize) -> PyResult<Self> {
         let batch = self.batch.project(&[index]).map_err(export_error)?;
         let field = self.field(index)?;
-        let stored = ResultColumn { pg_type: Arc::new(field.pg_type.stored()), ..field.clone() };
+        let stored = field.with_type(Arc::new(field.pg_type.stored()));
         Ok(Self::new(batch, [stored].into(), Arc::clone(&self.codecs)))
     }
 

@@ -316,7 +316,7 @@ impl HeldRows {
         let asked = held.making.plan.formats();
         if let Some(place) = sink.formats().iter().zip(&asked).position(|(a, b)| a != b) {
             let column = columns.get(place).map(|column| column.name.clone()).unwrap_or_default();
-            return Err(errors::of_session(py, Error::BoundFormat { column }));
+            return Err(errors::of_session(py, Error::BoundFormat { column: column.to_string() }));
         }
         held.skip_made();
         let batch = {

@@ -32,7 +32,7 @@ mod parameters;
 #[cfg(target_os = "linux")]
 mod pause_timer;
 mod pg_type;
-mod receiver;
+mod pump;
 mod record;
 mod rows;
 mod session;
@@ -91,7 +91,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     module.add_class::<pause_timer::PauseTimer>()?;
     module.add_class::<pg_type::PgType>()?;
-    module.add_class::<receiver::Receiver>()?;
+    module.add_class::<pump::Pump>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
     module.add_class::<session::CopyIn>()?;

@@ -110,7 +110,7 @@ impl RecordSink {
 
     fn refuse(&self, py: Python<'_>, column: usize, row: usize, error: ValueError) -> SinkError {
         let described = self.columns.get(column);
-        let name = described.map_or("", |column| column.name.as_str());
+        let name = described.map_or("", |column| &*column.name);
         let type_name = described.map_or("", |column| column.pg_type.name.as_str());
         let row = self.row_count + row as u64;
         match error {

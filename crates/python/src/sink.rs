@@ -23,10 +23,59 @@ pub(crate) struct ResultBatch {
     pub(crate) columns: Arc<[ResultColumn]>,
 }
 
+/// The columns of a query: batches while the rows come, or one batch that the end brings.
+pub(crate) struct Gathering {
+    sink: ColumnSink,
+    columns: Arc<[ResultColumn]>,
+    /// The batch of a whole result, once its last row has come.
+    whole: Option<RecordBatch>,
+}
+
+impl Gathering {
+    fn of(sink: ColumnSink, columns: &Arc<[ResultColumn]>) -> Box<Self> {
+        Box::new(Self { sink, columns: Arc::clone(columns), whole: None })
+    }
+
+    /// Rows of the batch that the end brings; none where batches came before it.
+    pub(crate) fn whole_rows(&self) -> Option<u64> {
+        u64::try_from(self.whole.as_ref()?.num_rows()).ok()
+    }
+
+    /// The batch that the end brings.
+    pub(crate) fn into_whole(self) -> Option<ResultBatch> {
+        let columns = self.columns;
+        self.whole.map(|batch| ResultBatch { batch, columns })
+    }
+
+    fn rows(
+        &mut self,
+        rows: DataRows<'_>,
+        batches: &mut VecDeque<ResultBatch>,
+    ) -> Result<(), SinkError> {
+        let mut made = VecDeque::new();
+        let outcome = self.sink.rows(rows, &mut made);
+        let described = |batch| ResultBatch { batch, columns: Arc::clone(&self.columns) };
+        batches.extend(made.into_iter().map(described));
+        outcome
+    }
+
+    fn finish(&mut self, batches: &mut VecDeque<ResultBatch>) -> Result<(), SinkError> {
+        let mut made = VecDeque::new();
+        self.sink.finish(&mut made)?;
+        if self.sink.is_whole() {
+            self.whole = made.pop_front();
+        } else {
+            let described = |batch| ResultBatch { batch, columns: Arc::clone(&self.columns) };
+            batches.extend(made.into_iter().map(described));
+        }
+        Ok(())
+    }
+}
+
 /// Where the rows of a query go.
 pub(crate) enum RowSink {
-    /// Into columns: one batch, or one after the other.
-    Columns(Box<ColumnSink>, Arc<[ResultColumn]>),
+    /// Into columns.
+    Columns(Box<Gathering>),
     /// Into a list of records.
     Records(RecordSink),
     /// Nowhere yet: they are kept as they came.
@@ -35,12 +84,19 @@ pub(crate) enum RowSink {
     Nowhere,
 }
 
+impl RowSink {
+    /// Into columns of a result.
+    pub(crate) fn columns(sink: ColumnSink, columns: &Arc<[ResultColumn]>) -> Self {
+        Self::Columns(Gathering::of(sink, columns))
+    }
+}
+
 impl Sink for RowSink {
     type Batch = ResultBatch;
 
     fn formats(&self) -> Option<Vec<Format>> {
         match self {
-            Self::Columns(sink, _) => Some(sink.formats()),
+            Self::Columns(gathering) => Some(gathering.sink.formats()),
             Self::Records(sink) => Some(sink.formats()),
             Self::Held(sink) => Some(sink.formats()),
             Self::Nowhere => None,
@@ -49,7 +105,7 @@ impl Sink for RowSink {
 
     fn is_whole(&self) -> bool {
         match self {
-            Self::Columns(sink, _) => sink.is_whole(),
+            Self::Columns(gathering) => gathering.sink.is_whole(),
             Self::Records(_) | Self::Held(_) | Self::Nowhere => true,
         }
     }
@@ -63,10 +119,10 @@ impl Sink for RowSink {
 
     fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
         Ok(match self {
-            Self::Columns(sink, _) => {
-                let sink =
-                    sink.renewed(columns).map_err(|error| SinkError::Foreign(Box::new(error)))?;
-                Self::Columns(Box::new(sink), Arc::clone(columns))
+            Self::Columns(gathering) => {
+                let renewed = gathering.sink.renewed(columns);
+                let sink = renewed.map_err(|error| SinkError::Foreign(Box::new(error)))?;
+                Self::columns(sink, columns)
             }
             Self::Records(sink) => Self::Records(sink.renewed(columns)?),
             Self::Held(sink) => Self::Held(sink.renewed(columns)?),
@@ -80,9 +136,7 @@ impl Sink for RowSink {
         batches: &mut VecDeque<ResultBatch>,
     ) -> Result<(), SinkError> {
         match self {
-            Self::Columns(sink, columns) => {
-                handed_over(columns, batches, |made| sink.rows(rows, made))
-            }
+            Self::Columns(gathering) => gathering.rows(rows, batches),
             Self::Records(sink) => sink.rows(rows),
             Self::Held(sink) => sink.rows(rows),
             Self::Nowhere => Ok(()),
@@ -91,21 +145,8 @@ impl Sink for RowSink {
 
     fn finish(&mut self, batches: &mut VecDeque<ResultBatch>) -> Result<(), SinkError> {
         match self {
-            Self::Columns(sink, columns) => handed_over(columns, batches, |made| sink.finish(made)),
+            Self::Columns(gathering) => gathering.finish(batches),
             Self::Records(_) | Self::Held(_) | Self::Nowhere => Ok(()),
         }
     }
-}
-
-/// Says of each batch that is made what its columns are.
-fn handed_over(
-    columns: &Arc<[ResultColumn]>,
-    batches: &mut VecDeque<ResultBatch>,
-    make: impl FnOnce(&mut VecDeque<RecordBatch>) -> Result<(), SinkError>,
-) -> Result<(), SinkError> {
-    let mut made = VecDeque::new();
-    let outcome = make(&mut made);
-    let described = |batch| ResultBatch { batch, columns: Arc::clone(columns) };
-    batches.extend(made.into_iter().map(described));
-    outcome
 }

@@ -22,7 +22,7 @@ impl Statement {
 /// Name, type and type modifier of each column.
 pub(crate) fn described(columns: &[ResultColumn]) -> Vec<(String, PgType, i32)> {
     let column = |column: &ResultColumn| {
-        (column.name.clone(), PgType(Arc::clone(&column.pg_type)), column.type_modifier)
+        (column.name.to_string(), PgType(Arc::clone(&column.pg_type)), column.type_modifier)
     };
     columns.iter().map(column).collect()
 }

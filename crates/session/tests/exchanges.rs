@@ -566,7 +566,7 @@ fn a_text_that_is_not_kept_travels_with_its_arguments() {
     let mut session = begin();
     session.receive_bytes(&[renamed, rows.clone()].concat());
     let now = session.cached_statement("SELECT n FROM t", &[], Duration::ZERO).expect("remembered");
-    assert_eq!(now.columns[0].name, "other");
+    assert_eq!(&*now.columns[0].name, "other");
     // Of a type that nobody knows: the rows are lost, and the text is described anew next time.
     let mut session = begin();
     session.receive_bytes(&[described(&[field("n", 99_001)]), rows].concat());

@@ -118,11 +118,7 @@ fn run(case: &Case, null_percent: u64) {
 
 /// Decodes runs of rows into a batch for each, or into one for all.
 fn decode(case: &Case, runs: &[DataRows<'_>], each_run: bool) {
-    let column = ResultColumn {
-        name: "column".to_owned(),
-        pg_type: case.pg_type.clone(),
-        type_modifier: case.type_modifier,
-    };
+    let column = ResultColumn::new("column", case.pg_type.clone(), case.type_modifier);
     let overrides = case.cast.clone().map(|cast| ("column".to_owned(), cast)).into_iter().collect();
     let options = DecodeOptions { overrides, ..DecodeOptions::default() };
     let Ok(mut builder) = BatchBuilder::new(&vec![column; COLUMNS], &options) else { return };

@@ -134,8 +134,7 @@ fn read(pg_type: &Arc<Type>, copied: &[u8]) -> Option<ArrayRef> {
         messages.extend_from_slice(row);
         rest = rest.get(row.len()..)?;
     }
-    let column =
-        ResultColumn { name: "column".to_owned(), pg_type: Arc::clone(pg_type), type_modifier: -1 };
+    let column = ResultColumn::new("column", Arc::clone(pg_type), -1);
     let mut builder = BatchBuilder::new(&[column], &DecodeOptions::default()).ok()?;
     if let Some((Frame::DataRows(mut rows), _)) = next_frame(&messages).ok()? {
         builder.append(&mut rows, usize::MAX).ok()?;

@@ -131,7 +131,7 @@ pub fn batch(data: &[u8]) {
     for _ in 0..*count % 5 {
         let Some((choice, behind)) = rest.split_first_chunk() else { return };
         let pg_type = candidate(*choice);
-        columns.push(ResultColumn { name: "column".to_owned(), pg_type, type_modifier: -1 });
+        columns.push(ResultColumn::new("column", pg_type, -1));
         rest = behind;
     }
     let Ok(mut builder) = BatchBuilder::new(&columns, &DecodeOptions::default()) else { return };

@@ -36,7 +36,7 @@ impl RowPlan {
         });
         let planned = planned.collect::<PyResult<Vec<_>>>()?;
         let is_atomic = planned.iter().all(|column| column.maker.is_atomic());
-        let names = columns.iter().map(|column| column.name.as_str());
+        let names = columns.iter().map(|column| &*column.name);
         Ok(Self { names: RecordNames::new(py, names, is_atomic)?, columns: planned })
     }
 

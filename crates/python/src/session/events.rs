@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::Session;
 use crate::batch::Batch;
+use crate::codecs::Codecs;
 use crate::errors;
 use crate::held::HeldRows;
 use crate::pg_type::PgType;
@@ -39,22 +40,7 @@ impl Session {
             Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
             Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
             Event::Complete(completion) => {
-                let (rows, held, columns) = match completion.sink {
-                    Some(RowSink::Records(sink)) => {
-                        let columns = Arc::clone(sink.columns());
-                        (Some(sink.into_records()), None, columns)
-                    }
-                    Some(RowSink::Held(sink)) => {
-                        let columns = Arc::clone(sink.columns());
-                        (None, Some(Py::new(py, HeldRows::of(sink))?), columns)
-                    }
-                    _ => (None, None, Arc::default()),
-                };
-                let statement = completion.statement.map(Statement::new);
-                let statement = statement.map(|statement| Py::new(py, statement)).transpose()?;
-                let (tag, has_more) = (completion.tag, completion.has_more);
-                Bound::new(py, Completion { tag, statement, rows, held, has_more, columns })?
-                    .into_any()
+                Bound::new(py, Completion::of(py, completion, codecs)?)?.into_any()
             }
             Event::Failed(error) => return Err(errors::of_session(py, error)),
         };
@@ -86,7 +72,7 @@ fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
         Event::Complete(completion) => match &completion.sink {
             Some(RowSink::Records(sink)) => u64::try_from(sink.len(py)).ok(),
             Some(RowSink::Held(sink)) => Some(sink.len()),
-            Some(RowSink::Columns(..)) => None,
+            Some(RowSink::Columns(gathering)) => gathering.whole_rows(),
             _ => completion.tag.as_ref()?.rsplit(' ').next()?.parse().ok(),
         },
         _ => None,
@@ -105,13 +91,52 @@ pub(crate) struct Completion {
     /// The records of a query in rows, or None.
     #[pyo3(get)]
     rows: Option<Py<PyList>>,
+    /// The columns of a query that gives all of them at its end, or None.
+    #[pyo3(get)]
+    batch: Option<Py<Batch>>,
     /// The rows of a query that are kept as they came, or None.
     #[pyo3(get)]
     held: Option<Py<HeldRows>>,
     /// Whether a portal was left before its end: it may have more rows.
     #[pyo3(get)]
     has_more: bool,
-    columns: Arc<[ResultColumn]>,
+    columns: Option<Arc<[ResultColumn]>>,
+}
+
+impl Completion {
+    fn of(
+        py: Python<'_>,
+        core: colonnade_session::Completion<RowSink>,
+        codecs: Arc<Codecs>,
+    ) -> PyResult<Self> {
+        let statement = core.statement.map(|statement| Py::new(py, Statement::new(statement)));
+        let mut made = Self {
+            tag: core.tag,
+            statement: statement.transpose()?,
+            rows: None,
+            batch: None,
+            held: None,
+            has_more: core.has_more,
+            columns: None,
+        };
+        match core.sink {
+            Some(RowSink::Records(sink)) => {
+                made.columns = Some(Arc::clone(sink.columns()));
+                made.rows = Some(sink.into_records());
+            }
+            Some(RowSink::Held(sink)) => {
+                made.columns = Some(Arc::clone(sink.columns()));
+                made.held = Some(Py::new(py, HeldRows::of(sink))?);
+            }
+            Some(RowSink::Columns(gathering)) => {
+                let whole = gathering.into_whole();
+                let batch = whole.map(|made| Batch::new(made.batch, made.columns, codecs));
+                made.batch = batch.map(|batch| Py::new(py, batch)).transpose()?;
+            }
+            Some(RowSink::Nowhere) | None => {}
+        }
+        Ok(made)
+    }
 }
 
 #[pymethods]
@@ -119,7 +144,7 @@ impl Completion {
     /// Name, type and type modifier of each column of a query in rows; none of anything else.
     #[getter]
     fn columns(&self) -> Vec<(String, PgType, i32)> {
-        described(&self.columns)
+        self.columns.as_deref().map_or_else(Vec::new, described)
     }
 }
 

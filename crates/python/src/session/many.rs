@@ -122,7 +122,7 @@ impl Session {
     ) -> PyResult<ManyArguments> {
         let columns = &statement.statement.columns;
         let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
-        self.many(py, statement, RowSink::Columns(Box::new(sink), Arc::clone(columns)))
+        self.many(py, statement, RowSink::columns(sink, columns))
     }
 
     /// Sends a chunk of about `limit_bytes` of what an iterator of sequences gives. False where

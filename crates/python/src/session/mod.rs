@@ -209,7 +209,7 @@ impl Session {
     }
 
     /// Takes the bytes that must be written to the socket.
-    fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    pub(crate) fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut inner = self.lock(py)?;
         inner.stopwatch.sent();
         Ok(inner.core.send_with(|data| PyBytes::new(py, data)))
@@ -242,7 +242,7 @@ impl Session {
     /// Whether the talk has ended, or is the parent process's. It goes on while another thread is
     /// within it.
     #[getter]
-    fn is_closed(&self, py: Python<'_>) -> bool {
+    pub(crate) fn is_closed(&self, py: Python<'_>) -> bool {
         let has_ended = || self.lock(py).is_ok_and(|inner| inner.core.is_closed());
         self.is_inherited() || self.is_cut_off() || has_ended()
     }

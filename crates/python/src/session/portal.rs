@@ -109,7 +109,7 @@ impl Session {
         let encoded = self.encoded(py, statement, arguments)?;
         let columns = &statement.statement.columns;
         let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
-        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        let sink = RowSink::columns(sink, columns);
         self.open(py, statement, &encoded, row_limit, sink)
     }
 
@@ -137,7 +137,7 @@ impl Session {
     ) -> PyResult<()> {
         let columns = &portal.0.statement.columns;
         let sink = column_sink(py, columns, schema.as_ref(), infinity, None)?;
-        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
+        let sink = RowSink::columns(sink, columns);
         self.more(py, portal, row_limit, sink)
     }
 }

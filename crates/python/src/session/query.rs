@@ -180,34 +180,65 @@ impl Session {
         self.hold_rows(py, &statement, arguments, record_class, makes_rows)
     }
 
-    /// Begins a query that gives one Batch (`batch_rows` None) or one each `batch_rows` rows;
-    /// `row_limit` 0 asks for all. The schema's keys are names, or places, of columns.
-    #[pyo3(signature = (statement, arguments, schema, infinity, batch_rows, row_limit=0))]
-    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
-    fn fetch_batches(
+    /// Begins a query whose Completion holds its columns, as one Batch; `row_limit` 0 asks for all
+    /// rows. The schema's keys are names, or places, of columns. Always True.
+    #[pyo3(signature = (statement, arguments, schema, infinity, row_limit = 0))]
+    fn fetch_columns(
         &self,
         py: Python<'_>,
         statement: &Statement,
         arguments: &Bound<'_, PyTuple>,
-        schema: Option<Bound<'_, PyDict>>,
+        schema: Option<&Bound<'_, PyDict>>,
         infinity: &Bound<'_, PyAny>,
-        batch_rows: Option<usize>,
+        row_limit: i32,
+    ) -> PyResult<bool> {
+        let columns = &statement.statement.columns;
+        let sink = column_sink(py, columns, schema, infinity, None)?;
+        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns))?;
+        Ok(true)
+    }
+
+    /// As `fetch_columns`, of all rows, of the statement that is kept for a text; False where none
+    /// is.
+    fn fetch_columns_kept(
+        &self,
+        py: Python<'_>,
+        sql: &str,
+        arguments: &Bound<'_, PyTuple>,
+        schema: Option<&Bound<'_, PyDict>>,
+        infinity: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        parameters::check_count(py, arguments.len())?;
+        let Some(statement) = self.cached_statement(py, sql, None)? else { return Ok(false) };
+        self.fetch_columns(py, &statement, arguments, schema, infinity, 0)
+    }
+
+    /// As `fetch_columns`, with a Batch for each `batch_rows` rows, while they come.
+    #[pyo3(signature = (statement, arguments, schema, infinity, batch_rows, row_limit = 0))]
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
+    fn stream_columns(
+        &self,
+        py: Python<'_>,
+        statement: &Statement,
+        arguments: &Bound<'_, PyTuple>,
+        schema: Option<&Bound<'_, PyDict>>,
+        infinity: &Bound<'_, PyAny>,
+        batch_rows: usize,
         row_limit: i32,
     ) -> PyResult<()> {
         let columns = &statement.statement.columns;
-        let sink = column_sink(py, columns, schema.as_ref(), infinity, batch_rows)?;
-        let sink = RowSink::Columns(Box::new(sink), Arc::clone(columns));
-        self.query(py, statement, arguments, row_limit, sink)
+        let sink = column_sink(py, columns, schema, infinity, Some(batch_rows))?;
+        self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns))
     }
 
-    /// Begins a query of which only the command tag is wanted.
+    /// Begins a query of which only the command tag is wanted; always True.
     fn execute(
         &self,
         py: Python<'_>,
         statement: &Statement,
         arguments: &Bound<'_, PyTuple>,
-    ) -> PyResult<()> {
-        self.query(py, statement, arguments, 0, RowSink::Nowhere)
+    ) -> PyResult<bool> {
+        self.query(py, statement, arguments, 0, RowSink::Nowhere).map(|()| true)
     }
 
     /// As `execute`, of the statement that is kept for a text; False where none is.
@@ -219,8 +250,7 @@ impl Session {
     ) -> PyResult<bool> {
         parameters::check_count(py, arguments.len())?;
         let Some(statement) = self.cached_statement(py, sql, None)? else { return Ok(false) };
-        self.execute(py, &statement, arguments)?;
-        Ok(true)
+        self.execute(py, &statement, arguments)
     }
 
     /// Begins a script by the simple protocol; always True.

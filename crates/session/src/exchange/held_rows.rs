@@ -129,8 +129,7 @@ impl<S: Sink> Replay<S> {
         let seen = |column: &ResultColumn| {
             let conversions = self.statement.conversions;
             let found = conversions.find(&context.link.types, column.pg_type.oid);
-            let pg_type = found.unwrap_or_else(|| Arc::clone(&column.pg_type));
-            ResultColumn { pg_type, ..column.clone() }
+            column.with_type(found.unwrap_or_else(|| Arc::clone(&column.pg_type)))
         };
         let columns: Arc<[ResultColumn]> = self.statement.columns.iter().map(seen).collect();
         let mut sink = self.sink.renewed(&columns)?;

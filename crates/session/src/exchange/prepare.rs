@@ -114,10 +114,8 @@ impl Described {
         let (types, conversions) = (&link.types, self.conversions);
         let pg_type =
             |oid| conversions.find(types, oid).unwrap_or_else(|| Arc::new(Type::opaque(oid)));
-        let columns = self.fields.into_iter().map(|field| ResultColumn {
-            name: field.name,
-            pg_type: pg_type(field.type_oid),
-            type_modifier: field.type_modifier,
+        let columns = self.fields.into_iter().map(|field| {
+            ResultColumn::new(field.name, pg_type(field.type_oid), field.type_modifier)
         });
         let lease = (self.keeper == Keeper::Owner)
             .then(|| Arc::new(link.returned.lease(Target::Statement, self.name.clone())));

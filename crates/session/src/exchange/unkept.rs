@@ -43,8 +43,7 @@ pub(crate) fn follow<S: Sink>(
     let (types, conversions) = (&context.link.types, statement.conversions);
     let column = |field: &Field| {
         let pg_type = conversions.find(types, field.type_oid)?;
-        let (name, type_modifier) = (field.name.clone(), field.type_modifier);
-        Some(ResultColumn { name, pg_type, type_modifier })
+        Some(ResultColumn::new(field.name.as_str(), pg_type, field.type_modifier))
     };
     let columns: Option<Arc<[ResultColumn]>> = fields.iter().map(column).collect();
     let Some(columns) = columns else { return Err(Error::ResultChanged) };
@@ -63,7 +62,7 @@ pub(crate) fn follow<S: Sink>(
 fn is_same(columns: &[ResultColumn], fields: &[Field]) -> bool {
     columns.len() == fields.len()
         && columns.iter().zip(fields).all(|(column, field)| {
-            column.name == field.name
+            *column.name == *field.name
                 && column.pg_type.oid == field.type_oid
                 && column.type_modifier == field.type_modifier
         })

@@ -6,6 +6,9 @@ use super::Session;
 use crate::exchange::{CopyIn, CopyOut};
 use crate::{Error, Sink};
 
+/// The memory that stays for the next query; a larger message gives its memory back.
+const KEPT_BYTES_MAX: usize = 4 * 1024;
+
 impl<S: Sink> Session<S> {
     /// Begins a COPY ... FROM STDIN; [`Event::CopyIn`](crate::Event::CopyIn) says when data may be
     /// sent.
@@ -83,10 +86,11 @@ impl<S: Sink> Session<S> {
         Ok(())
     }
 
-    /// Gives what must be written to the socket to `read`: as `data_to_send`, but during a COPY the
-    /// memory is kept for the next piece of data, for new pages cost more than what is in them.
+    /// Lends the bytes that must be written to the socket to `read`. As `data_to_send`, but the
+    /// memory stays where the next call needs it: that of a small query, and during a COPY, whose
+    /// new pages would cost more than the data in them.
     pub fn send_with<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> T {
-        if !self.talk.link.copying {
+        if !self.talk.link.copying && self.talk.out.capacity() > KEPT_BYTES_MAX {
             return read(&self.data_to_send());
         }
         let answer = read(&self.talk.out);

@@ -175,7 +175,7 @@ impl<S: Sink> Session<S> {
             && let Some(column) = wanted.iter().zip(&portal.formats).position(|(a, b)| a != b)
         {
             let column = portal.statement.columns.get(column);
-            let column = column.map(|column| column.name.clone()).unwrap_or_default();
+            let column = column.map(|column| column.name.to_string()).unwrap_or_default();
             return Err(Error::BoundFormat { column });
         }
         self.talk.check_encoding()?;

@@ -31,11 +31,7 @@ fn result_columns(columns: &[(&str, u32)]) -> Vec<ResultColumn> {
     let types = Types::default();
     columns
         .iter()
-        .map(|(name, oid)| ResultColumn {
-            name: (*name).to_owned(),
-            pg_type: types.find(*oid).expect("a built-in type"),
-            type_modifier: -1,
-        })
+        .map(|(name, oid)| ResultColumn::new(*name, types.find(*oid).expect("a built-in type"), -1))
         .collect()
 }
 

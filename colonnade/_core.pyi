@@ -16,6 +16,8 @@ EXTENSION_TYPES: tuple[TypeLine, ...]
 #: multirange and its array.
 RANGES: tuple[tuple[str, str, int, tuple[int, int, int, int]], ...]
 
+# The values of parameters.
+_Values: TypeAlias = tuple[object, ...]
 # Types by the names or places of columns; at None, an Inexact for every other numeric.
 _Asked: TypeAlias = dict[str, str] | dict[str | int, str] | dict[str | None, str | Inexact]
 
@@ -390,10 +392,7 @@ class Pump:
     @property
     def is_settled(self) -> bool: ...
     def ask(
-        self,
-        begin: Callable[..., bool],
-        arguments: tuple[Any, ...],
-        limit: float | None,
+        self, begin: Callable[..., bool], arguments: tuple[Any, ...], limit: float | None
     ) -> Awaitable[Any] | None: ...
     def answer(self) -> Future[Batch | CopyIn | GssToken | Completion | bytes]: ...
     def send(self) -> None: ...
@@ -479,22 +478,19 @@ class Session:
     def prepare_owned(self, sql: str, name: str | None) -> None: ...
     def describe(self, sql: str) -> None: ...
     def bind(
-        self,
-        statement: Statement,
-        arguments: tuple[object, ...],
-        schema: _Asked | None = None,
+        self, statement: Statement, arguments: _Values, schema: _Asked | None = None
     ) -> Portal: ...
     def open_rows(
         self,
         statement: Statement,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         row_limit: int,
         record_class: type[Record | tuple[Any, ...]] | None = None,
     ) -> Portal: ...
     def open_batches(
         self,
         statement: Statement,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         row_limit: int,
         schema: _Asked | None,
         infinity: str,
@@ -506,23 +502,19 @@ class Session:
         record_class: type[Record | tuple[Any, ...]] | None = None,
     ) -> None: ...
     def more_batches(
-        self,
-        portal: Portal,
-        row_limit: int,
-        schema: _Asked | None,
-        infinity: str,
+        self, portal: Portal, row_limit: int, schema: _Asked | None, infinity: str
     ) -> None: ...
     def fetch_rows(
         self,
         statement: Statement,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         row_limit: int,
         record_class: type[Record | tuple[Any, ...]] | None = None,
     ) -> bool: ...
     def fetch_kept(
         self,
         sql: str,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         row_limit: int,
         record_class: type[Any] | None = None,
         declared: Sequence[int] | None = None,
@@ -530,45 +522,41 @@ class Session:
     def hold_rows(
         self,
         statement: Statement,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         record_class: type[Any] | None,
         makes_rows: bool,
     ) -> bool: ...
     def hold_kept(
         self,
         sql: str,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         record_class: type[Any] | None,
         makes_rows: bool,
         declared: Sequence[int] | None = None,
     ) -> bool: ...
     def begin_ahead(self, sql: str) -> bool: ...
-    def execute_kept(self, sql: str, arguments: tuple[object, ...]) -> bool: ...
+    def execute_kept(self, sql: str, arguments: _Values) -> bool: ...
     def fetch_columns(
         self,
         statement: Statement,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         schema: _Asked | None,
         infinity: str,
         row_limit: int = 0,
     ) -> bool: ...
     def fetch_columns_kept(
-        self,
-        sql: str,
-        arguments: tuple[object, ...],
-        schema: _Asked | None,
-        infinity: str,
+        self, sql: str, arguments: _Values, schema: _Asked | None, infinity: str
     ) -> bool: ...
     def stream_columns(
         self,
         statement: Statement,
-        arguments: tuple[object, ...],
+        arguments: _Values,
         schema: _Asked | None,
         infinity: str,
         batch_rows: int,
         row_limit: int = 0,
     ) -> None: ...
-    def execute(self, statement: Statement, arguments: tuple[object, ...]) -> bool: ...
+    def execute(self, statement: Statement, arguments: _Values) -> bool: ...
     def execute_many(self, statement: Statement) -> ManyArguments: ...
     def fetch_many(
         self, statement: Statement, record_class: type[Record | tuple[Any, ...]] | None = None
@@ -589,12 +577,7 @@ class Session:
     def copy_records(self, encoder: RecordEncoder) -> int | None: ...
     def copy_rows(self, encoder: CopyEncoder, limit_bytes: int) -> int | None: ...
     def encode_column(
-        self,
-        values: list[Any],
-        pg_type: PgType,
-        column: str,
-        first_row: int,
-        nan_as_null: bool,
+        self, values: list[Any], pg_type: PgType, column: str, first_row: int, nan_as_null: bool
     ) -> ArrowColumn: ...
     def copy_done(self) -> None: ...
     def copy_fail(self, reason: str) -> None: ...

@@ -14,11 +14,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import uvloop
+
 import colonnade
+from benches.small import raw
 from colonnade import sync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 #: What callgrind is told: a part ends where the mark is called.
 OPTIONS = ("--dump-before=getloadavg",)
@@ -53,7 +56,9 @@ def main() -> None:
     dsn = sys.stdin.read()
     gc.disable()
     _blocking(dsn)
-    asyncio.run(_on_a_loop(dsn))
+    for name, loop in (("asyncio", asyncio), ("uvloop", uvloop)):
+        with asyncio.Runner(loop_factory=loop.new_event_loop) as runner:
+            runner.run(_on_a_loop(dsn, name))
 
 
 def _blocking(dsn: str) -> None:
@@ -85,16 +90,24 @@ def _count(
     print(f"{kind}\t{name}\t{values or times}")
 
 
-async def _on_a_loop(dsn: str) -> None:
-    connection = await colonnade.connect(dsn)
+async def _on_a_loop(dsn: str, loop: str) -> None:
+    connection, bare = await colonnade.connect(dsn), await raw.connect(dsn)
+    await _count_waits(f"bare protocol, {loop}", lambda: bare.fetchval("SELECT 1"))
+    await _count_waits(f"fetchval, {loop}", lambda: connection.fetchval("SELECT 1"))
+    await _count_waits(f"fetchrow, {loop}", lambda: connection.fetchrow(_ONE_ROW, 7))
+    await _count_waits(f"a row as columns, {loop}", lambda: connection.fetch_columns(_ONE_ROW, 7))
+    await connection.close()
+    await bare.close()
+
+
+async def _count_waits(name: str, work: Callable[[], Awaitable[object]]) -> None:
     for _ in range(5):
-        await connection.fetchval("SELECT 1")
+        await work()
     os.getloadavg()
     for _ in range(QUERIES):
-        await connection.fetchval("SELECT 1")
+        await work()
     os.getloadavg()
-    print(f"query\tfetchval, asyncio\t{QUERIES}")
-    await connection.close()
+    print(f"query\t{name}\t{QUERIES}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from benches.small import RAW
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -24,6 +26,7 @@ PING_MAX = 2.0
 STREAM_BATCHES_MAX = 4.0
 SMALL_RATE_MIN = 1.1
 SMALL_CPU_MAX = 0.8
+BARE_CPU_MAX = {"SELECT 1": 1.2, "a row by its key": 1.2, "a row as columns": 1.35}
 POOL_MAX = 1.3
 TASKS_MIN = 1.5
 MANY_MIN = 1.5
@@ -133,12 +136,18 @@ def _of_small(small: Mapping[str, Any]) -> Iterator[Goal]:
         rates = [
             drivers["colonnade"]["per_second"] / drivers["asyncpg"]["per_second"]
             for drivers in cases.values()
+            if "asyncpg" in drivers
         ]
         what = f"small queries, {loop}: per second ÷ asyncpg's, the lowest of {len(rates)} cases"
         yield _above(what, SMALL_RATE_MIN, min(rates))
         first, drivers = next(iter(cases.items()))
         cost = drivers["colonnade"]["client_us"] / drivers["asyncpg"]["client_us"]
         yield _below(f"{first}, {loop}: client CPU ÷ asyncpg's", SMALL_CPU_MAX, cost)
+        for case, most in BARE_CPU_MAX.items():
+            drivers = cases.get(f"{case}, 10 connections", {})
+            if loop == "uvloop" and RAW in drivers:
+                ours, bare = (drivers[name]["client_us_min"] for name in ("colonnade", RAW))
+                yield _below(f"{case}, uvloop: client CPU ÷ a bare protocol's", most, ours / bare)
 
 
 def _of_pool(pool: Mapping[str, Any], where: str) -> Iterator[Goal]:

@@ -22,6 +22,7 @@ import colonnade
 from benches import tables
 from benches.child_program import answer
 from benches.measure import machine
+from benches.small import RAW
 from benches.small.child import CREATE, Job
 from colonnade import embedded
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     # Figures by loop, case, driver and name.
     Cases = dict[str, dict[str, dict[str, dict[str, float]]]]
 
-RAW = "benches.small.raw"
 DRIVERS = ("colonnade", "asyncpg", RAW)
 TIMEOUT_S = 120.0
 

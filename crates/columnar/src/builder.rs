@@ -78,9 +78,8 @@ impl ResultColumn {
     }
 
     fn arrow_field(&self, data_type: &DataType, metadata: &Metadata) -> FieldRef {
-        let fits = |field: &&FieldRef| {
-            field.data_type() == data_type && field.metadata() == metadata
-        };
+        let fits =
+            |field: &&FieldRef| field.data_type() == data_type && field.metadata() == metadata;
         if let Some(field) = self.first_field.get().filter(fits) {
             return Arc::clone(field);
         }

@@ -117,7 +117,9 @@ impl Pump {
             (data, this.link.as_ref().map(|link| link.clone_ref(py)))
         };
         let Some(link) = link.map(|link| link.into_bound(py)) else { return Ok(()) };
-        if !data.as_bytes().is_empty() && !link.call_method0(intern!(py, "is_closing"))?.is_truthy()? {
+        if !data.as_bytes().is_empty()
+            && !link.call_method0(intern!(py, "is_closing"))?.is_truthy()?
+        {
             link.call_method1(intern!(py, "write"), (data,))?;
         }
         Ok(())

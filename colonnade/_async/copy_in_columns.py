@@ -18,7 +18,8 @@ from colonnade._async.copy_in import (
     open_staging,
     roll_back_own,
 )
-from colonnade._copy_columns import (
+from colonnade._copy_options import schema_hinted
+from colonnade._copy_plan import (
     Conflict,
     Matching,
     check_new_name,
@@ -31,9 +32,8 @@ from colonnade._copy_columns import (
     types_to_create,
     types_to_make,
 )
-from colonnade._copy_options import schema_hinted
 from colonnade._sources.piece import Encoding
-from colonnade._sources.pieces import piece, pieces
+from colonnade._sources.recognition import piece, pieces
 from colonnade._staging import OwnTransaction
 from colonnade.errors import InterfaceError
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from colonnade._sources.piece import Part, Piece, Target
 
     CheckedPart = tuple[_core.ArrowSource, list[Target]]
-    from colonnade._copy_columns import OnConflict
+    from colonnade._copy_plan import OnConflict
 
     Progress = Callable[[int], object]
 

@@ -17,8 +17,8 @@ from colonnade._async.copy_in import (
     open_staging,
     roll_back_own,
 )
-from colonnade._copy_columns import copy_sql
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
+from colonnade._copy_plan import copy_sql
 from colonnade._quoting import quote_identifier
 from colonnade._staging import OwnTransaction, StagedColumn, Staging
 

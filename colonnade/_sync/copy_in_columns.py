@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade._arguments import check_callable, check_switch
-from colonnade._copy_columns import (
+from colonnade._copy_options import schema_hinted
+from colonnade._copy_plan import (
     Conflict,
     Matching,
     check_new_name,
@@ -22,9 +23,8 @@ from colonnade._copy_columns import (
     types_to_create,
     types_to_make,
 )
-from colonnade._copy_options import schema_hinted
 from colonnade._sources.piece import Encoding
-from colonnade._sources.pieces import pieces
+from colonnade._sources.recognition import pieces
 from colonnade._staging import OwnTransaction
 from colonnade._sync.copy_ends import CHUNK_BYTES
 from colonnade._sync.copy_in import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from colonnade._sync.conversing import Conversing
 
     CheckedPart = tuple[_core.ArrowSource, list[Target]]
-    from colonnade._copy_columns import OnConflict
+    from colonnade._copy_plan import OnConflict
 
     Progress = Callable[[int], object]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade._arguments import check_values
-from colonnade._copy_columns import copy_sql
 from colonnade._copy_options import check_where, copy_statement, schema_hinted, table_target
+from colonnade._copy_plan import copy_sql
 from colonnade._quoting import quote_identifier
 from colonnade._staging import OwnTransaction, StagedColumn, Staging
 from colonnade._sync.copy_ends import CHUNK_BYTES

@@ -16,7 +16,7 @@ from colonnade._pep249.transactions import run_in_transaction
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
-from colonnade.dbapi.columns import ColumnsMixin
+from colonnade.dbapi.adbc_methods import ColumnsMixin
 
 if TYPE_CHECKING:
     from types import TracebackType

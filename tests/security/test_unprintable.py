@@ -129,7 +129,7 @@ OWN = {
     "_transport/tls.py _unusable": "a path's text",
     "adbc/driver.py _ingest": "the database's name",
     "dbapi/catalog.py adbc_get_table_schema": "the database's name",
-    "dbapi/columns.py adbc_ingest": "the database's name",
+    "dbapi/adbc_methods.py adbc_ingest": "the database's name",
     "dbapi/placeholders.py _wrong": "a part of the query's text",
     "embedded/_configuration.py _setting_name": "a setting's name, a text",
     "embedded/_configuration.py _conf_literal": "a setting's value, a text",

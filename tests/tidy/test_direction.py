@@ -16,7 +16,7 @@ PACKAGE = ROOT / "colonnade"
 
 _PUBLIC_CLASSES = {
     "_connection_options",
-    "_copy_columns",
+    "_copy_plan",
     "_copy_options",
     "_core",
     "_gssapi",
@@ -58,7 +58,7 @@ ROOMS: dict[str, set[str]] = {
     "_arguments": set(),
     "_copy_options": {"_quoting", "errors"},
     "_staging": {"_quoting"},
-    "_copy_columns": {"_core", "_copy_options", "_quoting", "_sources", "_staging", "errors"},
+    "_copy_plan": {"_core", "_copy_options", "_quoting", "_sources", "_staging", "errors"},
     # What rows are copied from.
     "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},
@@ -105,7 +105,10 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
     ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
-    ("colonnade/dbapi/columns.py", "_conversion"): "pandas' frames say what is asked of a query",
+    (
+        "colonnade/dbapi/adbc_methods.py",
+        "_conversion",
+    ): "pandas' frames say what is asked of a query",
     ("colonnade/parallel/dask.py", "_conversion"): "pandas' frames say what is asked of a query",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
 }

@@ -31,7 +31,7 @@ EXCEPTIONS = {
     ("adbc/driver.py", "fetch_columns", "SELECT"): "no columns",
     ("adbc/driver.py", "fetch_columns", "SELECT * FROM ("): "the user's query",
     ("dbapi/catalog.py", "fetch_columns", "SELECT * FROM "): "the user's table",
-    ("dbapi/columns.py", "hold_result", "SELECT * FROM ("): "the user's query",
+    ("dbapi/adbc_methods.py", "hold_result", "SELECT * FROM ("): "the user's query",
     ("dbapi/named_cursor.py", "fetch_result", "DECLARE "): "the user's query",
     ("parallel/planning.py", "fetch_columns", "SELECT * FROM "): "the user's query",
 }

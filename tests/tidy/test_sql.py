@@ -26,7 +26,7 @@ SEEN = {
     "colonnade/_async/codecs.py",
     "colonnade/_async/copy_records.py",
     "colonnade/_async/reset.py",
-    "colonnade/_copy_columns.py",
+    "colonnade/_copy_plan.py",
     "colonnade/adbc/driver.py",
     "colonnade/cli/doctor/server.py",
     "colonnade/cli/importing/csv_files.py",

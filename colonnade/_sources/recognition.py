@@ -9,7 +9,7 @@ from typing import Any
 from colonnade._core import ArrowSource
 from colonnade._shown import class_name
 from colonnade._sources.arrays import ArraysPiece
-from colonnade._sources.columns import values_of
+from colonnade._sources.column_values import values_of
 from colonnade._sources.numpy import numpy_values
 from colonnade._sources.own import BatchPiece
 from colonnade._sources.piece import ArrowPiece, Piece

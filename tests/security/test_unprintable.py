@@ -110,6 +110,7 @@ def test_what_is_long_is_cut() -> None:
 
 # Functions that put the `repr` of something into words, and why it is no caller's object.
 OWN = {
+    "_asyncpg_names.py __getattr__": "the name of an attribute, which Python gives",
     "_async/connect.py any_server": "the options' own repr, which shows no secret",
     "_async/connect.py _one_way": "texts of the connection's options",
     "_async/connection.py __del__": "the connection",
@@ -119,6 +120,7 @@ OWN = {
     "_async/transaction.py _check_isolation": "levels, which have been checked",
     "_async/transaction.py _close_connection": "an exception that the driver has caught",
     "_connection_options.py _passfile_text": "a path's text",
+    "_lazy_names.py load": "the name of an attribute, which Python gives",
     "_server_facts.py parse_server_version": "a text of the server, cut",
     "_server_facts.py __getattr__": "the name of an attribute, which Python gives",
     "_shown.py shown": "the place that decides what may be shown",

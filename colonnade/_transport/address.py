@@ -1,4 +1,4 @@
-"""Where a server listens."""
+"""The addresses of servers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class TcpAddress:
     """A host name or IP address, and a port.
 
-    `connect_to` is the IP address to connect to, where the name need not be looked up: the name is
-    then what TLS verifies.
+    `connect_to` is the IP address to connect to, if the name need not be looked up: TLS then
+    verifies the name.
     """
 
     host: str
@@ -19,12 +19,12 @@ class TcpAddress:
 
     @property
     def target(self) -> tuple[str, int]:
-        """What sockets connect to."""
+        """The address for the socket."""
         return self.connect_to or self.host, self.port
 
     @property
     def place(self) -> tuple[str, int]:
-        """The host as it was named, and the port."""
+        """The host as given, and the port."""
         return self.host, self.port
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class TcpAddress:
 
 @dataclass(frozen=True, slots=True)
 class UnixAddress:
-    """A Unix socket, by the file that stands for it."""
+    """A Unix socket, by the path of its file."""
 
     path: str
 

@@ -1,4 +1,4 @@
-"""What the server says out of turn goes to whoever listens."""
+"""Delivery of the server's unsolicited messages to a listener."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger("colonnade")
 def hand_out(session: _core.Session, listener: Listener | None) -> None:
     """Hand a session's announcements to the listener; without one they are dropped.
 
-    A listener that fails is logged: the exchange under way is not its own.
+    An exception of the listener is logged: the exchange in progress is not its own.
     """
     while (announcement := session.next_announcement()) is not None:
         if listener is None:

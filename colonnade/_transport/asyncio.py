@@ -3,13 +3,12 @@
 Works with any event loop that follows asyncio's transports and protocols (asyncio's own, uvloop),
 over TCP and Unix sockets, plain and under TLS.
 
-Three rules keep the loop free while a large result comes in:
+Three rules keep the loop free while a large result arrives:
 
 * one callback reads at most one receive buffer, which decodes in well under a millisecond;
-* a loop that reads a ready socket several times in one turn is made to yield after two full
-  buffers;
-* when the session wants no more (a stream's consumer is slow), reading pauses, and the full
-  socket holds the server back.
+* a loop that reads a ready socket several times per iteration must yield after two full buffers;
+* if the session cannot take more (a stream's consumer is slow), reading pauses, and the full socket
+  makes the server wait.
 """
 
 from __future__ import annotations
@@ -44,19 +43,19 @@ if TYPE_CHECKING:
     from colonnade._transport.event import Event
     from colonnade._transport.tls import TlsPolicy
 
-# A cancelled query must give the connection back, or lose it, within this time.
+# After a cancelled query, the connection must be ready again, or closed, within this time.
 RECOVERY_TIMEOUT_S = 10.0
 
-# A request to cancel that overtakes its query finds nothing to cancel: it is sent again after this
-# time, and then after twice the time.
+# A cancel request that arrives before its query has no effect: it is sent again after this time,
+# and then after twice the time.
 CANCEL_AGAIN_S = 0.05
 
-# While the server is busy with what was sent ahead of a query, that is looked at again after this
-# time.
+# While the server still runs a script sent ahead of the query, the state is checked again after
+# this time.
 AHEAD_AGAIN_S = 0.001
 
-# Full reads in a row after which the loop gets a turn: uvloop reads a ready socket up to 32
-# times per poll as long as each read fills the buffer it was given.
+# The number of consecutive full reads before the loop runs other tasks: uvloop reads a ready socket
+# up to 32 times per poll as long as each read fills the buffer it was given.
 FULL_READS_MAX = 2
 
 _Block = TypeVar("_Block")
@@ -66,24 +65,24 @@ mutex = asyncio.Lock
 
 
 def whole_block(block: type[_Block]) -> type[_Block]:
-    """The class as it is: a task is cancelled while it waits, and so never between two steps."""
+    """The class unchanged: a task is cancelled only while it waits, never between two steps."""
     return block
 
 
 class Bell:
-    """Tells one reader that something has come; the loop reads by itself."""
+    """Tells one reader that a message has arrived; the loop reads by itself."""
 
     def __init__(self, conversation: object) -> None:
         del conversation
         self._reader: asyncio.Future[None] | None = None
 
     def ring(self) -> None:
-        """Something has come."""
+        """A message has arrived."""
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
     async def rung(self) -> None:
-        """Wait until something comes."""
+        """Wait until a message arrives."""
         if self._reader is not None:
             msg = "notifications are read by another task already"
             raise InterfaceError(msg)
@@ -110,7 +109,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self.address = address
         self._tls = tls
         self.listener: Listener | None = None
-        """Gets the notices and notifications, as they come."""
+        """Receives the notices and notifications as they arrive."""
         self.closed_listener: Callable[[], None] | None = None
         """Called once, when the socket is closed."""
         # A loop keeps tasks only weakly.
@@ -127,14 +126,14 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def origin(self) -> str:
-        """Where the connection was made, to be put behind a complaint about it."""
+        """The place where the connection was opened, to append to a warning about it."""
         if self._made_at is None:
             return "; run in asyncio debug mode to see where it was made"
         return "; created at:\n" + "".join(traceback.format_list(self._made_at))
 
     @property
     def is_tls(self) -> bool:
-        """Whether the bytes travel under TLS."""
+        """Whether the connection uses TLS."""
         return self.link is not None and self.link.get_extra_info("ssl_object") is not None
 
     def tls_server_end_point(self) -> bytes | None:
@@ -144,8 +143,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         try:
             certificate = self.link.get_extra_info("ssl_object").getpeercert(binary_form=True)
         except ValueError as error:
-            # What came behind the handshake has ended the connection, and the handshake with it.
-            lost = "the server's side of the TLS handshake made no sense"
+            # Bytes after the handshake have ended the connection, and the handshake with it.
+            lost = "the server's side of the TLS handshake is invalid"
             raise ConnectionError(lost) from error
         return None if certificate is None else server_end_point(certificate)
 
@@ -158,9 +157,9 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             timer.cancel()
 
     async def next_event(self) -> Event:
-        """Send what must be sent, and wait for the session's next event.
+        """Send the pending bytes, and wait for the session's next event.
 
-        Raises what the exchange failed with.
+        Raises the error of the exchange.
         """
         event: Event | None = self._session.next_event()
         if event is None:
@@ -172,54 +171,54 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         return event
 
     async def flush(self) -> None:
-        """Send what must be sent; wait while the socket takes no more."""
+        """Send the pending bytes; wait while the socket is full."""
         self.send()
         if self._writable is not None:
             await self._writable
 
     async def give_turn(self) -> None:
-        """Let the loop run what waits, for a socket that takes all it is given never does."""
+        """Let the loop run other tasks, because sending to a socket that is never full does not."""
         await asyncio.sleep(0)
 
     async def off_loop(self, function: Callable[..., Any], *args: object) -> Any:
-        """Call what may block, such as a method of a file, in a thread of the loop's executor."""
+        """Call a blocking function, such as a method of a file, in the loop's executor."""
         return await self.loop.run_in_executor(None, function, *args)
 
     def abandon(self, limit_s: float | None = None) -> None:
-        """Give up the exchange under way, if there is one.
+        """Abandon the exchange in progress, if there is one.
 
-        Nothing waits here, so that `limit_s`, which another transport needs, has no meaning.
+        This does not wait, so `limit_s`, which the other transport needs, has no effect.
 
-        A task in the background cancels the query and reads on until the server is ready;
-        `settled` waits for it. Where that fails within its time, the connection is closed. Whoever
-        still waits for an event (another task has closed the connection) learns that none comes.
+        A task in the background cancels the query and reads on until the server is ready; `settled`
+        waits for it. If that does not succeed in time, the connection is closed. A caller that
+        still waits for an event (because another task has closed the connection) gets an error.
         """
         del limit_s
         if self._session.is_inherited:
             return
-        # Also where the exchange has ended: events that nobody took are not the next one's.
+        # Even if the exchange has ended: the next one must not get its unread events.
         self._session.abandon()
         if self._has_ended() or self.recovery is not None:
             return
         if self.waiter is not None and not self.waiter.done():
             self.waiter.set_exception(
-                QueryCanceledError("canceling statement, for its connection is being closed")
+                QueryCanceledError("canceling statement because its connection is being closed")
             )
         if self._session.process_id is None or self.loop.is_closed():
             self.abort()
             return
         self.send()
         self.resume()
-        # Not by the loop's factory: an eager task might have ended before it is kept here.
+        # Not by the loop's task factory: an eager task might end before it is stored here.
         self.recovery = asyncio.Task(self._recover(), loop=self.loop)
 
     def has_left(self, thread: int) -> bool:
-        """Whether a thread's operation is over without having said so: never, in a loop."""
+        """Whether a thread's operation has ended without a trace: never, in an event loop."""
         del thread
         return False
 
     def break_off(self, thread: int, cancel_request: bytes | None) -> bool:
-        """Close the socket under a call that is inside: no need, `abandon` ends its wait."""
+        """Close the socket during a call: not needed here, because `abandon` ends its wait."""
         del thread, cancel_request
         return False
 
@@ -228,19 +227,19 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         if _get_running_loop() is not self.loop:
             raise of_another_loop("connection", self.loop)
         if self.recovery is not None:
-            # Cancelling whoever waits does not cancel the recovery, nor the other way round.
+            # Cancelling the waiting task does not cancel the recovery, and vice versa.
             await asyncio.wait([self.recovery])
 
     def check_callback(self, callback: object) -> None:
-        """Refuse what cannot be called."""
+        """Refuse an object that cannot be called."""
         if not callable(callback):
             msg = f"expected a function or coroutine function, not {shown(callback)}"
             raise InterfaceError(msg)
 
     def tell(self, callback: Callable[..., object], *args: object) -> None:
-        """Call a user's function in a turn of its own; a coroutine becomes a task.
+        """Call a user's function in its own iteration of the loop; a coroutine becomes a task.
 
-        What it raises goes to the loop's exception handler.
+        Its exceptions go to the loop's exception handler.
         """
         if inspect.iscoroutinefunction(callback):
             self._call(callback, args)
@@ -271,9 +270,9 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self.loop.call_exception_handler({"message": message, "exception": error})
 
     async def close(self) -> None:
-        """Say good-bye to the server, and wait until the socket is closed.
+        """Send Terminate to the server, and wait until the socket is closed.
 
-        A server that takes nothing more is not waited for any longer than a cancelled query.
+        The wait for a server that reads nothing is as long as for a cancelled query.
         """
         if self.loop.is_closed():
             self.abort()
@@ -290,7 +289,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self.abort()
 
     def abort(self) -> None:
-        """Close the socket at once, and give up cancelling what ran on it."""
+        """Close the socket at once, and stop cancelling its query."""
         if self._session.is_inherited:
             return
         recovery, self.recovery = self.recovery, None
@@ -307,7 +306,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self._deliver()
 
     def leave_to_parent(self) -> None:
-        """Touch nothing that the parent's loop has: both watch the socket with one selector.
+        """Leave the parent's loop untouched: both watch the socket with one selector.
 
         The copy of the socket is closed with the copy of the loop's transport.
         """
@@ -327,18 +326,19 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self._fewer_reads = TimedReadPauses(pauses, self.loop, self._pause, self.resume)
 
     def attend(self, nbytes: int) -> None:
-        """See to what a read has brought, which is not just the end of an exchange."""
+        """Handle a read that brought more than the end of an exchange."""
         session = self._session
         hand_out(session, self.listener)
         self.send()
         self._deliver()
         if session.is_closed:
-            # The server said farewell, or made no sense: nothing that follows has a meaning.
+            # The server ended the connection, or broke the protocol: later bytes cannot be
+            # interpreted.
             if self.link is not None and not self.link.is_closing():
                 self.link.abort()
             return
         is_idle = session.is_idle
-        # A large result is counted to its end.
+        # The bytes of a large result are counted to its end.
         self.attends_all = not is_idle
         if self._fewer_reads is not None:
             if is_idle:
@@ -355,16 +355,16 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self.loop.call_soon(self.resume)
 
     def eof_received(self) -> bool:
-        """The server has closed its side: so does the loop."""
+        """The server has closed its side, and so does the loop."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone; whoever waits learns why."""
+        """The socket is closed; waiting callers get the reason."""
         if not self._session.is_closed:
             self._session.receive_eof()
         listener, self.closed_listener = self.closed_listener, None
         if listener is not None:
-            # Its callbacks run before the one goes on who waits.
+            # Its callbacks run before the waiting caller continues.
             listener()
         self._deliver(exc)
         for future in (self._idle, self._writable):
@@ -379,11 +379,11 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         self.link = None
 
     def pause_writing(self) -> None:
-        """The socket takes no more for now."""
+        """The socket is full for now."""
         self._writable = self.loop.create_future()
 
     def resume_writing(self) -> None:
-        """The socket takes bytes again."""
+        """The socket can take bytes again."""
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
         self._writable = None
@@ -394,7 +394,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         return self._session.is_idle or self._session.is_closed
 
     def _deliver(self, cause: Exception | None = None) -> None:
-        """Hand the next event to whoever waits for one."""
+        """Pass the next event to a waiting caller."""
         self.deliver(cause)
         if self._idle is not None and self._session.is_idle and not self._idle.done():
             self._idle.set_result(None)
@@ -419,7 +419,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
                 pause_s = CANCEL_AGAIN_S
                 while not self._has_ended():
                     if self._session.runs_ahead:
-                        # The request would hit what was sent ahead, which ends in a moment.
+                        # The request would cancel the script sent ahead, which ends in a moment.
                         await asyncio.sleep(AHEAD_AGAIN_S)
                         continue
                     await self._cancel_on_server()
@@ -431,7 +431,7 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             self.recovery = None
             self.abort()
         except asyncio.CancelledError:
-            # The socket was closed, or the loop is being shut down: nobody will read the rest.
+            # The socket was closed, or the loop is shutting down: the rest cannot be read.
             self.recovery = None
             self.abort()
             raise
@@ -450,12 +450,12 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             await self.send_cancel(request)
 
     async def send_cancel(self, request: bytes) -> None:
-        """Open a second connection, and ask the server on it to cancel what the first one runs."""
+        """Open a second connection, and send a cancel request for the query of the first."""
         ended = self.loop.create_future()
         link = await _open(self.address, self._tls, UntilClosed(ended))
         try:
             link.write(request)
-            # The server closes the connection when it has sent the signal.
+            # The server closes the connection after it has sent the signal.
             await ended
         finally:
             # asyncio's transports must not be aborted once the connection is lost.
@@ -464,15 +464,15 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 def _run_out(waiter: asyncio.Future[Event]) -> None:
-    """The time for an answer is over."""
+    """The time for an answer has expired."""
     if not waiter.done():
         waiter.set_exception(TimeoutError())
 
 
 async def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> AsyncioTransport:
-    """Open a socket to one address, under TLS where the policy asks for it.
+    """Open a socket to one address, with TLS if the policy requires it.
 
-    Raises OSError where the address cannot be reached or refuses TLS that is required.
+    Raises OSError if the address cannot be reached or refuses required TLS.
     """
     transport = AsyncioTransport(session, address, tls)
     await _open(address, tls, transport)

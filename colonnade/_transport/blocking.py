@@ -1,7 +1,7 @@
 """The blocking transport: `recv_into` in a loop, with deadlines.
 
-Offers the names of the asyncio transport, without `await`. Reading happens only when somebody
-waits for an event, so a slow consumer holds the server back by itself.
+Offers the names of the asyncio transport, without `await`. It reads only while a caller waits for
+an event, so a slow consumer makes the server wait.
 """
 
 from __future__ import annotations
@@ -41,20 +41,21 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("colonnade")
 
-# A cancelled query must give the connection back, or lose it, within this time.
+# After a cancelled query, the connection must be ready again, or closed, within this time.
 RECOVERY_TIMEOUT_S = 10.0
 
-# A request to cancel that overtakes its query finds nothing to cancel: it is sent again after this
-# time without an answer, and then after twice the time.
+# A cancel request that arrives before its query has no effect: without an answer it is sent again
+# after this time, and then after twice the time.
 CANCEL_AGAIN_S = 0.05
 
-# Room for more than the one byte that answers the request for TLS.
+# Room for more than the one byte that answers the TLS request.
 _ANSWER_BYTES_MAX = 16
 
-# Reads in a row of what has come: a server that never stops sending holds nobody up.
+# The number of consecutive reads of available bytes: a server that never stops sending must not
+# block the caller.
 _READS_AT_ONCE_MAX = 8
 
-# The socket cannot go on at the moment.
+# The socket would block.
 _NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -67,16 +68,16 @@ class _Clock(threading.local):
     """The nearest deadline of this thread."""
 
     at: float | None = None
-    """On the monotonic clock; None where there is none."""
+    """On the monotonic clock; None without a deadline."""
     setter: deadline | None = None
-    """Who has set it; None where it is taken back for certain."""
+    """The frame that has set it; None if it is certain to be reset."""
 
 
 _clock = _Clock()
 
 
 def _nearest() -> float | None:
-    """The nearest deadline, without one that Ctrl-C kept a call from taking back."""
+    """The nearest deadline, ignoring one that a call could not reset because of Ctrl-C."""
     while (setter := _clock.setter) is not None and not setter.is_in_force():
         _clock.at, _clock.setter = setter.outer
     return _clock.at
@@ -94,14 +95,14 @@ def remaining() -> float | None:
 
 
 def least(limit_s: float, other_s: float | None) -> float:
-    """The smaller of two limits, of which the second may be none."""
+    """The smaller of two limits; the second may be None."""
     return limit_s if other_s is None else min(limit_s, other_s)
 
 
 class deadline:  # noqa: N801 - stands where the other transport has asyncio.timeout
     """A block whose waits must end within `timeout` seconds; None sets no limit.
 
-    Deadlines nest, and the nearest one counts. A wait that would go past it raises TimeoutError.
+    Deadlines nest, and the nearest one counts. A wait that would exceed it raises TimeoutError.
     """
 
     def __init__(self, timeout: float | None) -> None:
@@ -111,11 +112,11 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
         self.outer: tuple[float | None, deadline | None] = (None, None)
 
     def expired(self) -> bool:
-        """Whether this deadline, and not just one around it, has passed."""
+        """Whether this deadline itself, not only an outer one, has passed."""
         return self._own is not None and time.monotonic() >= self._own
 
     def is_in_force(self) -> bool:
-        """Whether the call that has begun the block is still under way."""
+        """Whether the call that has begun the block is still running."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other name for it
         while frame is not None and frame is not self._call:
             frame = frame.f_back
@@ -146,9 +147,9 @@ class deadline:  # noqa: N801 - stands where the other transport has asyncio.tim
 
 
 def whole_block(block: type[_Block]) -> type[_Block]:
-    """Have both ends of the class's `with` blocks made, wherever Ctrl-C strikes in them.
+    """Complete both ends of the class's `with` blocks, wherever Ctrl-C interrupts them.
 
-    What an end that was struck has left open is ended by `_abandon(error)`.
+    `_abandon(error)` ends whatever an interrupted end has left open.
     """
     for name in ("__enter__", "__exit__"):
         setattr(block, name, _core.BlockEnd(getattr(block, name)))
@@ -156,16 +157,16 @@ def whole_block(block: type[_Block]) -> type[_Block]:
 
 
 class Bell:
-    """Whoever waits for what comes reads it, which takes the connection as long as it lasts."""
+    """The waiting thread reads, and holds the connection meanwhile."""
 
     def __init__(self, conversation: Any) -> None:
         self._conversation = conversation
 
     def ring(self) -> None:
-        """Something has come: the reader itself has read it."""
+        """A message has arrived: the reader itself has read it."""
 
     def rung(self) -> None:
-        """Wait until something comes, and take it in."""
+        """Wait until bytes arrive, and read them."""
         with self._conversation.operation(None):
             self._conversation.transport.take_in()
 
@@ -181,7 +182,7 @@ class BlockingTransport:
         self._tls = tls
         self._socket = sock
         self.listener: Listener | None = None
-        """Gets the notices and notifications, as they come."""
+        """Receives the notices and notifications as they arrive."""
         self.closed_listener: Callable[[], None] | None = None
         """Called once, when the socket is closed."""
         self._low_water = LowWaterMark.of(sock)
@@ -192,20 +193,20 @@ class BlockingTransport:
         self._poll.register(sock, select.POLLIN)
         self._polled = select.POLLIN
         self._unsent: memoryview[int] = memoryview(b"")
-        # Bytes are between socket and session: an interruption just here (a signal's handler runs
-        # when a call returns) leaves it unknown whether they were moved.
+        # True while bytes move between socket and session: after an interruption here (a signal
+        # handler runs when a call returns) it is unknown whether they were moved.
         self._is_in_doubt = False
         self._is_polling = False
         tell_in_child(self)
 
     @property
     def origin(self) -> str:
-        """Nothing, where asyncio's debug mode has a stack: `tracemalloc` has it here."""
+        """An empty text, where asyncio's debug mode has a stack; here use `tracemalloc`."""
         return ""
 
     @property
     def is_tls(self) -> bool:
-        """Whether the bytes travel under TLS."""
+        """Whether the connection uses TLS."""
         return isinstance(self._socket, ssl.SSLSocket)
 
     def tls_server_end_point(self) -> bytes | None:
@@ -227,7 +228,7 @@ class BlockingTransport:
             return None
         if limit is None:
             return self.next_event()
-        # Not by a `with`, whose end Ctrl-C may strike: the limit would stay.
+        # Not a `with` block: if Ctrl-C interrupted its end, the limit would stay.
         nearest, own = _nearest(), time.monotonic() + limit
         outer = _clock.at, _clock.setter
         try:
@@ -237,9 +238,9 @@ class BlockingTransport:
             _clock.at, _clock.setter = outer
 
     def next_event(self) -> Event:
-        """Send what must be sent, and wait for the session's next event.
+        """Send the pending bytes, and wait for the session's next event.
 
-        Raises what the exchange failed with.
+        Raises the error of the exchange.
         """
         session = self._session
         while (event := session.next_event()) is None:
@@ -250,40 +251,40 @@ class BlockingTransport:
         return event
 
     def flush(self) -> None:
-        """Send what must be sent."""
+        """Send the pending bytes."""
         self._send()
 
     def give_turn(self) -> None:
-        """Take in what has come: nothing else waits for this thread."""
-        # A warning may stand in front of the end: a read brings the one or the other.
+        """Read the available bytes: no other task waits for this thread."""
+        # A warning may come before the end of the connection: a read brings one or the other.
         for _ in range(_READS_AT_ONCE_MAX):
             if self._session.is_closed or not self._is_ready(select.POLLIN, 0):
                 return
             self._read()
 
     def take_in(self) -> None:
-        """Wait for whatever comes, while no exchange is under way."""
+        """Wait for any message, while no exchange is in progress."""
         self._send()
         self._receive()
 
     def off_loop(self, function: Callable[..., Any], *args: object) -> Any:
-        """Call what may block: here nothing else waits."""
+        """Call a function that may block: here no other task waits."""
         return function(*args)
 
     def abandon(self, limit_s: float | None = None) -> None:
-        """Give up the exchange under way, if there is one.
+        """Abandon the exchange in progress, if there is one.
 
-        Cancels the query and reads on until the server is ready. Where that fails within its
-        time, or within `limit_s` seconds if that is less, the connection is closed.
+        Cancels the query and reads on until the server is ready. If that does not succeed in time,
+        or within `limit_s` seconds if that is less, the connection is closed.
         """
         if self._session.is_inherited:
             return
-        # Also where the exchange has ended: events that nobody took are not the next one's.
+        # Even if the exchange has ended: the next one must not get its unread events.
         self._session.abandon()
         is_in_doubt, self._is_in_doubt = self._is_in_doubt, False
         self._is_polling = False
         if self._session.is_closed:
-            # At the end of a program the connection may have gone first, and `socket` with it.
+            # At interpreter shutdown the connection may be freed first, and `socket` with it.
             if self._socket.fileno() >= 0:
                 self.abort()
             return
@@ -314,23 +315,23 @@ class BlockingTransport:
                 with deadline(pause_s):
                     self._receive()
             except TimeoutError:
-                remaining()  # raises where the whole time is up
+                remaining()  # raises if the whole time is over
                 pause_s *= 2
                 self._cancel_on_server()
 
     def has_left(self, thread: int) -> bool:
-        """Whether a thread's operation is over without having said so.
+        """Whether a thread's operation has ended without a trace.
 
-        It is when the thread itself asks, unless it asks from within: from a source of rows, or
-        from another function of the user's that the operation calls.
+        It has if the thread itself asks, unless it asks from within: from a source of rows, or from
+        another user function that the operation calls.
         """
         return thread == threading.get_ident() and not is_beneath(self)
 
     def break_off(self, thread: int, cancel_request: bytes | None) -> bool:
-        """Close the socket under the operation of a thread, and say whether it was under way.
+        """Close the socket during a thread's operation; return whether one was in progress.
 
-        It is another thread's, or one of this thread whose signal handler, source or callback
-        closes the connection. The server is asked to end what it runs.
+        The operation is another thread's, or this thread's, if its signal handler, source or
+        callback closes the connection. The server gets a cancel request.
         """
         if self.has_left(thread):
             return False
@@ -347,21 +348,21 @@ class BlockingTransport:
         """Nothing to wait for: abandoned exchanges end in `abandon`."""
 
     def check_callback(self, callback: object) -> None:
-        """Refuse what cannot be called, and what nobody would wait for."""
+        """Refuse coroutine functions, and objects that cannot be called."""
         if not callable(callback) or inspect.iscoroutinefunction(callback):
             msg = f"expected a function that is not a coroutine function, not {shown(callback)}"
             raise InterfaceError(msg)
 
     def tell(self, callback: Callable[..., object], *args: object) -> None:
-        """Call a user's function; what it raises is logged."""
+        """Call a user's function; its exceptions are logged."""
         try:
             callback(*args)
         except Exception:  # noqa: BLE001 - whatever a callback does wrong
             _log.exception("a callback of a connection failed: %r", callback)
 
     def close(self) -> None:
-        """Say good-bye to the server, and close the socket."""
-        remaining()  # raises where the caller's time is up already
+        """Send Terminate to the server, and close the socket."""
+        remaining()  # raises if the caller's time is already over
         self._session.terminate()
         with contextlib.suppress(OSError), deadline(RECOVERY_TIMEOUT_S):
             self._send()
@@ -369,27 +370,27 @@ class BlockingTransport:
         self._say_closed()
 
     def abort(self) -> None:
-        """Close the socket at once; a call that is under way wakes up, and fails."""
+        """Close the socket at once; a call in progress wakes up and fails."""
         if self._session.is_inherited:
             return
         try:
-            # First: Ctrl-C may strike in between, and a session that is open has a socket.
+            # First: Ctrl-C may interrupt between the two, and an open session must have a socket.
             self._session.cut_off()
         finally:
             try:
-                # Of the plain class: TLS has no say in this.
+                # The plain class's method: TLS does not matter here.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
             except OSError:
                 pass
             finally:
-                # A call that is at the socket now would go on with whatever gets its number next:
-                # it closes the socket itself, for it finds that the session is closed.
+                # A call that uses the socket now would continue with the next file of its number.
+                # It finds the session closed, and closes the socket itself.
                 if not (self._is_in_doubt or self._is_polling):
                     self._socket.close()
         self._say_closed()
 
     def leave_to_parent(self) -> None:
-        """Close this process's copy of the socket, which leaves the connection open."""
+        """Close this process's copy of the socket; the connection stays open."""
         self._session.leave_to_parent()
         self.listener = self.closed_listener = self._low_water = self._read_pauses = None
         self._unsent = memoryview(b"")
@@ -419,9 +420,9 @@ class BlockingTransport:
                 return
 
     def _wait_to_send(self, event: int) -> None:
-        """Wait until the socket is ready for it, and take in what comes meanwhile.
+        """Wait until the socket is ready, and read what arrives meanwhile.
 
-        A server that waits until its answers are read reads nothing itself.
+        A server that waits until its answers are read does not read either.
         """
         if self._session.is_closed:
             self._wait(event)
@@ -440,13 +441,13 @@ class BlockingTransport:
         if self._read_pauses is not None and self._read_pauses.is_due:
             time.sleep(self._read_pauses.pause_us / 1_000_000)
         if not self.is_tls:
-            # Not before: a read takes what is there, and the low-water mark asks for more.
+            # Not before: a read takes the available bytes, and the low-water mark waits for more.
             self._wait(select.POLLIN)
         while (blocked := self._read()) is not None:
             self._wait(_event(blocked, select.POLLIN))
 
     def _read(self) -> OSError | None:
-        """Take in what is there; where nothing is, the answer says what the socket waits for."""
+        """Read the available bytes; without any, return the event that the socket waits for."""
         window: Any = self._session.receive_buffer()
         try:
             self._is_in_doubt = True
@@ -475,13 +476,14 @@ class BlockingTransport:
             else:
                 self._read_pauses.received(length, len(window))
         if self._session.is_closed:
-            # The server said farewell, or made no sense: nothing that follows has a meaning.
+            # The server ended the connection, or broke the protocol: later bytes cannot be
+            # interpreted.
             self._socket.close()
             self._say_closed()
         return None
 
     def _wait(self, event: int) -> None:
-        """Wait until the socket is ready for it; nothing is lost by an interruption."""
+        """Wait until the socket is ready; an interruption loses nothing."""
         mark = self._low_water
         while mark is not None and mark.is_set:
             if self._is_ready(event, TICK_S):
@@ -502,13 +504,13 @@ class BlockingTransport:
             if event != self._polled:
                 self._poll.modify(self._socket, event)
                 self._polled = event
-            # A fraction of a millisecond must not become none.
+            # A fraction of a millisecond must not become zero.
             return bool(self._poll.poll(None if limit_s is None else math.ceil(limit_s * 1000)))
         finally:
             self._is_polling = False
 
     def _lost(self, cause: OSError | None) -> None:
-        """The socket is gone: the session says so to whoever waits."""
+        """The socket is closed: the session tells the waiting callers."""
         is_said = self._session.is_closed
         if not is_said:
             self._session.receive_eof()
@@ -526,26 +528,26 @@ class BlockingTransport:
             self.send_cancel(request)
 
     def send_cancel(self, request: bytes) -> None:
-        """Open a second connection, and ask the server on it to cancel what the first one runs."""
+        """Open a second connection, and send a cancel request for the query of the first."""
         with contextlib.closing(_open(self.address, self._tls)) as link:
             link.settimeout(remaining())
             link.sendall(request)
-            # The server closes the connection when it has sent the signal.
+            # The server closes the connection after it has sent the signal.
             with contextlib.suppress(ConnectionError):
                 link.recv(1)
 
 
 def _event(error: OSError, usual: int) -> int:
-    """What to wait for: TLS may have to write before it can read, and the other way round."""
+    """The event to wait for: TLS may have to write before it can read, and vice versa."""
     if isinstance(error, ssl.SSLWantReadError):
         return select.POLLIN
     return select.POLLOUT if isinstance(error, ssl.SSLWantWriteError) else usual
 
 
 def connect(session: _core.Session, address: Address, tls: TlsPolicy) -> BlockingTransport:
-    """Open a socket to one address, under TLS where the policy asks for it.
+    """Open a socket to one address, with TLS if the policy requires it.
 
-    Raises OSError where the address cannot be reached or refuses TLS that is required.
+    Raises OSError if the address cannot be reached or refuses required TLS.
     """
     return BlockingTransport(session, address, tls, _open(address, tls))
 
@@ -562,12 +564,12 @@ def _open(address: Address, tls: TlsPolicy) -> socket.socket:
         if not tls.is_direct:
             link.sendall(_core.ssl_request())
             link.settimeout(remaining())
-            # Exactly one byte may come before the handshake; what stands behind it was not sent by
-            # the server, and is refused as it is by the other transport.
+            # Exactly one byte may arrive before the handshake; further bytes do not come from the
+            # server, and are refused, as in the other transport.
             if not tls.accepts(link.recv(_ANSWER_BYTES_MAX)):
                 return link
         link.settimeout(remaining())
-        # Takes the socket over; what fails from here on closes it.
+        # It takes over the socket; any later failure closes it.
         context: Any = tls.context
         secured: ssl.SSLSocket = context.wrap_socket(
             link, server_hostname=tls.server_hostname(address.host)

@@ -1,4 +1,4 @@
-"""Whose functions are under way: the package's own, or the user's."""
+"""Whether the running functions are the package's own, or the user's."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def is_ours(frame: FrameType) -> bool:
 
 
 def is_beneath(transport: object) -> bool:
-    """Whether a function of the user's asks that a call on this transport's connection has called.
+    """Whether the caller is a user's function that runs during a call on this connection.
 
-    Such a function is a source of rows, a sink, a callback, a codec, a signal's handler or a
-    finalizer: the call goes on when it returns, and has not left the connection.
+    Such a function is a source of rows, a sink, a callback, a codec, a signal handler or a
+    finalizer: the outer call continues when it returns, and still uses the connection.
     """
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other name for it
     while frame is not None and is_ours(frame):
@@ -29,7 +29,7 @@ def is_beneath(transport: object) -> bool:
 
 
 def _is_about(frame: FrameType, transport: object) -> bool:
-    """Whether a function runs in it of a connection, or of what belongs to the connection."""
+    """Whether a frame runs a function of the connection, or of an object that belongs to it."""
     names = frame.f_locals
     who = names.get("self", names.get("conversation"))
     conversation = getattr(who, "conversation", getattr(who, "_conversation", who))

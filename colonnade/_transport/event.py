@@ -1,4 +1,4 @@
-"""What a session's exchange can bring, for both transports."""
+"""The events of a session's exchange, for both transports."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Event = _core.Batch | _core.CopyIn | _core.GssToken | _core.Completion | bytes
 
 
 def impossible(expected: str, event: object) -> InternalClientError:
-    """The error of an exchange that has brought what it cannot bring.
+    """The error of an exchange with an impossible event.
 
-    Whatever the caller asked for and the server said, that is a fault of this library.
+    Whatever the caller and the server did, it is a defect of this library.
     """
     return InternalClientError(f"expected {expected}, got {event!r}: this is a defect of Colonnade")
 
@@ -47,7 +47,7 @@ STATUS: Callable[[_core.Completion], str | None] = attrgetter("tag")
 
 
 def statement_of(completion: _core.Completion) -> _core.Statement:
-    """The statement that an exchange has prepared."""
+    """The statement prepared by an exchange."""
     if completion.statement is None:
         raise impossible("a prepared statement", completion)
     return completion.statement

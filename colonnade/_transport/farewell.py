@@ -1,4 +1,4 @@
-"""What is told to who comes after the end of a connection."""
+"""The error of calls after the end of a connection."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def closed_error(session: _core.Session, text: str = "connection is closed") -> InterfaceError:
     """The error of a call on a closed connection.
 
-    Its cause is what the server said when it ended the connection, where it said anything. In a
-    forked child the session itself raises, with what is to be done instead.
+    Its cause is the server's reason for ending the connection, if it gave one. In a forked child
+    the session itself raises, and its message says what to do instead.
     """
     error = InterfaceError(text)
     error.__cause__ = session.farewell

@@ -1,8 +1,8 @@
-"""What a forked child leaves to its parent.
+"""Connections of the parent in a forked child.
 
-A fork copies every connection, but the server knows one client only: what the child said or closed
-would be the parent's. So whoever holds a part of a talk is told in the child, before anything else
-runs there, that it has become a copy.
+A fork copies every connection, but the server knows only one client: if the child sent or closed
+anything, it would affect the parent. So in the child, before anything else runs there, each holder
+of a connection's state is told that it is a copy.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Protocol
 
 
 class Holder(Protocol):
-    """Whoever is of no use in a forked child."""
+    """An object that must not be used in a forked child."""
 
     def leave_to_parent(self) -> None:
-        """Neither send, nor read, nor wait from now on, and let the socket be as it is."""
+        """Neither send, nor read, nor wait from now on, and leave the socket unchanged."""
 
 
 _holders: weakref.WeakSet[Holder] = weakref.WeakSet()
@@ -33,6 +33,6 @@ def _leave_all() -> None:
     _holders.clear()
 
 
-# Where processes cannot fork, there is nothing to be told.
+# Without fork there is nothing to do.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_all)

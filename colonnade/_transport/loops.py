@@ -1,4 +1,4 @@
-"""A connection, and a pool, belong to the event loop that they were made in."""
+"""Connections and pools belong to the event loop in which they were created."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def of_another_loop(what: str, loop: asyncio.AbstractEventLoop) -> InterfaceError:
-    """The error of a call on a connection or pool in a loop that is not its own."""
-    state = "is closed" if loop.is_closed() else "is not the one that runs here"
+    """The error of a call on a connection or pool in another loop than its own."""
+    state = "is closed" if loop.is_closed() else "is not the one running here"
     return InterfaceError(
         f"this {what} belongs to another event loop, which {state}: "
         f"make a {what} within the loop that uses it"
@@ -24,8 +24,8 @@ def of_another_loop(what: str, loop: asyncio.AbstractEventLoop) -> InterfaceErro
 def close_without_loop(link: asyncio.Transport) -> None:
     """Close the socket of a loop that is closed.
 
-    Such a loop calls nothing any more, and asyncio's transports close their sockets in a call of
-    the loop: their last step is taken here. Other loops have closed their sockets themselves.
+    Such a loop runs no more callbacks, and asyncio's transports close their sockets in a callback:
+    their last step is done here. Other loops have closed their sockets themselves.
     """
     last_step: Any = getattr(link, "_call_connection_lost", None)
     if last_step is None:

@@ -1,14 +1,14 @@
-"""Fewer, larger reads while a large result comes in.
+"""Fewer, larger reads while a large result arrives.
 
 A server sends 8 KiB at a time, and each piece wakes the client: for a large result most of a
 client's processor time is wake-ups. With `SO_RCVLOWAT` the kernel wakes it only when a good part of
-a receive buffer is there (Linux's epoll honours it for TCP since 4.18), which takes about a sixth
-of the time.
+a receive buffer is available (Linux's epoll honours it for TCP since 4.18), which takes about a
+sixth of the time.
 
-The danger is to wait for bytes that do not come: the last piece of a result is small. So the mark
-is set only while a result is known to be large, and a tick watches over it: when nothing was read
-between two ticks and the kernel's queue has not grown either, the mark is taken away, which wakes
-the reader at once. The end of a large result waits for two ticks at most.
+The danger is to wait for bytes that never arrive: the last piece of a result is small. So the mark
+is set only while a result is known to be large, and a timer watches it: if between two ticks
+nothing was read and the kernel's queue has not grown, the mark is removed, which wakes the reader
+at once. The end of a large result waits for two ticks at most.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import asyncio
 
-# Three quarters of a receive buffer: the rest takes what came while the loop was elsewhere.
+# Three quarters of a receive buffer: the rest is room for bytes that arrive while the loop is busy.
 MARK_BYTES = 192 * 1024
 
-# A result is large from here on: at wire speed this takes several times as long as the ticks
-# that its end may have to wait.
+# A result of this size is large: at wire speed it takes several times as long as the ticks for
+# which its end may wait.
 LARGE_BYTES = 4 * 1024 * 1024
 
-# A large result that stood still goes on when this much more has come.
+# After a pause, a large result counts as flowing again when this much more has arrived.
 RESUMED_BYTES = 2 * MARK_BYTES
 
 # Twice the shortest time that event loops can wait: each tick is a wake-up, too.
@@ -39,16 +39,16 @@ IS_SUPPORTED = sys.platform == "linux"
 
 
 class LowWaterMark:
-    """The low-water mark of one TCP socket; whoever reads the socket brings the ticks."""
+    """The low-water mark of one TCP socket; the reader of the socket calls the ticks."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self.is_set = False
         """While it is, `is_flowing` must be asked at every tick."""
-        # Bytes of the exchange under way, and the count from which the mark is worth setting.
+        # Bytes of the exchange in progress, and the count above which the mark is set.
         self._received_bytes = 0
         self._worth_from_bytes = LARGE_BYTES
-        # What the last tick saw: bytes read until then, and bytes waiting in the kernel.
+        # The state at the last tick: bytes read until then, and bytes waiting in the kernel.
         self._seen_bytes = 0
         self._queued_bytes = 0
 
@@ -77,7 +77,7 @@ class LowWaterMark:
             self._take_away()
 
     def is_flowing(self) -> bool:
-        """At a tick: whether the result still comes in. If not, the mark is taken away."""
+        """At a tick: whether the result is still arriving. If not, the mark is removed."""
         if self._received_bytes != self._seen_bytes or _queued(self._socket) > self._queued_bytes:
             self._look()
             return True
@@ -94,7 +94,7 @@ class LowWaterMark:
         self._set(1)
 
     def _set(self, nbytes: int) -> None:
-        # A socket that was closed meanwhile waits for nothing.
+        # A socket that was closed meanwhile has nothing to wait for.
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, nbytes)
 
@@ -108,7 +108,7 @@ class TickingLowWaterMark:
         self._tick: asyncio.TimerHandle | None = None
 
     def received(self, nbytes: int, window_bytes: int) -> None:
-        """As `LowWaterMark.received`; the room that there was has no meaning here."""
+        """As `LowWaterMark.received`; the room of the read does not matter here."""
         del window_bytes
         self._mark.received(nbytes)
         if self._mark.is_set and self._tick is None:
@@ -128,7 +128,7 @@ class TickingLowWaterMark:
 
 
 def _queued(sock: socket.socket) -> int:
-    """Bytes that the kernel holds for a socket; 0 where it is closed."""
+    """Bytes that the kernel holds for a socket; 0 if it is closed."""
     import fcntl
     import termios
 

@@ -1,6 +1,6 @@
-"""A socket that goes the way to a server step by step, for those who look for what is in the way.
+"""A socket that connects to a server step by step, to diagnose failures.
 
-It stands beside the transports, and has no session: what the server says is handed on unread.
+It is separate from the transports and has no session: the server's messages are returned unread.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _MESSAGE_BYTES_MAX = 10_000
 
 
 class NotPostgresError(Exception):
-    """What answers does not speak PostgreSQL's protocol."""
+    """The peer does not speak PostgreSQL's protocol."""
 
 
 class Probe:
-    """One socket to a server; each method is a step, and raises OSError where the way ends."""
+    """One socket to a server; each method is a step, and raises OSError if it fails."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -38,7 +38,7 @@ class Probe:
         context: ssl.SSLContext | None = None,
         server_hostname: str | None = None,
     ) -> Probe:
-        """Reach a Unix socket's path, or a host and port; with a context, begin TLS at once."""
+        """Connect to a Unix socket, or a host and port; with a context, begin TLS at once."""
         if isinstance(place, str):
             return cls(*await asyncio.open_unix_connection(place))
         name = None if context is None else server_hostname
@@ -53,7 +53,7 @@ class Probe:
         return answer == b"S"
 
     async def start_tls(self, context: ssl.SSLContext, server_hostname: str | None) -> None:
-        """Shake hands, once the server has agreed to TLS."""
+        """Do the TLS handshake, after the server has agreed to TLS."""
         await self._writer.start_tls(context, server_hostname=server_hostname)
 
     @property
@@ -62,9 +62,9 @@ class Probe:
         return self._writer.get_extra_info("ssl_object")
 
     async def introduce(self, user: str, database: str) -> tuple[bytes, bytes]:
-        """Say who asks for which database; return kind and content of the server's first message.
+        """Send user and database; return kind and content of the server's first message.
 
-        Raises NotPostgresError where that is no message.
+        Raises NotPostgresError if that is not a message.
         """
         words = ("user", user, "database", database, "")
         body = struct.pack("!I", _PROTOCOL) + b"".join(word.encode() + b"\0" for word in words)

@@ -1,13 +1,13 @@
-"""Fewer, larger reads of a Unix socket while a large result comes in.
+"""Fewer, larger reads of a Unix socket while a large result arrives.
 
 A server writes 8 KiB at a time, and a Unix socket wakes its reader for each piece: the low-water
-mark of `low_water` is for TCP alone. So, while a result is known to be large, a reader that has
-taken all there was lets more gather before it looks again.
+mark of `low_water` works for TCP only. So, while a result is known to be large, a reader that has
+read everything available waits for more before it reads again.
 
-The kernel keeps 13 pieces for a reader, then the server waits. So pauses are made shorter where
-they have gathered nearly as much, and longer where they have gathered little. Where the server is
-too fast for the shortest pause, or so slow that a pause gathers nothing and only costs a wake-up,
-there is none until a good part of a result has come again.
+The kernel keeps 13 pieces for a reader, then the server waits. So pauses become shorter if nearly
+as many arrived during one, and longer if few did. If the server is too fast for the shortest pause,
+or so slow that nothing arrives during a pause and it only costs a wake-up, there is no pause until
+a good part of a result has arrived again.
 """
 
 from __future__ import annotations
@@ -23,44 +23,45 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-# The longest pause. The end of a result may have to wait for one.
+# The longest pause, for which the end of a result may wait.
 PAUSE_MAX_US = 200
 
 # A shorter one would cost more than it saves.
 PAUSE_MIN_US = 25
 
-# What a pause is to gather: two pieces are hardly worth it; with 13 the server has waited.
+# The pieces that should arrive during a pause: two are hardly worth it; with 13 the server has
+# waited.
 GATHERED_BYTES_MIN = 16 * 1024
 GATHERED_BYTES_FEW = 72 * 1024
 GATHERED_BYTES_MAX = 104 * 1024
 
-# A server that is too fast for pauses is tried again after so much.
+# After this many bytes, pauses are tried again with a server that was too fast.
 TOO_FAST_BYTES = 4 * 1024 * 1024
 
 IS_SUPPORTED = sys.platform == "linux"
 
 
 class ReadPauses:
-    """When the reader of one Unix socket is to pause."""
+    """The pauses between reads of one Unix socket."""
 
     def __init__(self) -> None:
         self.is_due = False
         """Whether to pause before the next read."""
         self.pause_us = PAUSE_MAX_US // 2
-        """How long, in microseconds."""
-        # Bytes of the exchange under way, and the count from which pauses are worth it.
+        """The length of the pause, in microseconds."""
+        # Bytes of the exchange in progress, and the count above which pauses begin.
         self._received_bytes = 0
         self._worth_from_bytes = LARGE_BYTES
 
     @classmethod
     def of(cls, sock: socket.socket | None) -> ReadPauses | None:
-        """The pauses of a socket that gains by them: a Unix socket on Linux."""
+        """The pauses for a socket that benefits from them: a Unix socket on Linux."""
         if sock is None or not IS_SUPPORTED or sock.family != socket.AF_UNIX:
             return None
         return cls()
 
     def received(self, nbytes: int, window_bytes: int) -> None:
-        """Count a read of a result that has not ended, and the room that there was for it."""
+        """Count a read of an unfinished result, and the room that was available for it."""
         self._received_bytes += nbytes
         is_emptied = nbytes < window_bytes
         if self.is_due and is_emptied:
@@ -79,16 +80,16 @@ class ReadPauses:
             self.pause_us = min(self.pause_us * 5 // 4, PAUSE_MAX_US)
 
     def rest(self) -> None:
-        """The result has ended: every byte is read as it comes."""
+        """The result has ended: every byte is read as it arrives."""
         self.is_due = False
         self._received_bytes = 0
         self._worth_from_bytes = LARGE_BYTES
 
 
 class TimedReadPauses:
-    """Pauses that an event loop makes: nothing stands still but the reading of one socket.
+    """Pauses in an event loop: they stop only the reading of one socket.
 
-    The timers of loops are rounded up to a millisecond, in which the server would come to wait.
+    The timers of loops are rounded up to a millisecond, during which the server would have to wait.
     """
 
     def __init__(
@@ -122,10 +123,10 @@ class TimedReadPauses:
             self._timer = None
 
     def _watched_timer(self) -> _core.PauseTimer | None:
-        """A timer; None, which means no pauses, where that is refused.
+        """A timer, or None, which means no pauses, if the system or the loop refuses it.
 
-        As many descriptors may be open as can be, and not every loop watches other things than its
-        own sockets.
+        The process may be out of file descriptors, and not every loop can watch files other than
+        its own sockets.
         """
         try:
             timer = _core.PauseTimer()

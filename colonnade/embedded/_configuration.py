@@ -1,4 +1,4 @@
-"""What is written into a data directory before its server starts."""
+"""The configuration written into a data directory before its server starts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ AuthMethod = Literal["scram-sha-256", "md5", "password", "trust"]
 _SHARED_MEMORY_BYTES_MIN = 128 * 1024 * 1024
 _SETTING_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?")
 
-# Nothing of a throw-away server has to survive a power cut, and nothing of it depends on the
-# machine's own time zone or language.
+# A throw-away server need not survive a power cut, and must not depend on the machine's time zone
+# or language.
 _SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -40,10 +40,10 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Role:
-    """A login role to make before the server starts, and how it proves itself.
+    """A login role to create before the server starts, and its authentication method.
 
-    ``method`` is the word of pg_hba.conf; with "password" the server asks for it in clear text.
-    The role gets lines of its own, for the socket and for TCP.
+    ``method`` is that of pg_hba.conf; with "password" the server asks for the password in clear
+    text. The role gets its own lines, for the socket and for TCP.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Role:
         return f"Role({self.name!r}, method={self.method!r}, superuser={self.superuser!r})"
 
     def statements(self) -> list[str]:
-        """Return the SQL that makes this role."""
+        """Return the SQL that creates this role."""
         encryption = "md5" if self.method == "md5" else "scram-sha-256"
         power = "SUPERUSER" if self.superuser else "NOSUPERUSER"
         secret = "NULL" if self.password is None else _literal(self.password)
@@ -72,7 +72,7 @@ class Role:
 
 
 def write_settings(data: Path, settings: Mapping[str, str]) -> None:
-    """Append the defaults and then `settings` to postgresql.conf, where the last one holds.
+    """Append the defaults and then `settings` to postgresql.conf, where the last value counts.
 
     A file rather than the command line, so that ALTER SYSTEM and a reload can change them.
     """
@@ -82,7 +82,7 @@ def write_settings(data: Path, settings: Mapping[str, str]) -> None:
 
 
 def write_port(data: Path, port: int) -> None:
-    """Append the port to postgresql.conf; the one written last holds."""
+    """Append the port to postgresql.conf, where the last value counts."""
     _append(data / "postgresql.conf", f"port = {port}")
 
 
@@ -96,12 +96,12 @@ def write_hba(data: Path, hba: Iterable[str], roles: Iterable[Role]) -> None:
     path = data / "pg_hba.conf"
     lines = [*hba, *(line for role in roles for line in role.hba_lines())]
     if lines:
-        # initdb trusts 127.0.0.1 and ::1, which is all that the server listens on by default.
+        # initdb trusts 127.0.0.1 and ::1, and by default the server listens on these only.
         path.write_text("\n".join(lines) + "\n" + path.read_text("utf-8"), "utf-8")
 
 
 def create_roles(data: Path, roles: Sequence[Role], binaries: Binaries, account: Account) -> None:
-    """Make roles in PostgreSQL's single-user mode, for which no client is needed."""
+    """Create roles in PostgreSQL's single-user mode, which needs no client."""
     if not roles:
         return
     command = [str(binaries.postgres), "--single", "-j", "-c", "exit_on_error=true"]
@@ -111,7 +111,7 @@ def create_roles(data: Path, roles: Sequence[Role], binaries: Binaries, account:
     code, output = account.run(command, data.parent, script)
     if code != 0:
         names = ", ".join(role.name for role in roles)
-        raise EmbeddedServerError(f"The roles {names} could not be made: {_only_errors(output)}")
+        raise EmbeddedServerError(f"The roles {names} could not be created: {_only_errors(output)}")
 
 
 def _only_errors(output: str) -> str:
@@ -124,7 +124,7 @@ def _shared_memory() -> dict[str, str]:
     try:
         found = os.statvfs("/dev/shm")  # noqa: S108
     except OSError:
-        # Linux without it cannot make POSIX segments; macOS never has it and needs none.
+        # Without it Linux cannot create POSIX segments; macOS never has it and needs none.
         return {"dynamic_shared_memory_type": "mmap"} if Path("/proc/self").is_dir() else {}
     if found.f_frsize * found.f_blocks < _SHARED_MEMORY_BYTES_MIN:
         return {"dynamic_shared_memory_type": "mmap"}
@@ -144,7 +144,7 @@ def _conf_literal(value: str) -> str:
 
 
 def _literal(text: str) -> str:
-    # U& strings would do for line breaks too, but an empty line would still end the statement.
+    # U& strings could hold line breaks, but an empty line would still end the statement.
     if "\n" in text or "\0" in text:
         raise EmbeddedServerError("a password cannot hold a line break or a NUL here")
     escaped = text.replace("\\", "\\\\").replace("'", "''")

@@ -1,4 +1,4 @@
-"""The server that a program, a test or a benchmark uses when it was told nothing."""
+"""The default server of programs, tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colonnade.embedded._server import Server, start
 DSN_VARIABLE = "COLONNADE_DSN"
 
 # Those of libpq's variables that choose a server. The others (PGUSER, PGPORT, ...) only refine a
-# choice, and a server is never used merely because it listens on the usual port.
+# choice: a server is never used merely because it listens on the usual port.
 _LIBPQ_VARIABLES = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
 
 _lock = threading.Lock()
@@ -21,8 +21,8 @@ _default: Server | None = None
 def resolve_dsn() -> str | None:
     """Return the DSN that the environment names, or None when it names no server.
 
-    ``COLONNADE_DSN`` comes first. When libpq's PGHOST, PGHOSTADDR or PGSERVICE is set instead,
-    the answer is the empty DSN, which stands for the PG* environment.
+    ``COLONNADE_DSN`` comes first. When libpq's PGHOST, PGHOSTADDR or PGSERVICE is set instead, the
+    result is the empty DSN, which means the PG* environment.
     """
     dsn = os.environ.get(DSN_VARIABLE)
     if dsn:

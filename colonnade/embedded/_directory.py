@@ -1,14 +1,14 @@
-"""The directories of private servers: one each, locked by its owner, removed by whoever is left.
+"""The directories of private servers: one each, locked by its owner, removed by any survivor.
 
-All of a user's server directories lie in one base directory. Each holds::
+All server directories of a user are in one base directory. Each contains::
 
     owner       locked (flock) while the owning process lives
     server.log  what PostgreSQL prints
     data/       the data directory
     .s.PGSQL.*  the socket
 
-Invariant: a directory is created and locked while the base's own lock is held, so that
-whoever holds the base's lock and can lock ``owner`` knows that its owner is dead.
+Invariant: a directory is created and locked under the base's own lock. So a process that holds the
+base's lock and can lock ``owner`` knows that the owner is dead.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ORPHAN_SECONDS_MAX = 5.0
 
 
 class ServerDirectory:
-    """The directory of one server, with the lock that says its owner lives."""
+    """The directory of one server, with the lock that proves its owner alive."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
@@ -55,19 +55,19 @@ class ServerDirectory:
         self._lock: int | None = lock
 
     def remove(self) -> None:
-        """Delete everything, then let the lock go."""
+        """Delete everything, then release the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
         self.forget()
 
     def forget(self) -> None:
-        """Close the lock file without deleting: what a forked child does with its copy."""
+        """Close the lock file without deleting, for the copy in a forked child."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
 
 def create(base: Path, account: Account) -> ServerDirectory:
-    """Make and lock a new directory for a server of this process."""
+    """Create and lock a new directory for a server of this process."""
     with locked(base / "lock"):
         path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
         lock = os.open(path / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -77,7 +77,7 @@ def create(base: Path, account: Account) -> ServerDirectory:
 
 
 def sweep(base: Path) -> None:
-    """Stop and remove what owners that are dead have left in the base directory."""
+    """Stop and remove servers in the base directory whose owners are dead."""
     stale: list[ServerDirectory] = []
     with locked(base / "lock"):
         for path in base.glob(f"{_PREFIX}*"):
@@ -96,10 +96,10 @@ def sweep(base: Path) -> None:
 
 
 def base_directory(account: Account) -> Path:
-    """Return the base directory of this user, made when it is missing.
+    """Return the base directory of this user, created if missing.
 
-    It lies in the temporary directory, or in /tmp when that one's name is too long for a
-    socket or when the account cannot enter it.
+    It is in the temporary directory, or in /tmp if that name is too long for a socket or the
+    account cannot enter it.
     """
     uid = os.geteuid()
     for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/var/tmp")):  # noqa: S108
@@ -107,7 +107,7 @@ def base_directory(account: Account) -> Path:
         length = len(os.fsencode(base)) + _SOCKET_NAME_BYTES
         if length > _SOCKET_PATH_BYTES_MAX or not account.can_enter(base.parent):
             continue
-        # Others may pass through root's directory, since `nobody` has to; never look around.
+        # Others may pass through root's directory, because `nobody` must, but cannot list it.
         try:
             base.mkdir(0o700)
         except FileExistsError:
@@ -116,7 +116,7 @@ def base_directory(account: Account) -> Path:
             continue
         found = base.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid:
-            # Somebody else was first at this predictable name: it is not trusted.
+            # Another user created this predictable name first: it is not trusted.
             base = Path(tempfile.mkdtemp(prefix=f"colonnade-{uid}-", dir=parent))
             length = len(os.fsencode(base)) + _SOCKET_NAME_BYTES
             if length > _SOCKET_PATH_BYTES_MAX:
@@ -133,7 +133,7 @@ def base_directory(account: Account) -> Path:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Generator[None, None, None]:
-    """Hold an exclusive lock on a file, made when missing, against other processes and threads."""
+    """Hold an exclusive lock on a file, created if missing, against other processes and threads."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if sys.platform != "win32":
@@ -156,7 +156,7 @@ def _lock_at_once(descriptor: int) -> bool:
 
 
 def _stop_orphan(data: Path) -> None:
-    """End the server of a dead owner: at once when it obeys, by force at the deadline."""
+    """End the server of a dead owner, by force at the deadline."""
     pid = _postmaster_of(data)
     if pid is None:
         return
@@ -170,10 +170,10 @@ def _stop_orphan(data: Path) -> None:
 
 
 def _postmaster_of(data: Path) -> int | None:
-    """Return the process id of the server that runs on a data directory, if one does.
+    """Return the process id of the server that runs on a data directory, if there is one.
 
-    The id in the file may have gone to another process since, so the command line has to name
-    the directory as well.
+    Another process may have the id in the file by now, so its command line must also name the
+    directory.
     """
     try:
         pid = int((data / "postmaster.pid").read_text(errors="replace").split("\n", 1)[0])

@@ -1,7 +1,7 @@
-"""What goes wrong before there is a server to talk to."""
+"""Errors before there is a server to talk to."""
 
 from __future__ import annotations
 
 
 class EmbeddedServerError(RuntimeError):
-    """A private server cannot be found, made or started; the text says what to do about it."""
+    """A private server cannot be found, created or started; the message says what to do."""

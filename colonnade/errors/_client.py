@@ -3,10 +3,10 @@
 Three families, never mixed:
 
 - the caller did something wrong: ``InterfaceError``;
-- the server, or something between it and us, did something wrong, or our own state is out of date:
-  ``InternalClientError``;
-- a value does not fit the type it shall have: ``DataError``, the class of SQLSTATE 22000 that the
-  server raises for the same mistake, so that one ``except`` clause covers both sides.
+- the server, or something between it and the client, did something wrong, or the client's state is
+  outdated: ``InternalClientError``;
+- a value does not fit its type: ``DataError``, the class of SQLSTATE 22000 that the server raises
+  for the same mistake, so that one ``except`` clause covers both sides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from colonnade.errors._sqlstate import DataError, FeatureNotSupportedError
 
 
 class _InterfaceMessage:
-    """A text with optional detail and hint, printed the way the server's errors are."""
+    """A text with optional detail and hint, printed like the server's errors."""
 
     detail: str | None
     hint: str | None
@@ -54,11 +54,11 @@ class InterfaceWarning(_InterfaceMessage, UserWarning):
 
 
 class InexactDecimalWarning(InterfaceWarning):
-    """A decimal became a float64 that does not hold it, in columns of pandas.
+    """A decimal became a float64 that cannot hold it, in a pandas column.
 
     The decimal is neither the shortest one that reads back as the float nor exactly the float.
     ``decimals=`` of ``to_pandas`` and ``read_sql`` keeps decimals; ``decimals="float64"``, or
-    ``schema={"x": "float64"}`` for one column, says that floats are meant, and nothing warns.
+    ``schema={"x": "float64"}`` for one column, asks for floats without this warning.
     """
 
 
@@ -81,11 +81,10 @@ class LocalProtocolError(InterfaceError):
 class AuthenticationError(InterfaceError):
     """The client refused to authenticate.
 
-    The server asked for a method that the caller's options forbid or that is not supported, no
-    password was given where one is needed (``MissingPasswordError``), or the server failed to prove
-    who it is. A server that
-    refuses the client raises ``InvalidPasswordError`` or
-    ``InvalidAuthorizationSpecificationError`` instead.
+    The server asked for a method that is unsupported or forbidden by the caller's options, a
+    required password is missing (``MissingPasswordError``), or the server could not prove its
+    identity. If the server rejects the client, the error is ``InvalidPasswordError`` or
+    ``InvalidAuthorizationSpecificationError``.
     """
 
 
@@ -98,14 +97,14 @@ class UnsupportedServerFeatureError(InterfaceError):
 
 
 class InternalClientError(Exception):
-    """The connection got into a state that the caller did not bring about."""
+    """The connection is in a state that the caller did not cause."""
 
     safe_to_retry: bool = False
     """Whether the same call may be made again, unchanged."""
 
 
 class ProtocolError(InternalClientError):
-    """The conversation with the server went wrong."""
+    """The exchange of messages with the server failed."""
 
 
 class RemoteProtocolError(ProtocolError):
@@ -115,8 +114,8 @@ class RemoteProtocolError(ProtocolError):
 class OutdatedSchemaCacheError(InternalClientError):
     """A type changed on the server after the client had read its definition.
 
-    The statement may have taken effect, so it is not run again by itself; the cached definitions
-    are dropped, and the next call sees the new ones.
+    The statement may have taken effect, so the driver does not repeat it. It drops the cached
+    definitions, and the next call sees the new ones.
     """
 
     def __init__(
@@ -134,9 +133,9 @@ class OutdatedSchemaCacheError(InternalClientError):
 
 
 class TargetServerAttributeNotMatched(InternalClientError):
-    """No host was of the kind that ``target_session_attrs`` asks for."""
+    """No host matched ``target_session_attrs``."""
 
-    # Nothing was run, and a failover may give a host the wanted role at any time.
+    # Nothing has run, and a failover may give a host the required role at any time.
     safe_to_retry = True
 
 
@@ -148,12 +147,12 @@ class InvalidCachedStatementError(FeatureNotSupportedError):
 
     @property
     def safe_to_retry(self) -> bool:
-        """True: preparing the statement again is all that is needed."""
+        """True: it is enough to prepare the statement again."""
         return True
 
 
 class DecodeError(DataError):
-    """A value sent by the server cannot be given as what the column shall be.
+    """A value sent by the server does not fit the type of its column.
 
     ``row`` counts from 0 in the whole result. The statement itself has run.
     """
@@ -172,9 +171,9 @@ class DecodeError(DataError):
 
 
 class OutdatedTypeError(DecodeError, OutdatedSchemaCacheError):
-    """A value that came in pieces has a type that was altered since the catalogs were asked for it.
+    """The type of a composite value was altered since the driver read the catalogs.
 
-    The next query of its type asks them again.
+    The next query with this type reads them again.
     """
 
     # The statement has run.
@@ -182,4 +181,4 @@ class OutdatedTypeError(DecodeError, OutdatedSchemaCacheError):
 
 
 class EncodeError(DataError):
-    """An argument cannot be sent as the type that the statement expects; nothing was sent."""
+    """An argument cannot be sent as the type the statement expects; nothing was sent."""

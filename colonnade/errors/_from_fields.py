@@ -1,4 +1,4 @@
-"""Which class a report of the server becomes."""
+"""The class for a report of the server."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _PLAN_CHECK = "RevalidateCachedQuery"
 _PLAN_IS_INVALID = (
     "cached statement plan is invalid due to a database schema or configuration change"
 )
-# duplicate_prepared_statement and invalid_sql_statement_name: a statement that this client has not
-# made, or one that is gone.
+# duplicate_prepared_statement and invalid_sql_statement_name: a statement that another client has
+# prepared, or one that no longer exists.
 _POOLER_SQLSTATES = {"42P05", "26000"}
 _POOLER_HINT = (
-    "A pooler such as pgbouncer, where it lends a server per transaction or statement, mixes up "
+    "A pooler such as pgbouncer, if it lends a server per transaction or statement, mixes up "
     "the prepared statements of its clients. Pass statement_cache_size=0 to connect() or "
-    "create_pool(), or have the pooler keep track of them (pgbouncer's max_prepared_statements)."
+    "create_pool(), or let the pooler track the statements (pgbouncer's max_prepared_statements)."
 )
 # Libraries look for this text to tell a broken connection from other errors.
 _BROKEN_OFF = "connection was closed in the middle of operation"
@@ -61,10 +61,10 @@ def from_fields(fields: Mapping[str, str], query: str | None = None) -> Postgres
 
 
 def closed_by_server(fields: Mapping[str, str]) -> PostgresError:
-    """The exception for a FATAL report that ends a connection: its cause is what was reported.
+    """The exception for a FATAL report that ends a connection, with the report as its cause.
 
-    It is the class of every connection that breaks in the middle of a call, so that one ``except``
-    clause covers a server that says farewell and one that does not.
+    Every connection that breaks in the middle of a call raises this class, so one ``except`` clause
+    covers a server that gives a reason and one that does not.
     """
     cause = from_fields(fields)
     error = _sqlstate.ConnectionDoesNotExistError(f"{_BROKEN_OFF}: {cause.message or cause}")

@@ -1,4 +1,4 @@
-"""The error of a client that has no password, where the server wants one."""
+"""The error of a client without the password that the server requires."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ class MissingPasswordError(  # pyright: ignore[reportIncompatibleVariableOverrid
 ):
     """The server asks for a password, and none was given.
 
-    The client says so itself, and sends nothing. It is an ``InvalidPasswordError``, too, with its
-    SQLSTATE: who handles a wrong password handles a missing one.
+    The client raises it and sends nothing. It is also an ``InvalidPasswordError``, with its
+    SQLSTATE, so code that handles a wrong password also handles a missing one.
     """

@@ -1,4 +1,4 @@
-"""Where in a query's text the server has found an error, for the person who wrote the text."""
+"""The position of a server's error in the text of a query, shown with a caret."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from colonnade.errors._base import PostgresError
 
-# Columns of a line that are shown: with its number in front it fits a terminal of 80.
+# The number of columns shown of a line: with its number in front it fits a terminal of 80.
 _WINDOW = 68
-# Of them, those before the place, where the line is longer.
+# If the line is longer, the number of columns shown before the position.
 _BEFORE = 44
 _LINE_ENDS = re.compile("\r\n|\r|\n")
 _SYNTAX_ERROR = "42601"
@@ -22,7 +22,7 @@ _PERCENT_PLACEHOLDERS = (
     (re.compile(r"%\(\w+\)s"), "%(name)s"),
     (re.compile(r"%s"), "%s"),
 )
-# What makes one operator with a `%` behind it, as in `=%`.
+# Characters that form one operator with a following `%`, as in `=%`.
 _BEFORE_PERCENT = re.compile(r"[-+*/<>=~!@#^&|`]+(?=%)")
 _OTHER_PLACEHOLDERS = (
     (re.compile(r":[^\W\d]\w*"), ":name"),
@@ -31,20 +31,20 @@ _OTHER_PLACEHOLDERS = (
 _PSQL_COMMAND = re.compile(r"\s*\\[a-zA-Z?!]")
 _TAKEN = (
     "parameters are $1, $2, ... in the queries of a Connection or Pool; "
-    "%s and %(name)s are of colonnade.dbapi, :name is of read_sql and Named"
+    "%s and %(name)s belong to colonnade.dbapi, :name to read_sql and Named"
 )
 
 
 class ComposedSql(str):
-    """A statement that the driver has made: the caller has not seen its text."""
+    """A statement that the driver wrote: the caller has not seen its text."""
 
     __slots__ = ()
 
 
 def place_in(sql: str, position: int) -> str | None:
-    """The line of a text that has the character number `position`, with a caret below it.
+    """The line of a text that contains the character number `position`, with a caret below it.
 
-    None where the text is shorter than that. A long line is cut to a window around the place.
+    None if the text is shorter. A long line is cut to a window around the position.
     """
     if not 1 <= position <= len(sql) + 1:
         return None
@@ -59,13 +59,13 @@ def place_in(sql: str, position: int) -> str | None:
 
 
 def _window(line: str, offset: int) -> tuple[str, int]:
-    """The part of a line around a place that is shown, and the place in it."""
+    """The shown part of a line around a position, and the position in this part."""
     if _width(line) <= _WINDOW:
         return line, offset
     first = offset
     while first > 0 and _width(line[first - 1 : offset]) <= _BEFORE:
         first -= 1
-    # The first of the shown is not one that stands on the letter before.
+    # The shown part does not begin with a combining character.
     while first < offset and unicodedata.combining(line[first]):
         first += 1
     last = offset
@@ -76,7 +76,7 @@ def _window(line: str, offset: int) -> tuple[str, int]:
 
 
 def _width(text: str) -> int:
-    """How many columns a text takes on a terminal."""
+    """The number of columns that a text takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(
@@ -86,7 +86,7 @@ def _width(text: str) -> int:
 
 
 def note_place(error: PostgresError, query: str) -> None:
-    """Add notes to an error of a query: where it is, and how its parameters are to be written."""
+    """Add notes to the error of a query: its position, and how to write parameters."""
     if error.internal_query is not None and error.internal_position is not None:
         _add(error, place_in(error.internal_query, int(error.internal_position)))
     if error.position is None or isinstance(query, ComposedSql):
@@ -106,11 +106,11 @@ def _add(error: PostgresError, note: str | None) -> None:
 
 
 def _placeholder_hint(query: str, position: int) -> str | None:
-    """What to write in place of what stands where the server stumbled, if it is known."""
+    """A hint about the text at the position of the error, if one is known."""
     if _PSQL_COMMAND.match(query):
-        return "HINT: a backslash command is psql's, not SQL: the catalogs have what it shows"
+        return "HINT: a backslash command is psql's, not SQL: query the system catalogs instead"
     at = position - 1
-    # `?` is an operator: the server stumbles on what follows it.
+    # `?` is an operator: the server reports the token after it.
     before = query[:at].rstrip()
     if before.endswith("?"):
         at = len(before) - 1
@@ -121,9 +121,9 @@ def _placeholder_hint(query: str, position: int) -> str | None:
 
 
 def _percent_hint(query: str, at: int) -> str | None:
-    """The hint where a `%s` or `%(name)s` has the place in it, or an operator that it is read with.
+    """The hint if the position is in a `%s` or `%(name)s`, or in an operator that includes its `%`.
 
-    The server stumbles on the operator, or on the name that it has made of the rest.
+    The server reports the operator, or the rest as a name.
     """
     if operator := _BEFORE_PERCENT.match(query, at):
         at = operator.end()
@@ -134,4 +134,4 @@ def _percent_hint(query: str, at: int) -> str | None:
 
 
 def _no_placeholder(written: str) -> str:
-    return f"HINT: {written} is no placeholder here: {_TAKEN}"
+    return f"HINT: {written} is not a placeholder here: {_TAKEN}"

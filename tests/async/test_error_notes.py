@@ -106,7 +106,7 @@ async def test_the_placeholder_of_another_interface(
         await connection.fetch(query)
     place, hint = notes(caught.value)
     assert place.startswith("LINE 1: ")
-    assert hint.startswith(f"HINT: {written} is no placeholder here: parameters are $1, $2")
+    assert hint.startswith(f"HINT: {written} is not a placeholder here: parameters are $1, $2")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ async def test_a_placeholder_that_is_read_as_an_operator(
     with pytest.raises(PostgresError) as caught:
         await connection.fetch(query)
     _place, hint = notes(caught.value)
-    assert hint.startswith(f"HINT: {written} is no placeholder here: ")
+    assert hint.startswith(f"HINT: {written} is not a placeholder here: ")
 
 
 async def test_other_names_have_no_hint(connection: colonnade.Connection) -> None:

@@ -281,7 +281,7 @@ def test_wrapper_by_the_name_of_postgres_is_refused(
     with pytest.raises(embedded.EmbeddedServerError, match="does not answer --version"):
         embedded.find_binaries()
     (tmp_path / "initdb").unlink()
-    with pytest.raises(embedded.EmbeddedServerError, match="has no initdb"):
+    with pytest.raises(embedded.EmbeddedServerError, match="has no executable initdb"):
         embedded.find_binaries()
 
 

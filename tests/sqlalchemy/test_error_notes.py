@@ -18,7 +18,7 @@ QUERIES: dict[str, tuple[str, type[Exception], str, str | None]] = {
         "SELECT 1 WHERE 1 = ?",
         PostgresSyntaxError,
         "LINE 1: SELECT 1 WHERE 1 = ?\n                            ^",
-        "HINT: ? is no placeholder here",
+        "HINT: ? is not a placeholder here",
     ),
 }
 

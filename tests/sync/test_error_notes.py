@@ -107,7 +107,7 @@ def test_the_placeholder_of_another_interface(
         connection.fetch(query)
     place, hint = notes(caught.value)
     assert place.startswith("LINE 1: ")
-    assert hint.startswith(f"HINT: {written} is no placeholder here: parameters are $1, $2")
+    assert hint.startswith(f"HINT: {written} is not a placeholder here: parameters are $1, $2")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_placeholder_that_is_read_as_an_operator(
     with pytest.raises(PostgresError) as caught:
         connection.fetch(query)
     _place, hint = notes(caught.value)
-    assert hint.startswith(f"HINT: {written} is no placeholder here: ")
+    assert hint.startswith(f"HINT: {written} is not a placeholder here: ")
 
 
 def test_other_names_have_no_hint(connection: colonnade.sync.Connection) -> None:

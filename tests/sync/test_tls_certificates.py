@@ -268,7 +268,7 @@ def test_the_roots_of_the_system(
 def test_a_directory_of_lists_that_is_not_there(world: World, shim: TlsShim) -> None:
     words = {"sslmode": "require", "sslcrldir": "/nowhere/at/all"}
     dsn = address(world.cases["for the host"], shim, world.ca_file, **words)
-    with pytest.raises(colonnade.ClientConfigurationError, match="sslcrldir is no directory"):
+    with pytest.raises(colonnade.ClientConfigurationError, match="sslcrldir is not a directory"):
         colonnade.sync.connect(dsn)
 
 

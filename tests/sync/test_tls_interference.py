@@ -63,7 +63,7 @@ def test_bytes_behind_the_yes(mode: str, kind: str) -> None:
     """Together with the S; also under `prefer` nothing else is tried."""
     script: list[Step] = [READ_STARTUP, Send(b"S" + INJECTED[kind]), ReadUntilClosed()]
     with ScriptedServer(script) as server:
-        with pytest.raises(RemoteProtocolError, match="unencrypted data behind its answer"):
+        with pytest.raises(RemoteProtocolError, match="unencrypted data after its answer"):
             colonnade.sync.connect(dsn(server, mode), timeout=20)
         assert server.received == [SSL_REQUEST]
 

@@ -128,7 +128,7 @@ def test_a_loop_that_runs_in_another_thread_keeps_its_pool(dsn: str) -> None:
 
         async def use() -> None:
             for call in (pool.fetchval("SELECT 1"), pool.close(), connection.execute("SELECT 1")):
-                with pytest.raises(InterfaceError, match="is not the one that runs here"):
+                with pytest.raises(InterfaceError, match="is not the one running here"):
                     await call
 
         asyncio.run(use())

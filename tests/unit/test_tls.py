@@ -312,7 +312,7 @@ def test_encrypted_key(client_files: tuple[Path, Path], authority: trustme.CA) -
 def test_a_key_open_to_others_is_warned_of(client_files: tuple[Path, Path]) -> None:
     certificate, key = client_files
     key.chmod(stat.S_IRUSR | stat.S_IWUSR | stat.S_IROTH)
-    with pytest.warns(InterfaceWarning, match="open to others"):
+    with pytest.warns(InterfaceWarning, match="other users can access"):
         tls_policy("require", TlsOptions(certificate=str(certificate), key=str(key)))
 
 

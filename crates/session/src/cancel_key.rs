@@ -17,7 +17,7 @@ impl CancelKey {
         Self { process_id, secret_key: secret_key.to_vec() }
     }
 
-    /// The one message of a cancel connection: the server closes it when the signal is sent.
+    /// The only message of a cancel connection. The server closes the connection after signalling.
     pub fn request(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16);
         frontend::cancel_request(&mut out, self.process_id, &self.secret_key);

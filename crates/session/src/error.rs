@@ -11,9 +11,9 @@ use crate::SinkError;
 /// The reason an exchange did not end as asked.
 #[derive(Debug)]
 pub enum Error {
-    /// The server's ErrorResponse. The session goes on unless the severity is FATAL or worse.
+    /// The server's ErrorResponse. The session goes on unless the severity is FATAL or PANIC.
     Server(Box<ErrorFields>),
-    /// The server's ErrorResponse that ended a session after its start, whatever was under way.
+    /// An ErrorResponse that ended the session after start-up, during an exchange or between two.
     ClosedByServer(Box<ErrorFields>),
     /// A value could not be represented; the session goes on.
     Decode(Box<DecodeError>),
@@ -21,39 +21,39 @@ pub enum Error {
     Foreign(Box<dyn std::error::Error + Send + Sync>),
     /// One side broke the protocol, or authentication was refused by us.
     Protocol(colonnade_protocol::Error),
-    /// The server sent a message that has no business at this point; the session is closed.
+    /// The server sent a message that is not allowed at this point; the session is closed.
     OutOfTurn {
         /// The protocol's name of the message.
         message: &'static str,
     },
-    /// The end of a result tells another number of rows than came; the session is closed.
+    /// The command tag's row count differs from the number of rows received; the session is closed.
     RowCount {
-        /// The number that the server tells.
+        /// The count in the command tag.
         told: u64,
-        /// The number of rows that came.
+        /// The number of rows received.
         found: u64,
     },
     /// The statement began a COPY where only a query or command can run; the session goes on.
     UnexpectedCopy,
-    /// A statement given to a copy method is no COPY in that direction; the session goes on.
+    /// The statement given to a copy method is not a COPY in that direction; the session goes on.
     NotACopy,
-    /// The server has prepared a statement of more parameters than values can be sent for.
+    /// The statement has more parameters than one Bind message can carry.
     TooManyParameters {
-        /// How many it has.
+        /// The number of parameters.
         count: usize,
     },
-    /// A type has parts of which one has a codec of the text form; the session goes on.
+    /// A container type has a part whose codec uses the text format; the session goes on.
     TextCodec {
-        /// The whole type.
+        /// The container type.
         type_name: String,
-        /// The part that has the codec.
+        /// The part with the codec.
         codec: String,
     },
-    /// The columns of a result are others than the text was known for, and came in a form that was
-    /// not asked for; the session goes on.
+    /// The result has other columns than the statement's last description, and they came in a
+    /// format that was not requested; the session goes on.
     ResultChanged,
-    /// A portal was bound with another format of a column than the one that is wanted of it now;
-    /// the session goes on.
+    /// A portal was bound with another format for a column than the sink now asks for; the session
+    /// goes on.
     BoundFormat {
         /// The column's name.
         column: String,
@@ -64,7 +64,7 @@ pub enum Error {
     ConnectionLost,
     /// This side closed the connection while an exchange was under way.
     CutOff,
-    /// The session was closed, for what was sent ahead of the exchange failed.
+    /// The session was closed because a command sent ahead of the exchange failed.
     Ahead(Box<Self>),
     /// The session was closed before the exchange could run.
     Closed,
@@ -80,31 +80,31 @@ impl fmt::Display for Error {
             Self::Foreign(error) => error.fmt(f),
             Self::Protocol(error) => error.fmt(f),
             Self::OutOfTurn { message } => {
-                write!(f, "the server sent {message} where it has no place")
+                write!(f, "the server sent {message} where it is not allowed")
             }
             Self::RowCount { told, found } => {
-                write!(f, "the server says that the result has {told} rows, and {found} came")
+                write!(f, "the server reported {told} rows, but {found} came")
             }
             Self::UnexpectedCopy => f.write_str(
                 "a COPY from STDIN or to STDOUT cannot run as a query: use the copy methods",
             ),
             Self::NotACopy => f.write_str(
-                "the statement is no COPY in this direction: COPY ... FROM STDIN takes data, \
+                "the statement is not a COPY in this direction: COPY ... FROM STDIN takes data, \
                  COPY ... TO STDOUT gives it",
             ),
             Self::TextCodec { type_name, codec } => write!(
                 f,
-                "the codec of type {codec} reads text, and within {type_name} there is only its \
-                 binary form: set it with format=\"binary\" or format=\"tuple\""
+                "the codec of type {codec} reads text, but within {type_name} values come in \
+                 binary only: set it with format=\"binary\" or format=\"tuple\""
             ),
             Self::TooManyParameters { count } => write!(
                 f,
-                "this statement has {count} parameters, and the protocol carries at most 65535: \
+                "this statement has {count} parameters, but the protocol carries at most 65535: \
                  pass an array, or load the data with COPY"
             ),
             Self::ResultChanged => f.write_str(
                 "the columns of this query's result have changed since it was last described: it \
-                 has run, but its rows cannot be read; the next time it is described anew",
+                 has run, but its rows cannot be read; the next call describes it again",
             ),
             Self::BoundFormat { column } => write!(
                 f,
@@ -121,7 +121,7 @@ impl fmt::Display for Error {
                 f.write_str("the connection was closed by close() or terminate() during this call")
             }
             Self::Ahead(error) => {
-                write!(f, "connection was closed, for it could not be reset: {error}")
+                write!(f, "connection was closed because it could not be reset: {error}")
             }
             Self::Closed => f.write_str("connection is closed"),
         }
@@ -131,7 +131,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
-    /// Whether the talk cannot go on: the meaning of what follows is unknown.
+    /// Whether the session must close because the bytes that follow cannot be interpreted.
     pub(crate) fn ends_session(&self) -> bool {
         matches!(self, Self::Protocol(_) | Self::OutOfTurn { .. } | Self::RowCount { .. })
     }

@@ -1,4 +1,4 @@
-//! What a session tells its owner.
+//! Events and announcements that a session delivers to its owner.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use colonnade_protocol::backend::ErrorFields;
 
 use crate::{Error, Sink, Statement};
 
-/// One step of the exchange at the front, in the order things happened.
+/// An event of the front exchange, delivered in the order in which events happen.
 #[derive(Debug)]
 pub enum Event<S: Sink> {
-    /// The server wants a token of GSSAPI: `gss_token`. With the server's own, which is empty at
-    /// the beginning.
+    /// The server waits for a GSSAPI token: answer with `gss_token`. Carries the server's own
+    /// token, which is empty at the beginning.
     GssToken(Vec<u8>),
     /// A finished batch of a streaming query.
     Batch(S::Batch),
-    /// The server waits for COPY data: `copy_data`, then `copy_done` or `copy_fail`.
+    /// The server waits for COPY data: send `copy_data`, then `copy_done` or `copy_fail`.
     CopyIn,
-    /// Bytes of a COPY out, whole CopyData payloads put together.
+    /// Data of a COPY TO STDOUT: the payloads of one or more CopyData messages.
     CopyData(Vec<u8>),
     /// The exchange ended well and the server is ready for the next one.
     Complete(Completion<S>),
@@ -24,16 +24,17 @@ pub enum Event<S: Sink> {
     Failed(Error),
 }
 
-/// What an exchange that ended well leaves behind.
+/// The outcome of a successful exchange.
 #[derive(Debug)]
 pub struct Completion<S> {
     /// The last command tag, such as `SELECT 5`; none after start-up, prepare and empty queries.
     pub tag: Option<String>,
-    /// The statement that a prepare exchange made, or of which a query has learned more.
+    /// The statement that a prepare exchange made, or the statement of a query that refined its
+    /// columns.
     pub statement: Option<Arc<Statement>>,
-    /// The sink of a query, with what it gathered.
+    /// The query's sink, with the rows it collected.
     pub sink: Option<S>,
-    /// Whether a portal was left before its end: it may have more rows.
+    /// Whether the portal is suspended: it may have more rows.
     pub has_more: bool,
 }
 
@@ -43,7 +44,7 @@ impl<S> Default for Completion<S> {
     }
 }
 
-/// What a server may say at any time, exchange or not.
+/// A message that a server may send at any time, during an exchange or between two.
 #[derive(Debug, Clone)]
 pub enum Announcement {
     /// A NoticeResponse: a warning, a notice, a log message.

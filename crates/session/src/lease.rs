@@ -1,4 +1,4 @@
-//! What the server keeps for somebody, and forgets when nobody has it any more.
+//! Objects on the server (statements and portals) that are closed when their last user drops them.
 
 use std::collections::HashMap;
 use std::mem;
@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use colonnade_protocol::frontend;
 
-/// What a Close message names.
+/// The kind of object that a Close message names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     Statement,
     Portal,
 }
 
-/// A name on the server. Dropping it lets the server close what it names, with the next exchange
-/// that the session begins; a session that begins none takes it along when it ends.
+/// A name on the server. Dropping the lease lets the server close the object, together with the
+/// next exchange of the session; if there is none, the object ends with the session.
 #[derive(Debug)]
 pub(crate) struct Lease {
     target: Target,
     name: String,
-    /// Tells it from another lease of the same name.
+    /// Tells this lease from another one of the same name.
     number: u64,
     returned: Returned,
 }
@@ -38,7 +38,7 @@ impl Drop for Lease {
     }
 }
 
-/// The names that were dropped since the last exchange began. They may be dropped anywhere, also
+/// The names dropped since the last exchange began. A lease may be dropped on any thread, even
 /// while the session is at work.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Returned(Arc<Mutex<Names>>);
@@ -46,8 +46,8 @@ pub(crate) struct Returned(Arc<Mutex<Names>>);
 #[derive(Default, Debug)]
 struct Names {
     dropped: Vec<(Target, String, u64)>,
-    /// The last lease of a statement's name. An older one names what the server has forgotten: it
-    /// would not have given the name away twice.
+    /// The latest lease of each statement name. An older lease names a statement that the server
+    /// has already forgotten: it would not have given the name away twice.
     owners: HashMap<String, u64>,
     leases_made: u64,
 }
@@ -67,14 +67,14 @@ impl Returned {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).dropped.push(dropped);
     }
 
-    /// Writes the Close messages. Their answers are expected at any time.
+    /// Writes the Close messages. Their answers may come at any time.
     pub(crate) fn close(&self, out: &mut Vec<u8>) {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if names.dropped.is_empty() {
             return;
         }
         for (target, name, number) in mem::take(&mut names.dropped) {
-            // A name without NUL cannot fail to encode: it was sent before.
+            // The name has no NUL, as it was sent before, so encoding cannot fail.
             let _ = match target {
                 Target::Portal => frontend::close_portal(out, &name),
                 Target::Statement if names.owners.get(&name) == Some(&number) => {

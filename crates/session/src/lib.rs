@@ -1,10 +1,11 @@
-//! How the talk with a PostgreSQL server goes: one file per exchange, no I/O, no clock.
+//! A session with a PostgreSQL server: one file per exchange, no I/O, no clock.
 //!
-//! A [`Session`] is fed the bytes that arrived and gives events and bytes to send. Whoever owns
-//! the socket (an event loop, a blocking call, a test with a script) moves the bytes:
+//! A [`Session`] receives bytes and returns events and bytes to send. The owner of the socket (an
+//! event loop, a blocking call, a scripted test) moves the bytes:
 //!
 //! 1. write [`Session::data_to_send`] to the socket,
-//! 2. read into [`Session::receive_buffer`] and tell with [`Session::receive_data`] how much came,
+//! 2. read into [`Session::receive_buffer`] and report the number of bytes with
+//!    [`Session::receive_data`],
 //! 3. take events with [`Session::next_event`] until there is none, and go on at 1.
 //!
 //! Rows never become messages: a run of rows goes straight from the receive buffer to the

@@ -1,4 +1,4 @@
-//! The memory that the socket is read into.
+//! The memory into which the socket is read.
 //!
 //! ```text
 //! 0 <= start <= end <= capacity
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The owner of the socket writes through a [`ReceiveWindow`], which may outlive the call that
-//! gave it (a transport can keep a view of it). So memory is never moved or resized while it is
-//! shared: growing makes new memory and leaves the old one to the views that still hold it.
+//! returned it (a transport can keep a view of it). So memory is never moved or resized while it is
+//! shared: growing allocates new memory and leaves the old to the views that still hold it.
 //!
 //! This file holds the crate's only `unsafe`.
 
@@ -21,7 +21,7 @@ pub const RECEIVE_CAPACITY_BYTES: usize = 256 * 1024;
 /// A window is never smaller than this, so that reads do not become tiny near the end.
 const WINDOW_BYTES_MIN: usize = 16 * 1024;
 
-/// One cell, and not one for each byte: Miri looks at each whenever the box is reached.
+/// One cell and not one for each byte: Miri visits every cell whenever the box is accessed.
 struct Memory(Box<UnsafeCell<[u8]>>);
 
 // SAFETY: bytes are written only through a window, between `ReceiveBuffer::window` and
@@ -33,8 +33,8 @@ impl Memory {
     fn new(capacity: usize) -> Arc<Self> {
         let zeroed = vec![0u8; capacity].into_boxed_slice();
         let raw = Box::into_raw(zeroed);
-        // SAFETY: a cell has the layout of what is in it, so a box of the one is a box of the
-        // other; the allocation is the same and is given back once, by this box.
+        // SAFETY: `UnsafeCell` has the layout of its content, so the two box types are
+        // interchangeable; the allocation is the same and is freed once, by this box.
         Arc::new(Self(unsafe { Box::from_raw(raw as *mut UnsafeCell<[u8]>) }))
     }
 
@@ -85,8 +85,8 @@ impl ReceiveBuffer {
         Self { memory: Memory::new(RECEIVE_CAPACITY_BYTES), start: 0, end: 0 }
     }
 
-    /// Where the next read goes, which is to bring `wanted` bytes at most. Within a frame that is
-    /// larger than that, nothing is made of a read: then it may bring all there is room for.
+    /// The window for the next read, which should bring at most `wanted` bytes. Within a frame
+    /// larger than that, no read completes anything, so the window is all the free room.
     pub(crate) fn window(&self, wanted: usize) -> ReceiveWindow {
         let free = self.memory.capacity() - self.end;
         let is_within_large_frame = self.end - self.start >= wanted;
@@ -94,8 +94,8 @@ impl ReceiveBuffer {
         ReceiveWindow { memory: Arc::clone(&self.memory), start: self.end, len }
     }
 
-    /// Puts bytes in by copying: for owners that hold them already (tests, pre-read bytes).
-    /// Returns how many fitted.
+    /// Copies bytes in, for owners that already hold them (tests, pre-read bytes). Returns the
+    /// number of bytes that fitted.
     pub(crate) fn copy_in(&mut self, bytes: &[u8]) -> usize {
         let window = self.window(usize::MAX);
         let len = bytes.len().min(window.len());
@@ -105,14 +105,15 @@ impl ReceiveBuffer {
         len
     }
 
-    /// So many bytes were written at the front of the window. More than fit count as full.
+    /// Records that `len` bytes were written at the front of the window. A larger `len` counts as
+    /// full.
     pub(crate) fn filled(&mut self, len: usize) {
         self.end = self.end.saturating_add(len).min(self.memory.capacity());
     }
 
-    /// What was received and not yet consumed.
+    /// The bytes received and not yet consumed.
     pub(crate) fn unread(&self) -> &[u8] {
-        // SAFETY: `start <= end <= capacity`, and nobody writes while the session reads.
+        // SAFETY: `start <= end <= capacity`, and nothing writes while the session reads.
         unsafe {
             std::slice::from_raw_parts(self.memory.pointer().add(self.start), self.end - self.start)
         }
@@ -122,8 +123,8 @@ impl ReceiveBuffer {
         self.start = self.start.saturating_add(len).min(self.end);
     }
 
-    /// Makes room for the next read. `claimed` is the length of the frame at the front, where its
-    /// header is there: memory at most doubles towards it, so that a claim alone costs nothing.
+    /// Makes room for the next read. `claimed` is the length of the frame at the front, if its
+    /// header has come. Memory at most doubles towards it, so that a claim alone costs nothing.
     pub(crate) fn make_room(&mut self, claimed: Option<usize>) {
         let unread = self.end - self.start;
         let wanted = claimed.unwrap_or(0).saturating_add(WINDOW_BYTES_MIN);

@@ -24,17 +24,17 @@ use crate::receive_buffer::{RECEIVE_CAPACITY_BYTES, ReceiveBuffer};
 use crate::statement::StatementCache;
 use crate::{Announcement, CacheLimits, CancelKey, Error, Event, ReceiveWindow, Sink};
 
-/// So many undelivered events, and the session asks for no more bytes: the peer is held back by
-/// its full socket, and a streaming query holds a few batches at most.
+/// With this many undelivered events, the session asks for no more bytes: the full socket holds the
+/// peer back, and a streaming query holds a few batches at most.
 const EVENTS_MAX: usize = 2;
 
-/// What the server warns of where a ROLLBACK finds that nobody began a transaction.
+/// The SQLSTATE of the server's warning when a ROLLBACK finds no transaction.
 const NO_ACTIVE_SQL_TRANSACTION: &str = "25P01";
 
-/// Announcements nobody takes are dropped from the oldest on, past this many.
+/// Limit on announcements that nobody takes; beyond it the oldest are dropped.
 const ANNOUNCEMENTS_MAX: usize = 10_000;
 
-/// What a session opens with.
+/// The contents of a session's start-up.
 #[derive(Debug)]
 pub struct Startup {
     /// `user`, `database` and further run-time parameters.
@@ -43,38 +43,38 @@ pub struct Startup {
     pub authenticator: Authenticator,
 }
 
-/// What lasts longer than one exchange.
+/// Session state that outlives an exchange.
 pub(crate) struct Link {
     pub(crate) cancel_key: Option<CancelKey>,
-    /// The server is satisfied with who we are.
+    /// Whether the server has accepted our authentication.
     pub(crate) authenticated: bool,
     pub(crate) statements: StatementCache,
-    /// What the owner had on the server, and dropped.
+    /// Statements and portals that the owner has dropped.
     pub(crate) returned: Returned,
     /// The types as this connection sees them.
     pub(crate) types: Types,
-    /// The server is in copy-in mode: it takes data.
+    /// The server is in copy-in mode: it accepts data.
     pub(crate) copying: bool,
-    /// The exchange at the back takes more messages of its owner: its Sync was not sent yet.
+    /// The last exchange accepts more messages from its owner: its Sync was not sent yet.
     pub(crate) series_open: bool,
-    /// What was sent of the last series.
+    /// The counts of the last series.
     series: Arc<Series>,
     parameters: Parameters,
     transaction_status: TransactionStatus,
-    /// Something was asked of the server since start-up, or since the last reset.
+    /// Whether a request was made since start-up or since the last reset.
     touched: bool,
-    /// A transaction was begun ahead of the next exchange, and the server has not said so yet.
+    /// A transaction was begun ahead of the next exchange, and the server has not confirmed it yet.
     begun_ahead: bool,
-    /// How much was asked, all in all.
+    /// The total number of requests.
     exchanges: u64,
-    /// One of the parameters has changed by what was asked since.
+    /// Whether a run-time parameter has changed since start-up or since the last reset.
     parameters_changed: bool,
-    /// Bytes of answers to what was sent ahead, since the owner last asked.
+    /// Bytes of answers to commands sent ahead, since the owner last asked.
     ahead_bytes: usize,
     closed: bool,
-    /// Whether it was this side that closed the talk under an exchange, or between two of a call.
+    /// Whether this side closed the connection during an exchange, or between two of one call.
     cut_off: bool,
-    /// What the server said when it ended the session.
+    /// The server's message when it ended the session.
     farewell: Option<Box<ErrorFields>>,
 }
 
@@ -86,48 +86,49 @@ impl Link {
 }
 
 struct Running<S: Sink> {
-    /// Counts the exchanges in the order in which they were begun, which their events keep.
+    /// Numbers the exchanges in the order in which they began; events are delivered in that order.
     number: u64,
     exchange: Box<dyn Exchange<S>>,
-    /// The first failure; what comes after it is read and thrown away.
+    /// The first failure; later messages are read and discarded.
     failure: Option<Error>,
-    /// The server has said that it failed: nothing more comes of it.
+    /// The server has reported the exchange's error; it sends no more of the answer.
     has_error: bool,
-    /// Nobody waits for the outcome any more.
+    /// The caller has abandoned the exchange.
     abandoned: bool,
-    /// Nobody has ever waited: its success goes unsaid, and its failure ends the session.
+    /// The exchange was sent ahead and never had a caller: success makes no event, failure ends the
+    /// session.
     ahead: bool,
 }
 
 impl<S: Sink> Running<S> {
-    /// How much one read is to bring of it.
+    /// The desired size of one read of its answer.
     fn read_bytes(&self) -> usize {
         if self.abandoned { RECEIVE_CAPACITY_BYTES } else { self.exchange.read_bytes() }
     }
 }
 
-/// One connection's side of the talk.
+/// One connection's end of a session.
 pub struct Session<S: Sink> {
     buffer: ReceiveBuffer,
     talk: Talk<S>,
 }
 
-/// All of a session but its receive buffer, which is borrowed while it is parsed.
+/// Everything in a session except its receive buffer, which is borrowed while it is parsed.
 struct Talk<S: Sink> {
     link: Link,
     out: Vec<u8>,
     events: VecDeque<Event<S>>,
     announcements: VecDeque<Announcement>,
-    /// The front one gets the messages; the others were sent ahead.
+    /// The front exchange gets the messages; the others were sent ahead of their answers.
     running: VecDeque<Running<S>>,
     begun_count: u64,
-    /// Events of exchanges that were begun behind one which is still under way, because it had to
-    /// ask once more.
+    /// Events of exchanges that began after one that is still under way because it had to ask
+    /// again.
     held: BTreeMap<u64, VecDeque<Event<S>>>,
 }
 
 impl<S: Sink> Session<S> {
-    /// A session that keeps prepared statements within `limits`, and shares what is known of the
+    /// A session that keeps prepared statements within `limits`, and shares its knowledge of the
     /// database's types with every session that has the same catalog.
     pub fn new(limits: CacheLimits, catalog: Catalog) -> Self {
         let link = Link {
@@ -162,17 +163,17 @@ impl<S: Sink> Session<S> {
         Self { buffer: ReceiveBuffer::new(), talk }
     }
 
-    /// Where the next read of the socket goes.
+    /// The window for the next read of the socket.
     pub fn receive_buffer(&mut self) -> ReceiveWindow {
         let front = self.talk.running.front();
         self.buffer.window(front.map_or(RECEIVE_CAPACITY_BYTES, Running::read_bytes))
     }
 
-    /// So many bytes were read into the window: parses and decodes all that is whole.
+    /// Records that `len` bytes were read into the window; parses and decodes all complete frames.
     pub fn receive_data(&mut self, len: usize) {
         self.buffer.filled(len);
         if self.is_closed() {
-            // A read was on its way while this side closed the connection.
+            // A read was in progress while this side closed the connection.
             return;
         }
         if let Err(error) = self.parse() {
@@ -180,7 +181,7 @@ impl<S: Sink> Session<S> {
         }
     }
 
-    /// The same for bytes that the owner holds already; any length.
+    /// As [`receive_data`](Self::receive_data), for bytes the owner already holds; any length.
     pub fn receive_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.is_closed() {
             let taken = self.buffer.copy_in(bytes);
@@ -189,14 +190,14 @@ impl<S: Sink> Session<S> {
         }
     }
 
-    /// The peer has closed its side.
+    /// Records that the peer has closed its side.
     pub fn receive_eof(&mut self) {
         if !self.is_closed() {
             self.talk.close(Error::ConnectionLost);
         }
     }
 
-    /// This side closes the connection, whatever is under way on it.
+    /// Closes the connection from this side, whatever is under way.
     pub fn cut_off(&mut self) {
         if !self.is_closed() {
             self.talk.link.cut_off = true;
@@ -210,7 +211,7 @@ impl<S: Sink> Session<S> {
             self.talk.take_frame(frame)?;
             self.buffer.consume(len);
             if self.talk.link.closed {
-                // What stands behind the end has no meaning, however much of it one read brought.
+                // Bytes after the end have no meaning, however many one read brought.
                 return Ok(());
             }
         }
@@ -224,28 +225,28 @@ impl<S: Sink> Session<S> {
         self.talk.events.pop_front()
     }
 
-    /// The next of what the server said out of turn, oldest first.
+    /// The next message that the server sent out of turn, oldest first.
     pub fn next_announcement(&mut self) -> Option<Announcement> {
         self.talk.announcements.pop_front()
     }
 
-    /// Takes what must be written to the socket.
+    /// Takes the bytes to write to the socket.
     pub fn data_to_send(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.talk.out)
     }
 
-    /// Whether reading on is wanted; false holds the server back.
+    /// Whether to go on reading; false holds the server back.
     pub fn wants_read(&self) -> bool {
         self.talk.events.len() < EVENTS_MAX
     }
 
-    /// Whether no exchange is under way but such as were sent ahead of the next one.
+    /// Whether no exchange is under way except those sent ahead of the next one.
     pub fn is_idle(&self) -> bool {
         self.talk.running.iter().all(|running| running.ahead)
     }
 
-    /// Whether the talk goes on, no exchange is under way, and there is nothing to send or to tell
-    /// but events.
+    /// Whether the session is open, no exchange is under way, and nothing waits to be sent or
+    /// delivered except events.
     pub fn is_quiet(&self) -> bool {
         let talk = &self.talk;
         !talk.link.closed
@@ -255,23 +256,23 @@ impl<S: Sink> Session<S> {
             && self.wants_read()
     }
 
-    /// Whether the talk has ended, for whatever reason.
+    /// Whether the session has ended, for whatever reason.
     pub fn is_closed(&self) -> bool {
         self.talk.link.closed
     }
 
-    /// What the server said when it ended the session, whether or not anything was under way.
+    /// The server's message when it ended the session, during an exchange or between two.
     pub fn farewell(&self) -> Option<&ErrorFields> {
         self.talk.link.farewell.as_deref()
     }
 
-    /// Whether the server has accepted who we are, and goes on to start the session.
+    /// Whether the server has accepted our authentication, and goes on to start the session.
     pub fn is_authenticated(&self) -> bool {
         self.talk.link.authenticated
     }
 
-    /// The transaction status of the last ReadyForQuery, or what it is to be once a transaction
-    /// that was begun ahead is there.
+    /// The transaction status of the last ReadyForQuery, or the status expected once a transaction
+    /// that was begun ahead is confirmed.
     pub fn transaction_status(&self) -> TransactionStatus {
         if self.talk.link.begun_ahead {
             return TransactionStatus::InTransaction;
@@ -289,17 +290,17 @@ impl<S: Sink> Session<S> {
         self.talk.link.parameters.iter()
     }
 
-    /// With which a second connection can cancel this one's query.
+    /// The key with which a second connection can cancel this session's query.
     pub fn cancel_key(&self) -> Option<&CancelKey> {
         self.talk.link.cancel_key.as_ref()
     }
 
-    /// How many prepared statements are kept.
+    /// The number of prepared statements kept.
     pub fn cached_statements(&self) -> usize {
         self.talk.link.statements.len()
     }
 
-    /// Opens the talk: the first exchange of a session.
+    /// Opens the session: its first exchange.
     ///
     /// # Errors
     /// A parameter that cannot be sent.
@@ -320,7 +321,7 @@ impl<S: Sink> Session<S> {
         Ok(frontend::gss_response(&mut self.talk.out, token)?)
     }
 
-    /// Begins to run a script by the simple protocol; its rows are thrown away.
+    /// Begins to run a script by the simple protocol; its rows are discarded.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
@@ -330,9 +331,9 @@ impl<S: Sink> Session<S> {
         self.talk.begin(exchange)
     }
 
-    /// Nobody waits for the exchanges under way any more: what they still bring is read and
-    /// thrown away, and the session is idle when the server is ready again. Events of exchanges
-    /// that have ended are thrown away too.
+    /// Abandons the exchanges under way: the rest of their answers is read and discarded, and the
+    /// session is idle when the server is ready again. Undelivered events of earlier exchanges are
+    /// discarded too.
     pub fn abandon(&mut self) {
         self.talk.events.clear();
         self.talk.held.clear();
@@ -343,7 +344,7 @@ impl<S: Sink> Session<S> {
         self.talk.link.give_up_series(&mut self.talk.out);
     }
 
-    /// Says good-bye: nothing can be asked any more.
+    /// Sends Terminate: no further requests are possible.
     pub fn terminate(&mut self) {
         if !self.is_closed() {
             frontend::terminate(&mut self.talk.out);
@@ -378,13 +379,13 @@ impl<S: Sink> Talk<S> {
         Ok(())
     }
 
-    /// Closes what the owner has dropped, ahead of the exchange that is about to begin.
+    /// Closes statements and portals that the owner has dropped, before an exchange begins.
     fn close_returned(&mut self) {
         self.link.returned.close(&mut self.out);
     }
 
-    /// Ends the copy that an abandoned exchange has begun: the server would wait for its data, and
-    /// while it does it takes no cancel request.
+    /// Ends the copy of an abandoned exchange: otherwise the server would wait for its data, and
+    /// meanwhile take no cancel request.
     fn fail_copy(link: &mut Link, out: &mut Vec<u8>) {
         if std::mem::take(&mut link.copying) {
             // A constant text without NUL always encodes.
@@ -392,8 +393,8 @@ impl<S: Sink> Talk<S> {
         }
     }
 
-    /// Text is read and written as UTF-8; a session that was switched away from it would make
-    /// wrong text of right bytes.
+    /// Text is read and written as UTF-8; a session switched to another encoding would turn correct
+    /// bytes into wrong text.
     fn check_encoding(&self) -> Result<(), Error> {
         match self.link.parameters.get("client_encoding") {
             None | Some("UTF8" | "UNICODE") => Ok(()),
@@ -438,7 +439,7 @@ impl<S: Sink> Talk<S> {
                 self.note_parameter();
                 Ok(())
             }
-            // Statements that left the cache are closed along the way of an exchange.
+            // Statements that left the cache are closed during some exchange.
             Message::CloseComplete if !self.running.is_empty() => Ok(()),
             Message::ErrorResponse(fields) => self.take_error(fields),
             Message::ReadyForQuery(status) => self.take_ready(status),
@@ -449,7 +450,7 @@ impl<S: Sink> Talk<S> {
         }
     }
 
-    /// Lets the exchange at the front handle what came, unless it failed before.
+    /// Passes a message to the front exchange, unless the exchange failed before.
     fn with_exchange(
         &mut self,
         name: &'static str,
@@ -459,7 +460,7 @@ impl<S: Sink> Talk<S> {
         let is_overtaking = is_overtaking(running);
         let Some(front) = running.front_mut() else { return Err(unexpected(name)) };
         if front.has_error {
-            // The error was not of this exchange, or else this message is not.
+            // Either the error belonged to another exchange, or this message does.
             front.failure = None;
             return Err(unexpected(name));
         }
@@ -478,7 +479,7 @@ impl<S: Sink> Talk<S> {
         }
         if front.abandoned {
             events.clear();
-            // The server asks for data only now, and nobody is left who would send it.
+            // The server asks for data only now, and no caller is left to send it.
             Self::fail_copy(link, out);
         }
         match outcome {
@@ -486,7 +487,7 @@ impl<S: Sink> Talk<S> {
             Err(error) => {
                 front.failure = Some(error);
                 if running.len() == 1 {
-                    // Nothing of it is wanted any more.
+                    // The caller wants nothing more of the series.
                     link.give_up_series(out);
                 }
                 Ok(())
@@ -513,7 +514,7 @@ impl<S: Sink> Talk<S> {
             }
             None => match done.exchange.complete(&mut context) {
                 Ok(Step::Then(next)) => {
-                    // Behind all that were sent before it: the server answers in that order.
+                    // Goes behind all exchanges already sent: the server answers in that order.
                     running.push_back(Running { exchange: next, failure: None, ..done });
                     return Ok(());
                 }
@@ -544,13 +545,13 @@ impl<S: Sink> Talk<S> {
             self.release_held();
         }
         if ends {
-            // The exchange has its reason; the ones behind it never run.
+            // The exchange has its reason; the ones after it never run.
             self.close(Error::Closed);
         }
         Ok(())
     }
 
-    /// Hands over the events that an exchange before them has held up.
+    /// Delivers the events held back by an exchange before them.
     fn release_held(&mut self) {
         let first_running = self.running.iter().map(|running| running.number).min();
         while let Some(entry) = self.held.first_entry() {
@@ -569,7 +570,7 @@ impl<S: Sink> Talk<S> {
     }
 }
 
-/// Whether an exchange that was begun before the front one is still under way.
+/// Whether an exchange that began before the front one is still under way.
 fn is_overtaking<S: Sink>(running: &VecDeque<Running<S>>) -> bool {
     let mut numbers = running.iter().map(|running| running.number);
     numbers.next().is_some_and(|front| numbers.any(|number| number < front))

@@ -14,46 +14,46 @@ use crate::RECEIVE_CAPACITY_BYTES;
 
 /// Takes the rows of one query as runs, straight from the receive buffer.
 ///
-/// A run is borrowed for the call only. What a sink gathers it keeps until it is handed back with
-/// the exchange's completion; a streaming sink pushes finished batches as it goes.
+/// A run is borrowed for the call only. A sink keeps its rows until it is handed back with the
+/// exchange's completion; a streaming sink pushes finished batches as it goes.
 pub trait Sink: Send + Sized + 'static {
-    /// What a streaming sink hands over while the query still runs.
+    /// The batch that a streaming sink delivers while the query still runs.
     type Batch: Send + fmt::Debug;
 
-    /// The format in which it wants each column; `None` for that of the column's type.
+    /// The requested format of each column; `None` for the format of the column's type.
     fn formats(&self) -> Option<Vec<Format>> {
         None
     }
 
-    /// Whether nothing is handed over before every row has come, so that [`Sink::renewed`] can take
-    /// its place.
+    /// Whether the sink delivers nothing before every row has come, so that [`Sink::renewed`] can
+    /// replace it.
     fn is_whole(&self) -> bool {
         false
     }
 
-    /// How much one read of the socket is to bring: what it brings is made in one piece, in which
+    /// The desired size of one read of the socket: its rows are decoded in one step, during which
     /// nothing else runs on an event loop.
     fn read_bytes(&self) -> usize {
         RECEIVE_CAPACITY_BYTES
     }
 
-    /// An empty sink for the same rows, of whose columns more is known.
+    /// An empty sink for the same rows, with refined columns.
     ///
     /// # Errors
-    /// What was asked of the columns is not to be had of these.
+    /// A request that these columns cannot fulfil.
     fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError>;
 
     /// Takes a run of rows.
     ///
     /// # Errors
-    /// The first error ends the query: what follows is read and thrown away.
+    /// The first error ends the query: later rows are read and discarded.
     fn rows(
         &mut self,
         rows: DataRows<'_>,
         batches: &mut VecDeque<Self::Batch>,
     ) -> Result<(), SinkError>;
 
-    /// The server has sent every row.
+    /// Called when the server has sent every row.
     ///
     /// # Errors
     /// As for [`Sink::rows`].
@@ -63,7 +63,7 @@ pub trait Sink: Send + Sized + 'static {
 /// Why a sink refused a run of rows.
 #[derive(Debug)]
 pub enum SinkError {
-    /// The bytes are no rows: the session cannot go on.
+    /// The bytes are not rows: the session cannot go on.
     Protocol(ProtocolError),
     /// A value has no representation in its column.
     Decode(DecodeError),
@@ -86,7 +86,7 @@ impl From<DecodeError> for SinkError {
     }
 }
 
-/// Gathers rows in columns: one batch for all, or a batch each `batch_rows` rows.
+/// Collects rows in columns: one batch for all, or a batch for every `batch_rows` rows.
 pub struct ColumnSink {
     builder: BatchBuilder,
     options: DecodeOptions,
@@ -103,7 +103,7 @@ impl ColumnSink {
         Self::batched(columns, options, usize::MAX)
     }
 
-    /// A sink that hands over a batch whenever `batch_rows` rows are there.
+    /// A sink that delivers a batch after every `batch_rows` rows.
     ///
     /// # Errors
     /// Options that do not fit the columns.
@@ -153,8 +153,8 @@ impl ColumnSink {
         Ok(())
     }
 
-    /// Hands over what is left. A result without rows gives one empty batch: its columns have
-    /// names and types too.
+    /// Delivers the remaining rows. A result without rows gives one empty batch, because its
+    /// columns have names and types too.
     ///
     /// # Errors
     /// As for [`ColumnSink::rows`].

@@ -13,21 +13,21 @@ use colonnade_protocol::{Format, Oid};
 
 use crate::lease::Lease;
 
-/// So many texts are remembered where the server keeps no statements.
+/// How many descriptions are remembered if the server keeps no statements.
 const DESCRIPTIONS_MAX: usize = 256;
 
 /// How the values of a statement are read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Conversions {
-    /// As the owner of the connection has set it, for the owner's queries.
+    /// By the owner's codecs and aliases, for the owner's queries.
     #[default]
     Owners,
-    /// As the types are, for queries that the owner knows nothing of.
+    /// By the types' own conversions, for the driver's own queries.
     Plain,
 }
 
 impl Conversions {
-    /// The type of an OID, as a statement of this kind has it.
+    /// The type of an OID, under these conversions.
     pub(crate) fn find(self, types: &Types, oid: Oid) -> Option<Arc<Type>> {
         match self {
             Self::Owners => types.find(oid),
@@ -36,16 +36,16 @@ impl Conversions {
     }
 }
 
-/// A statement the server has parsed: what it takes and what it gives.
+/// A statement the server has parsed, with its parameters and columns.
 #[derive(Debug)]
 pub struct Statement {
-    /// Set when the server is told to forget it.
+    /// Set when the server is told to close it.
     pub(crate) is_closed: Arc<AtomicBool>,
-    /// The server-side name; empty where the server does not keep it.
+    /// The server-side name; empty if the server does not keep the statement.
     pub name: String,
     /// The text that was prepared.
     pub sql: String,
-    /// The parameters' types that were declared; those beyond, and 0, the server has inferred.
+    /// The declared parameter types; the server inferred those that are 0 or missing.
     pub declared: Vec<Oid>,
     /// How its values are read and written.
     pub conversions: Conversions,
@@ -53,13 +53,13 @@ pub struct Statement {
     pub parameters: Vec<Arc<Type>>,
     /// The columns; none for a command.
     pub columns: Arc<[ResultColumn]>,
-    /// Closes a statement of the owner's on the server when nobody has it any more; none for what
-    /// the cache keeps.
+    /// Closes the owner's statement on the server when its last user drops it; none for statements
+    /// in the cache.
     pub(crate) lease: Option<Arc<Lease>>,
 }
 
 impl Statement {
-    /// The same statement, of whose columns more is known.
+    /// The same statement, with refined columns.
     pub(crate) fn with_columns(&self, columns: Arc<[ResultColumn]>) -> Arc<Self> {
         let (name, sql) = (self.name.clone(), self.sql.clone());
         let (is_closed, lease) = (Arc::clone(&self.is_closed), self.lease.clone());
@@ -68,7 +68,7 @@ impl Statement {
         Arc::new(Self { is_closed, name, sql, declared, conversions, parameters, columns, lease })
     }
 
-    /// What the cache knows it by.
+    /// Its key in the cache.
     fn key(&self) -> Cow<'_, str> {
         match self.conversions {
             Conversions::Owners => key(&self.sql, &self.declared),
@@ -76,7 +76,7 @@ impl Statement {
         }
     }
 
-    /// The name under which the server knows it; none where a query has to bring the text along.
+    /// The name under which the server knows it; none if each query must send the text.
     pub fn server_name(&self) -> Option<&str> {
         let is_kept = !self.name.is_empty() && !self.is_closed.load(Ordering::Relaxed);
         is_kept.then_some(self.name.as_str())
@@ -86,21 +86,21 @@ impl Statement {
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// The format in which each column's values come, where nothing else is asked for.
+    /// The format of each column's values, unless the query requests another.
     pub fn formats(&self) -> Vec<Format> {
         self.columns.iter().map(|column| column.pg_type.format()).collect()
     }
 }
 
-/// A statement that was bound to its arguments under a name, and gives its rows piece by piece.
-/// The server forgets it with its transaction, and at the latest when nobody has it any more.
+/// A statement that was bound to its arguments under a name, and returns its rows in pieces. The
+/// server forgets it with its transaction, and at the latest when its last user drops it.
 #[derive(Debug)]
 pub struct Portal {
-    // First, so that it is closed before the statement that it runs.
+    // First, so that it is dropped before the statement that it runs.
     pub(crate) lease: Lease,
-    /// What it runs.
+    /// The statement that it runs.
     pub statement: Arc<Statement>,
-    /// The format in which each column's values come.
+    /// The format of each column's values.
     pub formats: Vec<Format>,
 }
 
@@ -111,8 +111,8 @@ impl Portal {
     }
 }
 
-/// What the cache knows a statement by: its text, and behind it the types that were declared. A
-/// text that can be sent has no NUL.
+/// A statement's key in the cache: its text, followed by the declared types. A text that can be
+/// sent has no NUL, so NUL separates them.
 pub(crate) fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
     if declared.is_empty() {
         return Cow::Borrowed(sql);
@@ -126,25 +126,24 @@ pub(crate) fn key<'a>(sql: &'a str, declared: &[Oid]) -> Cow<'a, str> {
     Cow::Owned(key)
 }
 
-/// What it knows a statement by that is read and written in the types' own way. No declared type
-/// has this name.
+/// The key of a statement with the types' own conversions. No declared type has this name.
 pub(crate) fn plain_key(sql: &str) -> String {
     format!("{sql}\0plain")
 }
 
-/// Which statements the cache keeps.
+/// Limits on the statements that the cache keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheLimits {
-    /// At most so many statements; 0 keeps none, and prepares the unnamed statement.
+    /// The maximum number of statements; 0 keeps none, and prepares the unnamed statement.
     pub capacity: usize,
-    /// A kept statement is prepared anew when it is this old; `None` sets no limit.
+    /// A kept statement is prepared again at this age; `None` sets no limit.
     pub lifetime: Option<Duration>,
-    /// A longer text, in bytes, is not kept; `None` sets no limit.
+    /// Texts longer than this, in bytes, are not kept; `None` sets no limit.
     pub text_bytes: Option<usize>,
 }
 
 impl CacheLimits {
-    /// So many statements, of any length and any age.
+    /// A limit on the number of statements only, with any length and age.
     pub fn of_capacity(capacity: usize) -> Self {
         Self { capacity, lifetime: None, text_bytes: None }
     }
@@ -154,17 +153,17 @@ impl CacheLimits {
     }
 }
 
-/// The least recently used statement leaves when there is no room for a new one.
+/// The least recently used statement is removed to make room for a new one.
 ///
-/// Where the server is to keep none, what it said of them is remembered all the same.
+/// If the server keeps no statements, their descriptions are remembered nevertheless.
 pub(crate) struct StatementCache {
     limits: CacheLimits,
-    /// What this session's names begin with. No other session's do: behind a pooler they may meet
-    /// on one server connection, and none must run another one's statement.
+    /// The prefix of this session's names. No other session has the same: behind a pooler two
+    /// sessions may meet on one server connection, and neither must run the other's statement.
     prefix: String,
     /// Grows with each use; orders the entries.
     clock: u64,
-    /// What time it is, as the owner last said.
+    /// The time, as the owner last reported it.
     now: Duration,
     entries: HashMap<String, Entry>,
     names_given: u64,
@@ -178,7 +177,7 @@ struct Entry {
 
 impl StatementCache {
     pub(crate) fn new(limits: CacheLimits) -> Self {
-        // The standard library's only source of chance.
+        // The standard library's only source of randomness.
         let chance = RandomState::new().hash_one(0) >> 16;
         let prefix = format!("colonnade_{chance:012x}");
         let (clock, now) = (0, Duration::ZERO);
@@ -191,13 +190,13 @@ impl StatementCache {
         format!("{}_{}", self.prefix, self.names_given)
     }
 
-    /// A name for a text that is prepared to be kept; empty (unnamed) where it will not be.
+    /// The name to prepare a text under; empty (unnamed) if it will not be kept.
     pub(crate) fn name_for(&mut self, sql: &str) -> String {
         if self.limits.keeps(sql) { self.next_name() } else { String::new() }
     }
 
-    /// The owner says what time it is, counted from any moment of its choice. Answers the statement
-    /// kept under a key where it has become too old: the server should close it.
+    /// Sets the time, counted from any moment of the owner's choice. Returns the statement kept
+    /// under `key` if it has become too old: the server should close it.
     pub(crate) fn pass_time(&mut self, now: Duration, key: &str) -> Option<Arc<Statement>> {
         self.now = now;
         let lifetime = self.limits.lifetime?;
@@ -213,7 +212,7 @@ impl StatementCache {
         Some(Arc::clone(&entry.statement))
     }
 
-    /// Keeps a statement; returns the ones that left, which the server should close.
+    /// Keeps a statement; returns the statements removed for it, which the server should close.
     pub(crate) fn insert(&mut self, statement: Arc<Statement>) -> Vec<Arc<Statement>> {
         if self.limits.capacity != 0 && statement.name.is_empty() {
             return Vec::new();
@@ -239,7 +238,7 @@ impl StatementCache {
         gone
     }
 
-    /// Puts a statement in the place of the same one.
+    /// Replaces a statement by its refined version.
     pub(crate) fn renew(&mut self, statement: &Arc<Statement>) {
         let entry = self.entries.get_mut(statement.key().as_ref());
         if let Some(entry) = entry.filter(|entry| entry.statement.name == statement.name) {
@@ -247,7 +246,7 @@ impl StatementCache {
         }
     }
 
-    /// Takes a statement out, unless its text is kept under another name by now. Answers it where
+    /// Removes a statement, unless its text has since been kept under another name. Returns it if
     /// the server should close it.
     pub(crate) fn remove(&mut self, statement: &Statement) -> Option<Arc<Statement>> {
         let key = statement.key();
@@ -265,7 +264,7 @@ impl StatementCache {
         was_kept.then_some(statement)
     }
 
-    /// Takes everything out, for the server to close.
+    /// Removes all statements and returns them, for the server to close.
     pub(crate) fn drain(&mut self) -> Vec<Arc<Statement>> {
         let all = self.entries.drain().map(|(_, entry)| entry.statement);
         let kept: Vec<_> = all.filter(|statement| statement.server_name().is_some()).collect();
@@ -278,7 +277,7 @@ impl StatementCache {
         self.entries.drain().for_each(|(_, entry)| entry.statement.close());
     }
 
-    /// How many the server keeps.
+    /// The number of statements that the server keeps.
     pub(crate) fn len(&self) -> usize {
         if self.limits.capacity == 0 { 0 } else { self.entries.len() }
     }
@@ -425,7 +424,7 @@ mod tests {
         assert!(cache.pass_time(at(300), "b").is_none());
         assert!(cache.pass_time(at(300), "a").is_some());
         assert!(cache.find("a").is_none());
-        // A clock that goes backwards makes nothing old.
+        // A clock that goes backwards makes no statement old.
         let two = statement(&mut cache, "a");
         cache.insert(two);
         assert!(cache.pass_time(at(0), "a").is_none());

@@ -1,6 +1,6 @@
-//! What is sent ahead of the next exchange: its success goes unsaid, its failure ends the session.
+//! Commands sent ahead of the next exchange: success makes no event, failure ends the session.
 
-// Helpers stand outside of test functions, and their failing fails a test all the same.
+// Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 // Each test program uses a part of the script.
 #![allow(dead_code, reason = "shared with the other exchanges")]
@@ -20,7 +20,7 @@ fn opened() -> Session<TestSink> {
     session
 }
 
-/// A session that was used, and is idle again in the given state.
+/// A session that was used and is idle again, with the given transaction status.
 fn used(status: u8) -> Session<TestSink> {
     let mut session = opened();
     session.script("SELECT f()").expect("a script");
@@ -42,7 +42,7 @@ fn complete(tag: &str) -> Outcome {
     Outcome::Complete { tag: Some(tag.to_owned()) }
 }
 
-/// A used session with a reset on the way, and a script behind it.
+/// A used session with a reset on its way, followed by a script.
 fn reset_and_asked() -> Session<TestSink> {
     let mut session = used(b'I');
     assert!(session.script_ahead(RESET).expect("a reset"));

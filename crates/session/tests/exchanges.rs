@@ -1,6 +1,6 @@
 //! Every exchange against a scripted server: whole and one byte at a time, with the same outcome.
 
-// Helpers stand outside of test functions, and their failing fails a test all the same.
+// Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 // Each test program uses a part of the script.
 #![allow(dead_code, reason = "shared with the other exchanges")]
@@ -299,7 +299,7 @@ fn a_server_that_is_ready_before_authentication_ends_the_session() {
     assert!(session.is_closed());
     let outcomes = script::outcomes(&mut session);
     let [Outcome::Failed(reason)] = outcomes.as_slice() else { panic!("{outcomes:?}") };
-    assert!(reason.contains("ReadyForQuery where it has no place"), "{reason}");
+    assert!(reason.contains("ReadyForQuery where it is not allowed"), "{reason}");
 }
 
 #[test]
@@ -527,7 +527,7 @@ fn events_keep_the_order_of_the_exchanges_when_one_has_to_ask_again() {
     assert!(session.next_event().is_none());
 }
 
-/// A session that lets the server keep nothing, and remembers `SELECT n FROM t`.
+/// A session that keeps nothing on the server, and remembers `SELECT n FROM t`.
 fn unkept() -> (Session<TestSink>, std::sync::Arc<colonnade_session::Statement>) {
     let mut session = script::session_with_cache(0);
     session.receive_bytes(&script::welcome());
@@ -567,7 +567,7 @@ fn a_text_that_is_not_kept_travels_with_its_arguments() {
     session.receive_bytes(&[renamed, rows.clone()].concat());
     let now = session.cached_statement("SELECT n FROM t", &[], Duration::ZERO).expect("remembered");
     assert_eq!(&*now.columns[0].name, "other");
-    // Of a type that nobody knows: the rows are lost, and the text is described anew next time.
+    // With an unknown type the rows are lost, and the text is described again next time.
     let mut session = begin();
     session.receive_bytes(&[described(&[field("n", 99_001)]), rows].concat());
     let outcomes = script::outcomes(&mut session);

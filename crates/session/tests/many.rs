@@ -1,6 +1,6 @@
 //! Many executions of one statement, against a scripted server.
 
-// Helpers stand outside of test functions, and their failing fails a test all the same.
+// Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 // Each test program uses a part of the script.
 #![allow(dead_code, reason = "shared with the other exchanges")]
@@ -16,7 +16,7 @@ fn begun() -> Session<TestSink> {
     begun_behind(|_| {})
 }
 
-/// As `begun`, with something ahead of the series that the server has not answered yet.
+/// As `begun`, after a command that the server has not answered yet.
 fn begun_behind(send_ahead: impl FnOnce(&mut Session<TestSink>)) -> Session<TestSink> {
     let mut session = script::session();
     session.receive_bytes(&script::welcome());
@@ -74,7 +74,7 @@ fn the_rows_of_all_sets_are_one_result() {
         play(ended, &reply),
         [
             Outcome::Batch(vec![Some(1), Some(2)]),
-            // Of all of them.
+            // The rows of both executions.
             Outcome::Complete { tag: Some("SELECT 2".into()) }
         ]
     );
@@ -121,7 +121,7 @@ fn a_value_that_cannot_be_read_undoes_the_series() {
     assert!(session.is_idle() && !session.is_closed());
 }
 
-/// What the server says to a ROLLBACK where no transaction was begun.
+/// The server's answer to a ROLLBACK outside a transaction.
 fn rolled_back() -> Vec<u8> {
     let warning = "there is no transaction in progress";
     [
@@ -147,7 +147,7 @@ fn what_is_given_up_is_undone_in_silence() {
     let mut session = given_up();
     session.receive_bytes(&reply);
     assert!(session.next_announcement().is_none(), "the warning is not the user's");
-    // The next one is.
+    // But the next one is.
     session.script("ROLLBACK").expect("script");
     session.receive_bytes(&rolled_back()[10..]);
     assert!(session.next_announcement().is_some());

@@ -1,7 +1,7 @@
-//! The order of answers: a message that is missing, comes twice or is an earlier exchange's own is
-//! never taken for what was asked for.
+//! The order of answers: a message that is missing, repeated, or another exchange's is never taken
+//! for the expected one.
 
-// Helpers stand outside of test functions, and their failing fails a test all the same.
+// Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 // Each test program uses a part of the script.
 #![allow(dead_code, reason = "shared with the other exchanges")]
@@ -14,12 +14,12 @@ use colonnade_protocol::frontend::{BindExecute, EncodedParams};
 use colonnade_session::{Event, Session, Statement};
 use script::{Outcome, TestSink, error, field, message, ready, row, text};
 
-/// An exchange that was begun, and the answer to it, message by message.
+/// An exchange that was begun, and its answer, message by message.
 struct Asked {
     name: &'static str,
     session: Session<TestSink>,
     answer: Vec<Vec<u8>>,
-    /// Tags of messages of which nobody can know how many there should be.
+    /// Tags of messages that may come any number of times.
     uncounted: &'static [u8],
 }
 
@@ -117,7 +117,7 @@ fn running_a_script() -> Asked {
     session.script("SELECT n FROM t").expect("script");
     let fields = script::row_description(&[field("n", 23)]);
     let answer = vec![fields, int_row(1), text(b'C', "SELECT 1"), ready(b'I')];
-    // The rows are thrown away, and any number of statements may be in a text.
+    // Rows are discarded, and a text may have any number of statements.
     Asked { name: "script", session, answer, uncounted: b"DC" }
 }
 
@@ -172,7 +172,7 @@ fn each_answer_as_it_should_be() {
 #[test]
 fn a_message_that_is_missing_ends_the_session() {
     for begin in EXCHANGES {
-        // The last one is waited for.
+        // Without the last message, the exchange just waits.
         for missing in 0..begin().answer.len() - 1 {
             let mut asked = begin();
             let gone = asked.answer.remove(missing);

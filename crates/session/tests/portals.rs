@@ -1,7 +1,7 @@
-//! Statements and portals that the owner has, against a scripted server: whole and one byte at a
-//! time, with the same outcome.
+//! The owner's statements and portals, against a scripted server: whole and one byte at a time,
+//! with the same outcome.
 
-// Helpers stand outside of test functions, and their failing fails a test all the same.
+// Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 // Each test program uses a part of the script.
 #![allow(dead_code, reason = "shared with the other exchanges")]
@@ -60,7 +60,7 @@ fn int_row(value: i32) -> Vec<u8> {
     row(&[Some(&value.to_be_bytes())])
 }
 
-/// The tags of the messages, with the names in Close messages.
+/// The tags of the messages sent, with the names in Close messages.
 fn sent(session: &mut Session<TestSink>) -> String {
     let data = session.data_to_send();
     let mut rest = data.as_slice();
@@ -69,7 +69,7 @@ fn sent(session: &mut Session<TestSink>) -> String {
         let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).expect("length");
         tags.push(char::from(tag));
         if tag == b'C' {
-            // What is closed, and the number at the end of its name.
+            // The kind of object closed, and the number at the end of its name.
             let named = String::from_utf8_lossy(&rest[5..length]);
             let number = named.rsplit('_').next().unwrap_or_default();
             tags.push_str(&format!("({}{number})", char::from(rest[5])));

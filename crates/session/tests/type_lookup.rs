@@ -1,6 +1,6 @@
 //! What the catalogs are asked, and COPY in columns, against a scripted server.
 
-// Helpers stand outside of test functions, and their failing fails a test all the same.
+// Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 // Each test program uses a part of the script.
 #![allow(dead_code, reason = "shared with the other exchanges")]
@@ -168,12 +168,12 @@ fn an_interrupted_look_up_leaves_nothing_behind() {
         sent.windows(close.len()).position(|part| part == close)
     };
     let parsed = asked.windows(21).position(|part| part == b"colonnade_introspect\0");
-    // An earlier one may have been interrupted between its Parse and its Close.
+    // An earlier lookup may have been interrupted between its Parse and its Close.
     assert!(closes(&asked, "colonnade_introspect") < parsed);
     let interrupted =
         [message(b'1', &[]), error("ERROR", "57014", "canceling statement"), ready(b'I')].concat();
     session.receive_bytes(&interrupted);
     assert_eq!(script::outcomes(&mut session).len(), 1);
-    // The statement that was to be kept was prepared already, and nobody knows it.
+    // The statement was prepared already, and has no user.
     assert!(closes(&session.data_to_send(), name).is_some());
 }

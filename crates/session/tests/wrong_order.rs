@@ -1,6 +1,6 @@
-//! Answers in an order that no server has: none is believed, and the session is closed.
+//! Answers in an order that no server sends: none is accepted, and the session is closed.
 
-// Helpers stand outside of test functions, and their failing fails a test all the same.
+// Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 // Each test program uses a part of the script.
 #![allow(dead_code, reason = "shared with the other exchanges")]
@@ -18,8 +18,8 @@ fn opened() -> Session<TestSink> {
     session
 }
 
-/// One character for each message, as the tags are; other characters stand for whole bodies. The
-/// end of a result counts its rows.
+/// One character per message, as the tags are; other characters stand for whole bodies. Command
+/// tags count the rows before them.
 fn reply(messages: &str) -> Vec<u8> {
     let mut rows = 0;
     let mut one = |tag| match tag {
@@ -47,7 +47,7 @@ fn prepared(session: &mut Session<TestSink>) -> std::sync::Arc<colonnade_session
     done.statement.expect("a statement")
 }
 
-/// Plays each answer to a session of its own; with `is_right` it ends well, and else not at all.
+/// Plays each answer to a new session; it ends well with `is_right`, and otherwise never.
 fn assert_all(begin: impl Fn(&mut Session<TestSink>), answers: &[&str], is_right: bool) {
     for answer in answers {
         let mut session = opened();
@@ -59,7 +59,7 @@ fn assert_all(begin: impl Fn(&mut Session<TestSink>), answers: &[&str], is_right
         assert_eq!(session.is_closed(), !is_right, "{answer}");
         if !is_right {
             let Some(Outcome::Failed(reason)) = last else { panic!("{answer}: {last:?}") };
-            let is_told = ["where it has no place", "not laid out", "malformed row", " came"];
+            let is_told = ["where it is not allowed", "not laid out", "malformed row", " came"];
             assert!(is_told.iter().any(|text| reason.contains(text)), "{answer}: {reason}");
         }
     }
@@ -159,7 +159,7 @@ fn script() {
 #[test]
 fn copy_in() {
     let begin = |session: &mut Session<TestSink>| session.copy_in("x").expect("copy");
-    // The owner has not said that this was all.
+    // The owner has not ended the copy.
     assert_all(begin, &["GCZ", "GGCZ", "GdCZ", "GZCZ", "GDCZ"], false);
     let mut session = opened();
     begin(&mut session);

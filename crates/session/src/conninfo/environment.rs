@@ -1,4 +1,4 @@
-//! Which environment variable stands for which option; libpq's names.
+//! The environment variables of connection options; libpq's names.
 
 use super::error::ConnInfoError;
 use super::options::Layer;
@@ -38,14 +38,14 @@ const VARIABLES: &[(&str, &str)] = &[
     ("PGCONNECT_TIMEOUT", "connect_timeout"),
     ("PGTARGETSESSIONATTRS", "target_session_attrs"),
     ("PGLOADBALANCEHOSTS", "load_balance_hosts"),
-    // These become settings of the session, as libpq does it. PGCLIENTENCODING does not: it is
-    // about the programs of a terminal, this driver always talks UTF-8.
+    // These become server settings, as in libpq. PGCLIENTENCODING does not: it concerns terminal
+    // programs, and this driver always uses UTF-8.
     ("PGDATESTYLE", "datestyle"),
     ("PGTZ", "timezone"),
     ("PGGEQO", "geqo"),
 ];
 
-/// The options that the environment sets.
+/// The options set by the environment.
 pub(super) fn layer(environment: &impl Fn(&str) -> Option<String>) -> Result<Layer, ConnInfoError> {
     let pairs = VARIABLES.iter().filter_map(|(variable, option)| {
         environment(variable).map(|value| ((*option).to_owned(), value))

@@ -1,20 +1,20 @@
-//! What can be wrong with connection options. No text here ever shows a password, nor a piece of
-//! input that may be a part of one.
+//! Errors in connection options. No message ever shows a password, or a piece of input that may be
+//! part of one.
 
 use std::error::Error;
 use std::fmt;
 
-/// Connection options that cannot be used.
+/// An error in the connection options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnInfoError {
     /// The text is neither a URI nor keyword=value pairs.
     NotADsn,
-    /// A URI of another scheme.
+    /// A URI with another scheme.
     UnsupportedScheme {
         /// The scheme as written.
         scheme: String,
     },
-    /// User name or password hold a character that ends that part of a URI.
+    /// The user name or password contains a character that ends that part of a URI.
     UnescapedCredentials,
     /// A `%` without two hexadecimal digits, or `%00`.
     PercentEncoding {
@@ -26,23 +26,23 @@ pub enum ConnInfoError {
         /// The part of the URI.
         part: &'static str,
     },
-    /// Brackets around an IPv6 address that do not match, or have something behind them.
+    /// Unbalanced brackets around an IPv6 address, or text after them.
     Brackets,
     /// A host with several colons and no brackets.
     UnbracketedAddress,
     /// A query parameter without `=`.
     QueryWithoutValue,
-    /// A keyword that no `=` follows.
+    /// A keyword without `=` after it.
     MissingEquals {
-        /// Where the keyword stands: a 1-based index in characters.
+        /// The position of the keyword: a 1-based index in characters.
         position: usize,
     },
-    /// A quoted value without its end.
+    /// A quoted value without a closing quote.
     UnterminatedQuote {
-        /// Where the value begins: a 1-based index in characters.
+        /// The position of the value: a 1-based index in characters.
         position: usize,
     },
-    /// A backslash with nothing behind it.
+    /// A backslash at the end.
     TrailingBackslash,
     /// A name that is nearly an option's.
     UnknownOption {
@@ -51,30 +51,30 @@ pub enum ConnInfoError {
         /// The option.
         suggestion: &'static str,
     },
-    /// An unknown name directly behind a password that may reach into it.
+    /// An unknown name directly after a password that may reach into it.
     UnknownOptionAfterPassword,
     /// An argument of `connect()` inside a DSN.
     ArgumentInDsn {
         /// The argument.
         name: &'static str,
     },
-    /// A value outside of what its option takes.
+    /// A value that its option does not accept.
     InvalidValue {
         /// The option.
         option: &'static str,
         /// The value as written.
         value: String,
-        /// What it takes.
+        /// The accepted values.
         expected: &'static str,
     },
-    /// As many ports as hosts are needed, or one.
+    /// The number of ports is neither one nor the number of hosts.
     PortCount {
         /// Number of hosts.
         hosts: usize,
         /// Number of ports.
         ports: usize,
     },
-    /// As many `hostaddr` as `host` are needed.
+    /// The number of `hostaddr` differs from that of `host`.
     HostAddressCount {
         /// Number of hosts.
         hosts: usize,
@@ -85,9 +85,9 @@ pub enum ConnInfoError {
     WeakSslMode {
         /// The mode in effect.
         mode: &'static str,
-        /// The option that needs more, with its value.
+        /// The option that needs a stricter mode, with its value.
         with: &'static str,
-        /// The modes it takes.
+        /// The modes that it accepts.
         needs: &'static str,
     },
     /// The lowest TLS version is above the highest.
@@ -97,9 +97,9 @@ pub enum ConnInfoError {
         /// `ssl_max_protocol_version`.
         highest: &'static str,
     },
-    /// An option of libpq that would be silently without effect.
+    /// A libpq option that would silently have no effect.
     Unsupported {
-        /// The option, with its value where only that is unsupported.
+        /// The option, with its value if only that value is unsupported.
         option: String,
         /// Why, or what to do instead.
         reason: &'static str,
@@ -109,13 +109,13 @@ pub enum ConnInfoError {
         /// The setting.
         name: String,
     },
-    /// No user name given, and none known from the operating system.
+    /// No user name is given, and the operating system provides none.
     NoUser,
     /// No service file defines the service.
     ServiceNotFound {
         /// The service.
         name: String,
-        /// The files looked into.
+        /// The files searched.
         files: Vec<String>,
     },
     /// A line of a service file that cannot be used.
@@ -124,14 +124,14 @@ pub enum ConnInfoError {
         file: String,
         /// The 1-based line.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake.
         reason: &'static str,
     },
     /// A setting of a service that cannot be used.
     ServiceOption {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The mistake.
         error: Box<Self>,
     },
 }
@@ -145,23 +145,23 @@ impl fmt::Display for ConnInfoError {
             ),
             Self::UnsupportedScheme { scheme } => unsupported_scheme(out, scheme),
             Self::UnescapedCredentials => out.write_str(
-                "the host or port of the URI cannot be read: a \"/\", \"?\" or \"@\" inside a \
+                "the host or port of the URI is invalid: a \"/\", \"?\" or \"@\" inside a \
                  user name or password must be written %2F, %3F or %40",
             ),
             Self::PercentEncoding { part } => write!(
                 out,
-                "the {part} of the URI has a \"%\" that two hexadecimal digits (not 00) do not \
-                 follow; a plain \"%\" is written %25"
+                "the {part} of the URI has a \"%\" without two hexadecimal digits (not 00) \
+                 after it; a plain \"%\" is written %25"
             ),
             Self::NotUtf8 { part } => {
                 write!(out, "the {part} of the URI is not UTF-8 once percent-decoded")
             }
             Self::Brackets => out.write_str(
-                "an IPv6 address in the URI must stand in brackets, with nothing but :port behind \
+                "an IPv6 address in the URI must be in brackets, with nothing but :port after \
                  them: [::1]:5432",
             ),
             Self::UnbracketedAddress => out.write_str(
-                "a host of the URI has several colons: an IPv6 address must stand in brackets, as \
+                "a host of the URI has several colons: an IPv6 address must be in brackets, as \
                  in [::1]:5432, and a \":\" in a password must be written %3A",
             ),
             Self::QueryWithoutValue => out.write_str(
@@ -171,15 +171,15 @@ impl fmt::Display for ConnInfoError {
             Self::MissingEquals { position } => write!(
                 out,
                 "the DSN lacks \"=\" after the word at character {position}; a value with spaces \
-                 must stand in quotes: password='two words'"
+                 must be in quotes: password='two words'"
             ),
             Self::UnterminatedQuote { position } => write!(
                 out,
-                "the quoted value at character {position} of the DSN has no end; a quote inside \
+                "the quoted value at character {position} of the DSN is not closed; a quote inside \
                  it is written \\'"
             ),
             Self::TrailingBackslash => {
-                out.write_str("the DSN ends in a backslash; a plain one is written \\\\")
+                out.write_str("the DSN ends with a backslash; a plain one is written \\\\")
             }
             Self::UnknownOption { name, suggestion } => {
                 write!(out, "unknown connection option \"{name}\", did you mean \"{suggestion}\"?")
@@ -189,7 +189,7 @@ impl fmt::Display for ConnInfoError {
                  of it); quote a password with spaces, or write \"&\" as %26 in a URI",
             ),
             Self::ArgumentInDsn { name } => {
-                write!(out, "\"{name}\" is an argument of its own, it cannot be a part of the DSN")
+                write!(out, "\"{name}\" is an argument of connect() and cannot be part of the DSN")
             }
             _ => self.fmt_meaning(out),
         }
@@ -200,14 +200,14 @@ fn unsupported_scheme(out: &mut fmt::Formatter<'_>, scheme: &str) -> fmt::Result
     write!(out, "the scheme of the URI must be \"postgresql\" or \"postgres\", not \"{scheme}\"")?;
     match scheme.split_once('+') {
         Some(("postgresql" | "postgres", driver)) => {
-            write!(out, "; \"+{driver}\" is SQLAlchemy's way to name a driver, leave it out")
+            write!(out, "; \"+{driver}\" is SQLAlchemy's way to name a driver: leave it out")
         }
         _ => Ok(()),
     }
 }
 
 impl ConnInfoError {
-    /// The errors in what well-formed options say.
+    /// Writes the errors in well-formed options.
     fn fmt_meaning(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidValue { option, value, expected } => {
@@ -236,7 +236,7 @@ impl ConnInfoError {
                  by the protocol"
             ),
             Self::NoUser => out.write_str(
-                "no user name is given, and the operating system knows none for this process",
+                "no user name is given, and the operating system has none for this process",
             ),
             Self::ServiceNotFound { name, files } if files.is_empty() => {
                 write!(out, "the service \"{name}\" cannot be looked up: there is no service file")

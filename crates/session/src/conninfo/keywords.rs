@@ -1,4 +1,4 @@
-//! The keyword/value form: `host=localhost dbname='a b'`, with a backslash ahead of quotes and
+//! The keyword=value form: `host=localhost dbname='a b'`, with a backslash before quotes and
 //! backslashes.
 
 use std::iter::Peekable;
@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, ConnInfoError> 
 
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
-    /// 1-based index of the character that comes next.
+    /// 1-based index of the next character.
     position: usize,
 }
 

@@ -1,18 +1,18 @@
 //! Where and how to connect: from DSN, arguments, service file and environment to one [`ConnInfo`].
 //!
-//! Nothing here reads a file or the environment. The caller brings look-ups and texts, in three
-//! steps, because what one source says decides which file is the next:
+//! Nothing here reads a file or the environment. The caller provides look-ups and texts, in three
+//! steps, because each source may name the next file:
 //!
 //! 1. [`Draft::new`] takes the arguments, the DSN and the environment;
 //! 2. if [`Draft::service`] names a service, the texts of its files go to [`Draft::add_service`];
 //! 3. [`Draft::finish`] checks everything and fills in defaults. If the result has no password,
 //!    [`password_for`] finds one in the text of [`ConnInfo::passfile`], host by host.
 //!
-//! Precedence is libpq's: argument, DSN, service, environment, default. An option that is given
-//! but empty is at its default, whatever weaker sources say.
+//! Precedence is libpq's: argument, DSN, service, environment, default. An option that is given but
+//! empty takes its default, whatever weaker sources say.
 //!
 //! A DSN is a URI (`postgresql://user:password@host/database?option=value`) or libpq's pairs
-//! (`host=localhost dbname=test`). Names that are no options are server settings, but for those
+//! (`host=localhost dbname=test`). Names that are not options are server settings, except those
 //! that look like a misspelt option; the rule and the names are in `options`.
 
 mod environment;
@@ -37,12 +37,12 @@ pub use value::{
     SslNegotiation, TargetSessionAttrs, TlsVersion,
 };
 
-/// Everything that is known about how to connect. `Debug` shows no secrets.
+/// Everything known about how to connect. `Debug` shows no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnInfo {
     /// The places to try, in order; never empty.
     pub hosts: Vec<Host>,
-    /// Whether no host was given and `hosts` are the usual places.
+    /// Whether no host was given and `hosts` are the default places.
     pub hosts_are_default: bool,
     /// The role to log in as.
     pub user: String,
@@ -52,9 +52,9 @@ pub struct ConnInfo {
     pub database: String,
     /// The password file, named or default.
     pub passfile: Option<String>,
-    /// The service whose definition took part.
+    /// The service that provided some of the options.
     pub service: Option<String>,
-    /// How much TLS is wanted.
+    /// Whether to use TLS, and how much to verify.
     pub sslmode: SslMode,
     /// How TLS begins.
     pub sslnegotiation: SslNegotiation,
@@ -64,25 +64,25 @@ pub struct ConnInfo {
     pub sslcert: Option<String>,
     /// A file with its private key.
     pub sslkey: Option<String>,
-    /// The password of that key.
+    /// The password of the private key.
     pub sslpassword: Option<Secret>,
     /// A file of revoked certificates.
     pub sslcrl: Option<String>,
-    /// A directory of such files, by the hashes of their issuers' names.
+    /// A directory of such files, named by the hashes of their issuers' names.
     pub sslcrldir: Option<String>,
-    /// Whether the TLS handshake tells the host's name.
+    /// Whether the TLS handshake sends the host's name.
     pub sslsni: bool,
     /// The lowest TLS version.
     pub ssl_min_protocol_version: TlsVersion,
-    /// The highest TLS version; None for the newest there is.
+    /// The highest TLS version; None for the newest available.
     pub ssl_max_protocol_version: Option<TlsVersion>,
-    /// What the server must ask for and prove before it is trusted.
+    /// The authentication that the server must ask for, and the proof it must give.
     pub auth: AuthPolicy,
     /// The kind of server looked for.
     pub target_session_attrs: TargetSessionAttrs,
     /// The order in which hosts are tried.
     pub load_balance_hosts: LoadBalanceHosts,
-    /// How long to try each host; zero for as long as it takes, None when nothing is said.
+    /// The time limit for each host; zero for no limit, None if not given.
     pub connect_timeout: Option<Duration>,
     /// TCP keepalive.
     pub keepalives: Keepalives,
@@ -96,15 +96,15 @@ pub struct ConnInfo {
     pub min_protocol_version: Option<ProtocolVersion>,
     /// The version of PostgreSQL's protocol to ask for.
     pub max_protocol_version: Option<ProtocolVersion>,
-    /// The service name of Kerberos.
+    /// The Kerberos service name.
     pub krbsrvname: String,
-    /// Which library does GSSAPI, where there is a choice.
+    /// The GSSAPI library to use, if there is a choice.
     pub gsslib: Option<String>,
     /// Settings of the session, by name in lower case, sorted.
     pub server_settings: Vec<(String, String)>,
 }
 
-/// What the operating system knows.
+/// Facts from the operating system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Local {
     /// The name of the user who runs this process.
@@ -118,7 +118,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// The usual places of Unix.
+    /// The default places on Unix.
     #[must_use]
     pub fn unix(user: Option<String>, home: Option<&str>) -> Self {
         let directories = ["/run/postgresql", "/var/run/postgresql", "/tmp", "/private/tmp"];
@@ -130,7 +130,7 @@ impl Local {
         }
     }
 
-    /// The usual places of Windows.
+    /// The default places on Windows.
     #[must_use]
     pub fn windows(user: Option<String>, app_data: Option<&str>) -> Self {
         Self {
@@ -142,16 +142,16 @@ impl Local {
     }
 }
 
-/// A service whose definition is wanted.
+/// A service whose definition must be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceRequest {
     /// The name of its section.
     pub name: String,
-    /// The files to look into, in order; those that do not exist are passed over.
+    /// The files to search, in order; missing files are skipped.
     pub files: Vec<String>,
 }
 
-/// Connection options on their way from several sources to one result.
+/// Connection options between their sources and the result.
 pub struct Draft {
     arguments: Layer,
     dsn: Layer,
@@ -161,12 +161,12 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Reads the arguments (by option name; lists of hosts and ports separated by commas), the
-    /// server settings among them, the DSN and the environment.
+    /// Reads the arguments (by option name; lists of hosts and ports separated by commas),
+    /// including server settings, the DSN and the environment.
     ///
     /// # Errors
     ///
-    /// A DSN that cannot be read, and names that are unknown.
+    /// A DSN that cannot be parsed, and unknown names.
     pub fn new(
         arguments: &[(String, String)],
         server_settings: &[(String, String)],
@@ -186,7 +186,7 @@ impl Draft {
         })
     }
 
-    /// The service whose definition the options ask for.
+    /// The service named by the options.
     #[must_use]
     pub fn service(&self, local: &Local) -> Option<ServiceRequest> {
         let name = self.option("service")?.to_owned();
@@ -195,11 +195,11 @@ impl Draft {
         Some(ServiceRequest { name, files })
     }
 
-    /// Takes over the service's definition from the files that exist, each as name and text.
+    /// Adds the service's definition from the files that exist, each given by name and text.
     ///
     /// # Errors
     ///
-    /// No file defines the service, or it cannot be used.
+    /// No file defines the service, or its definition is invalid.
     pub fn add_service(
         &mut self,
         request: &ServiceRequest,
@@ -215,11 +215,11 @@ impl Draft {
         Err(ConnInfoError::ServiceNotFound { name: request.name.clone(), files })
     }
 
-    /// Checks all options and fills in what was not given.
+    /// Checks all options and fills in defaults.
     ///
     /// # Errors
     ///
-    /// Values that cannot be used, or contradict each other.
+    /// Values that are invalid or contradict each other.
     pub fn finish(self, local: &Local) -> Result<ConnInfo, ConnInfoError> {
         resolve::resolve(&self, local)
     }
@@ -229,7 +229,7 @@ impl Draft {
         [&self.arguments, &self.dsn, &self.service, &self.environment]
     }
 
-    /// The value of an option; None when no source has it, or the strongest one has it empty.
+    /// The value of an option; None if no source has it, or if the strongest source has it empty.
     fn option(&self, name: &str) -> Option<&str> {
         let value = self.layers().into_iter().find_map(|layer| layer.option(name))?;
         (!value.is_empty()).then_some(value)

@@ -1,8 +1,8 @@
-//! The names that options have, and what becomes of other names.
+//! The names of options, and the treatment of other names.
 //!
-//! A name that is no option is a *server setting*, sent with the startup message, in any case: the
-//! server knows whether there is such a setting. Refused are names that are nearly an option's:
-//! the server would find a misspelt `sslmode` only once the connection was made without TLS.
+//! A name that is not an option is a *server setting*, sent in the startup message: the server
+//! knows whether the setting exists. Names that nearly match an option are refused, because the
+//! server would report a misspelt `sslmode` only once the connection was made without TLS.
 
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ const ARGUMENTS: &[&str] = &[
     "timeout",
 ];
 
-/// What other programs call an option.
+/// Names of options in other programs.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("db", "dbname"),
     ("hostname", "host"),
@@ -189,11 +189,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("username", "user"),
 ];
 
-/// The options of one source. What stands later in the source wins.
+/// The options of one source. Later entries override earlier ones.
 #[derive(Default)]
 pub(super) struct Layer {
     options: BTreeMap<&'static str, String>,
-    /// Names in lower case, which is how the server compares them.
+    /// By names in lower case, as the server compares them.
     pub(super) server_settings: BTreeMap<String, String>,
 }
 
@@ -217,7 +217,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Adds what the caller himself calls server settings: any name that is not one of ours.
+    /// Adds the caller's explicit server settings: any name that is not one of the driver's own.
     pub(super) fn add_server_settings(
         &mut self,
         settings: &[(String, String)],
@@ -228,7 +228,7 @@ impl Layer {
     fn set(&mut self, name: &str, value: String) -> Result<(), ConnInfoError> {
         let name = name.to_ascii_lowercase();
         match name.as_str() {
-            // Settings that are options as well: one place for each.
+            // Settings that are options as well must be given as options.
             "application_name" | "client_encoding" | "options" | "replication" => {
                 if let Some(option) = option_called(&name) {
                     self.options.insert(option, value);
@@ -245,7 +245,7 @@ impl Layer {
         Ok(())
     }
 
-    /// The value of an option, also when it is empty.
+    /// The value of an option, even if empty.
     pub(super) fn option(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str)
     }
@@ -262,13 +262,13 @@ fn find(names: &[&'static str], name: &str) -> Option<&'static str> {
     names.binary_search(&name).ok().and_then(|index| names.get(index)).copied()
 }
 
-/// Whether the name is certainly a setting's.
+/// Whether the name certainly belongs to a setting.
 fn is_known_setting(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     name.contains('.') || find(SERVER_SETTINGS, &lower).is_some()
 }
 
-/// Why a name that is no option cannot be a setting's either.
+/// The reason why a name that is not an option cannot be a setting either.
 fn refusal(name: &str, is_after_password: bool) -> Option<ConnInfoError> {
     if is_known_setting(name) {
         return None;
@@ -283,7 +283,7 @@ fn refusal(name: &str, is_after_password: bool) -> Option<ConnInfoError> {
     Some(ConnInfoError::UnknownOption { name: name.to_owned(), suggestion })
 }
 
-/// The option that a name is most likely a misspelling of, if of any.
+/// The option that a name most likely misspells, if any.
 ///
 /// Two letters may be wrong, one in a short name. More would refuse settings of the server, such as
 /// `tcp_keepalives_idle` for `keepalives_idle`.
@@ -300,7 +300,7 @@ fn suggestion_for(name: &str) -> Option<&'static str> {
     (nearest.0 <= if lower.len() < 6 { 1 } else { 2 }).then_some(nearest.1)
 }
 
-/// How many insertions, deletions, replacements and swaps of neighbours lead from one to the other.
+/// The number of insertions, deletions, replacements and swaps of neighbours between the two.
 fn edit_distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut two_back: Vec<usize> = Vec::new();

@@ -1,11 +1,11 @@
-//! The password file: lines of `host:port:database:user:password`, of which the first that
-//! matches counts. `*` matches anything; a `:` or `\` inside a field has a backslash ahead.
+//! The password file: lines of `host:port:database:user:password`; the first matching line counts.
+//! `*` matches anything; a `:` or `\` inside a field is preceded by a backslash.
 
 use super::value::{Host, HostAddress, Secret};
 
-/// The password for one host, if a line of the file's text is for it.
+/// The password for one host, if a line of the text matches it.
 ///
-/// A Unix socket goes by the name `localhost`, or by its directory as written.
+/// A Unix socket matches the name `localhost`, or its directory as written.
 #[must_use]
 pub fn password_for(text: &str, host: &Host, database: &str, user: &str) -> Option<Secret> {
     let (name, alias) = match &host.address {
@@ -24,7 +24,7 @@ pub fn password_for(text: &str, host: &Host, database: &str, user: &str) -> Opti
     })
 }
 
-/// The fields of a line that are left, still escaped; None after the last.
+/// The remaining fields of a line, still escaped; None after the last.
 struct Fields<'a>(Option<&'a str>);
 
 impl<'a> Iterator for Fields<'a> {
@@ -102,7 +102,7 @@ mod tests {
         assert_password(r"\:\:1:5432:d:u:six", &tcp("::1"), Some("six"));
         assert_password("h:5432:d:u:a:rest is left out", &tcp("h"), Some("a"));
         assert_password("h:5432:d:u:a\\", &tcp("h"), Some("a\\"));
-        // Only a field that is nothing but a star matches everything.
+        // Only a field that is just a star matches everything.
         assert_password(r"\*:5432:d:u:no", &tcp("h"), None);
         assert_password("h*:5432:d:u:no", &tcp("h2"), None);
     }

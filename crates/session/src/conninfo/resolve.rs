@@ -1,4 +1,4 @@
-//! From options as text to one checked [`ConnInfo`].
+//! From option texts to one checked [`ConnInfo`].
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -15,13 +15,13 @@ use super::{ConnInfo, Draft, Local};
 
 const DEFAULT_PORT: u16 = 5432;
 
-/// What these values must be, for error messages; the words themselves are the protocol's.
+/// The accepted values, for error messages; the words themselves are defined by the protocol crate.
 const CHANNEL_BINDING_EXPECTED: &str = "disable, prefer or require";
 const REQUIRE_AUTH_EXPECTED: &str = "a list of different password, md5, gss, sspi, \
-     scram-sha-256, oauth or none, separated by commas, all of them or none with a \"!\" ahead";
+     scram-sha-256, oauth or none, separated by commas, all or none of them prefixed with \"!\"";
 
-/// Options of libpq that this driver does not have, with the value that is harmless. They are
-/// refused, since most of them are there to make a connection safer.
+/// libpq options that this driver lacks, each with its harmless value. Other values are refused,
+/// because most of these options make a connection safer.
 const UNSUPPORTED: &[(&str, &str, &str)] = &[
     ("gssdelegation", "0", "credentials are never delegated"),
     ("oauth_client_id", "", "there is no OAuth authentication yet"),
@@ -121,13 +121,13 @@ fn refuse_unsupported(draft: &Draft) -> Result<(), ConnInfoError> {
         Some(name) if is_utf8(name) => Ok(()),
         Some(name) => Err(ConnInfoError::Unsupported {
             option: format!("client_encoding={name}"),
-            reason: "the server always gets and sends UTF-8, which it converts from and to the \
+            reason: "the driver always uses UTF-8, which the server converts to and from the \
                      database's encoding",
         }),
     }
 }
 
-/// Whether the name, in any of the spellings that servers take, or `auto`, is UTF-8.
+/// Whether the name is `auto` or one of the server's spellings of UTF-8.
 fn is_utf8(name: &str) -> bool {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let name: String = letters.map(|c| c.to_ascii_lowercase()).collect();
@@ -165,7 +165,7 @@ fn gsslib(value: &str) -> Option<String> {
     matches!(value, "gssapi" | "sspi").then(|| value.to_owned())
 }
 
-/// A whole number; what is negative counts as zero.
+/// A whole number; negative numbers count as zero.
 fn number(draft: &Draft, option: &'static str) -> Result<Option<u32>, ConnInfoError> {
     let read = |value: &str| {
         let number = value.trim().parse::<i32>().ok()?;
@@ -179,7 +179,7 @@ fn connect_timeout(draft: &Draft) -> Result<Option<Duration>, ConnInfoError> {
 }
 
 fn keepalives(draft: &Draft) -> Result<Keepalives, ConnInfoError> {
-    // Zero asks for the operating system's value.
+    // Zero selects the operating system's value.
     let positive = |option| Ok(number(draft, option)?.filter(|number| *number > 0));
     let enabled = number(draft, "keepalives")?.is_none_or(|number| number > 0);
     Ok(Keepalives {
@@ -250,13 +250,13 @@ fn server_settings(draft: &Draft) -> Vec<(String, String)> {
     settings.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// The hosts to try, and whether they are the usual places.
+/// The hosts to try, and whether they are the default places.
 fn hosts(draft: &Draft, local: &Local) -> Result<(Vec<Host>, bool), ConnInfoError> {
     let list = |option: &str| draft.option(option).map(|list| list.split(',').map(str::trim));
     let mut names: Vec<&str> = list("host").map(Iterator::collect).unwrap_or_default();
     let addresses: Vec<&str> = list("hostaddr").map(Iterator::collect).unwrap_or_default();
     if names.is_empty() {
-        // An address alone is a host.
+        // An address without a name is a host, too.
         names.resize(addresses.len(), "");
     } else if !addresses.is_empty() && addresses.len() != names.len() {
         return Err(ConnInfoError::HostAddressCount {
@@ -293,7 +293,7 @@ fn default_hosts(local: &Local, port: u16) -> impl Iterator<Item = Host> {
     sockets.chain([host("localhost", port, None)])
 }
 
-/// One port for each of so many hosts.
+/// One port for each host.
 fn ports(draft: &Draft, hosts: usize) -> Result<Vec<u16>, ConnInfoError> {
     let Some(list) = draft.option("port") else { return Ok(vec![DEFAULT_PORT; hosts]) };
     let ports: Vec<u16> = list

@@ -3,7 +3,7 @@
 use super::error::ConnInfoError;
 use super::options::Layer;
 
-/// The options of a service, if the text of a file defines it.
+/// The options of a service, if the file's text defines it.
 pub(super) fn find(file: &str, text: &str, name: &str) -> Result<Option<Layer>, ConnInfoError> {
     let mut pairs = None;
     for (index, line) in text.lines().enumerate() {
@@ -77,7 +77,7 @@ mod tests {
         ] {
             assert_eq!(find("f", text, "a").err().unwrap().to_string(), message, "{text}");
         }
-        // Mistakes in other people's sections do not matter.
+        // Mistakes in other sections do not matter.
         assert!(find("f", "[b]\nnonsense\n[a]\nhost=x", "a").unwrap().is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! The sources together: precedence, defaults, contradictions, and that nothing ever panics.
+//! The sources together: precedence, defaults and contradictions; no input causes a panic.
 
 use std::collections::HashMap;
 

@@ -1,19 +1,19 @@
 //! The URI form: `postgresql://user:password@host:port,host:port/database?option=value`.
 //!
-//! libpq's rules, with two that are wider, as asyncpg has them: the last `@` before the path ends
-//! the credentials (so a password may hold a plain `@`), and a value in the query may hold a `=`.
-//! A `+` is a plus, not a space.
+//! libpq's rules, with two extensions that asyncpg has as well: the last `@` before the path ends
+//! the credentials (so a password may contain a plain `@`), and a value in the query may contain
+//! `=`. A `+` is a plus, not a space.
 
 use super::error::ConnInfoError;
 
-/// The options that a URI sets, in order; None when the text is not a URI at all.
+/// The options that a URI sets, in order; None if the text is not a URI.
 pub(super) fn parse(text: &str) -> Option<Result<Vec<(String, String)>, ConnInfoError>> {
     let (scheme, rest) = text.split_once("://")?;
     // "options=-c x=a://b" is not a URI.
     if scheme.contains(|c: char| c == '=' || c.is_whitespace()) {
         return None;
     }
-    // Only what can be a scheme is shown: anything else may hold a password.
+    // Only a possible scheme is shown: anything else may contain a password.
     if !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
         return Some(Err(ConnInfoError::NotADsn));
     }
@@ -41,7 +41,7 @@ fn parse_rest(rest: &str) -> Result<Vec<(String, String)>, ConnInfoError> {
         parse_credentials(credentials, &mut options)?;
     }
     parse_hosts(host_list, &mut options).map_err(|error| {
-        // What was taken for host and port may be the first part of a password.
+        // The text taken for host and port may be the first part of a password.
         let is_cut_off = rest.len() > authority.len()
             && rest.char_indices().any(|(at, c)| c == '@' && at > authority.len());
         if is_cut_off { ConnInfoError::UnescapedCredentials } else { error }
@@ -123,7 +123,7 @@ fn parse_query(query: &str, options: &mut Vec<(String, String)>) -> Result<(), C
         let (name, value) = parameter.split_once('=').ok_or(ConnInfoError::QueryWithoutValue)?;
         let name = decode(name, "query")?;
         let value = decode(value, "query")?;
-        // JDBC's spelling, which libpq takes in URIs as well.
+        // JDBC's spelling, which libpq accepts in URIs as well.
         if name == "ssl" && value == "true" {
             options.push(("sslmode".to_owned(), "require".to_owned()));
         } else {

@@ -1,8 +1,8 @@
-//! The types that values of connection options have.
+//! The types of connection options' values.
 
 use std::fmt;
 
-/// A text that never shows in `Debug`, and so not in logs.
+/// A text that never appears in `Debug`, and so not in logs.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -13,7 +13,7 @@ impl Secret {
         Self(text)
     }
 
-    /// The text itself, for the one place that sends it.
+    /// The text itself, for the code that sends it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -26,7 +26,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Defines an enum of which each variant is written as one word.
+/// Defines an enum whose variants are each written as one word.
 macro_rules! words {
     (
         $(#[$doc:meta])* $name:ident, $expected:literal;
@@ -37,7 +37,7 @@ macro_rules! words {
         pub enum $name { $($(#[$variant_doc])* $variant,)+ }
 
         impl $name {
-            /// What a value must be, for error messages.
+            /// The accepted words, for error messages.
             pub(super) const EXPECTED: &'static str = $expected;
 
             /// The variant for a word, exactly as written.
@@ -56,20 +56,20 @@ macro_rules! words {
 }
 
 words! {
-    /// Whether to use TLS, and how much of the server's certificate to check; in order of
+    /// Whether to use TLS, and how much of the server's certificate to check; ordered by
     /// strictness.
     SslMode, "disable, allow, prefer, require, verify-ca or verify-full";
     /// Never TLS.
     Disable = "disable",
-    /// TLS only when the server refuses to go on without.
+    /// TLS only if the server refuses a connection without it.
     Allow = "allow",
-    /// TLS when the server offers it.
+    /// TLS if the server offers it.
     Prefer = "prefer",
     /// TLS or nothing.
     Require = "require",
     /// The certificate must lead to a trusted root.
     VerifyCa = "verify-ca",
-    /// It must also be for the host connected to.
+    /// The certificate must also be for this host.
     VerifyFull = "verify-full",
 }
 
@@ -83,9 +83,9 @@ words! {
 }
 
 words! {
-    /// The kind of server looked for among the hosts.
+    /// The kind of server to choose among the hosts.
     TargetSessionAttrs, "any, read-write, read-only, primary, standby or prefer-standby";
-    /// Whatever answers.
+    /// Any server.
     Any = "any",
     /// Sessions are read-write by default.
     ReadWrite = "read-write",
@@ -95,7 +95,7 @@ words! {
     Primary = "primary",
     /// In recovery.
     Standby = "standby",
-    /// A standby, or anything if there is none.
+    /// A standby, or any server if there is none.
     PreferStandby = "prefer-standby",
 }
 
@@ -132,12 +132,12 @@ words! {
     Latest = "latest",
 }
 
-/// Where a host is.
+/// The address of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostAddress {
     /// A name or an IP address.
     Tcp(String),
-    /// The directory of a Unix socket, or the socket itself; `@` ahead stands for the abstract
+    /// The directory of a Unix socket, or the socket itself; a leading `@` means the abstract
     /// namespace.
     Unix(String),
 }
@@ -145,9 +145,9 @@ pub enum HostAddress {
 /// One place to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Where it is.
+    /// Its address.
     pub address: HostAddress,
-    /// Its port; part of the socket's name for Unix sockets.
+    /// Its port; for a Unix socket a part of the socket's name.
     pub port: u16,
     /// `hostaddr`: the IP address to connect to, while `address` is the name to verify.
     pub numeric_address: Option<String>,
@@ -167,17 +167,17 @@ impl Host {
     }
 }
 
-/// TCP keepalive and the like; None leaves it to the operating system.
+/// TCP keepalive and related options; None leaves the value to the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalives {
-    /// Whether to send keepalives at all.
+    /// Whether to send keepalives.
     pub enabled: bool,
     /// Seconds of silence before the first.
     pub idle_s: Option<u32>,
-    /// Seconds between them.
+    /// Seconds between two.
     pub interval_s: Option<u32>,
-    /// How many may stay unanswered.
+    /// How many may remain unanswered.
     pub count: Option<u32>,
-    /// Milliseconds that sent data may stay unacknowledged.
+    /// Milliseconds for which sent data may remain unacknowledged.
     pub user_timeout_ms: Option<u32>,
 }

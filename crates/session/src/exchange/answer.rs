@@ -1,8 +1,8 @@
-//! The order of a server's answers. Each message comes once and at its place, and the end of a
-//! result tells how many rows it had.
+//! Checks the order of a server's answer: each message comes once and in its place, and the command
+//! tag gives the number of rows.
 //!
-//! So the answer of another exchange is never taken for this one's: a message that was lost, or
-//! came twice, shows, and the session ends there.
+//! So an exchange never takes another exchange's answer for its own. A lost or repeated message is
+//! detected, and the session ends there.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ use colonnade_protocol::backend::Message;
 use super::unexpected;
 use crate::Error;
 
-/// What must come.
+/// The next expected part of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     ParseComplete,
@@ -23,11 +23,12 @@ pub(crate) enum Part {
     Rows,
 }
 
-/// To Parse and Describe.
+/// The answer to Parse and Describe.
 pub(crate) const DESCRIBED: &[Part] =
     &[Part::ParseComplete, Part::ParameterDescription, Part::Description];
 
-/// To Bind and Execute, after a Parse and a Describe where the statement is not kept.
+/// The answer to Bind and Execute, preceded by Parse and Describe unless the server keeps the
+/// statement.
 pub(crate) const fn executed(is_kept: bool) -> &'static [Part] {
     if is_kept {
         &[Part::BindComplete, Part::Rows]
@@ -50,11 +51,11 @@ pub(crate) const fn bound(is_kept: bool) -> &'static [Part] {
     }
 }
 
-/// How far the answer to messages of the extended protocol has come.
+/// Progress through the answer to a series of extended-protocol messages.
 pub(crate) struct Answer {
     left: &'static [Part],
     rows: u64,
-    /// What an Execute asks for at most; 0 for all.
+    /// The row limit of the Execute; 0 for all rows.
     row_limit: i32,
 }
 
@@ -63,7 +64,7 @@ impl Answer {
         Self { left: parts, rows: 0, row_limit }
     }
 
-    /// Takes a message at its place.
+    /// Accepts a message in its place.
     pub(crate) fn take(&mut self, message: &Message<'_>) -> Result<(), Error> {
         let Some((part, left)) = self.left.split_first() else {
             return Err(unexpected(message.name()));
@@ -87,7 +88,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Takes so many rows.
+    /// Accepts `count` rows.
     pub(crate) fn take_rows(&mut self, count: usize) -> Result<(), Error> {
         if self.left.first() != Some(&Part::Rows) {
             return Err(unexpected("DataRow"));
@@ -96,7 +97,7 @@ impl Answer {
         Ok(())
     }
 
-    /// At the end of a result that has rows: compares them with what the end tells of them.
+    /// At the end of a result with rows: compares their number with the command tag.
     pub(crate) fn check_rows(&mut self, end: &Message<'_>) -> Result<(), Error> {
         let found = mem::take(&mut self.rows);
         let told = match end {
@@ -110,19 +111,18 @@ impl Answer {
         }
     }
 
-    /// Whether all has come.
+    /// Whether the answer is complete.
     pub(crate) const fn is_whole(&self) -> bool {
         self.left.is_empty()
     }
 
-    /// What ReadyForQuery ends is whole.
+    /// Checks at ReadyForQuery that the answer is complete.
     pub(crate) fn check_whole(&self) -> Result<(), Error> {
         if self.is_whole() { Ok(()) } else { Err(unexpected("ReadyForQuery")) }
     }
 }
 
-/// How far the answer to a text of the simple protocol has come: a result, or the word that it is
-/// done, for each of its statements.
+/// Progress through the answer to a simple query: for each statement a result or a command tag.
 #[derive(Default)]
 pub(crate) struct SimpleAnswer {
     is_in_result: bool,
@@ -130,7 +130,7 @@ pub(crate) struct SimpleAnswer {
 }
 
 impl SimpleAnswer {
-    /// Takes a message at its place.
+    /// Accepts a message in its place.
     pub(crate) fn take(&mut self, message: &Message<'_>) -> Result<(), Error> {
         match message {
             Message::RowDescription(_) if !self.is_in_result => self.is_in_result = true,
@@ -144,19 +144,19 @@ impl SimpleAnswer {
         Ok(())
     }
 
-    /// Rows have their place here.
+    /// Checks that rows are allowed here.
     pub(crate) fn check_rows(&self) -> Result<(), Error> {
         if self.is_in_result { Ok(()) } else { Err(unexpected("DataRow")) }
     }
 
-    /// What ReadyForQuery ends is whole.
+    /// Checks at ReadyForQuery that the answer is complete.
     pub(crate) fn check_whole(&self) -> Result<(), Error> {
         let is_whole = self.has_ended && !self.is_in_result;
         if is_whole { Ok(()) } else { Err(unexpected("ReadyForQuery")) }
     }
 }
 
-/// The number of rows at the end of a command tag.
+/// The row count at the end of a command tag.
 pub(crate) fn row_count(tag: &str) -> Option<u64> {
     tag.rsplit(' ').next()?.parse().ok()
 }

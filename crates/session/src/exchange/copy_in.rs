@@ -10,7 +10,7 @@ use crate::{Completion, Error, Event, Sink};
 pub(crate) struct CopyIn {
     tag: Option<String>,
     accepted: bool,
-    /// To the statements around the copy, or to some other statement instead of it.
+    /// Tracks the answer to the statements around the copy, or to a statement that is not a copy.
     answer: SimpleAnswer,
 }
 
@@ -29,7 +29,7 @@ impl<S: Sink> Exchange<S> for CopyIn {
                 context.link.copying = true;
                 context.events.push_back(Event::CopyIn);
             }
-            // The end of the data was not told yet.
+            // The owner has not sent CopyDone yet.
             Message::CommandComplete(_) if context.link.copying => {
                 return Err(unexpected(message.name()));
             }
@@ -37,7 +37,7 @@ impl<S: Sink> Exchange<S> for CopyIn {
                 self.answer.take(&message)?;
                 self.tag = Some(tag.to_owned());
             }
-            // Some other statement: it runs to its end, which then says what is wrong.
+            // Not a COPY FROM STDIN: it runs to its end, and the exchange then reports the mistake.
             Message::CopyOutResponse(_) | Message::CopyData(_) | Message::CopyDone
                 if !self.accepted => {}
             _ if !self.accepted => self.answer.take(&message)?,

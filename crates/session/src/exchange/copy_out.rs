@@ -7,25 +7,25 @@ use super::answer::SimpleAnswer;
 use super::{Context, Exchange, Step, unexpected};
 use crate::{Completion, Error, Event, Sink};
 
-/// Payloads are put together up to this size, for the server sends a message a row.
+/// Payloads are joined up to this size, because the server sends one message per row.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 pub(crate) struct CopyOut {
     tag: Option<String>,
     state: State,
-    /// To the statements around the copy, or to some other statement instead of it.
+    /// Tracks the answer to the statements around the copy, or to a statement that is not a copy.
     answer: SimpleAnswer,
 }
 
 #[derive(PartialEq, Eq)]
 enum State {
-    /// The server has not begun to copy.
+    /// The server has not begun the copy.
     Asked,
-    /// It wants data instead, and was told that there is none.
+    /// The server asked for data instead, and was sent CopyFail.
     Refused,
-    /// Data comes.
+    /// Data is coming.
     Data,
-    /// All of it has come.
+    /// All data has come.
     Done,
 }
 
@@ -51,7 +51,7 @@ impl<S: Sink> Exchange<S> for CopyOut {
                 self.state = State::Refused;
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run where data is read")?;
             }
-            // Some other statement: it runs to its end, which then says what is wrong.
+            // Not a COPY TO STDOUT: it runs to its end, and the exchange then reports the mistake.
             Message::RowDescription(_) | Message::EmptyQueryResponse
                 if self.state == State::Asked =>
             {

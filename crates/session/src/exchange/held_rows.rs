@@ -1,7 +1,6 @@
-//! Rows that are kept in case a type turns out to be another one than was thought: a composite that
-//! was altered since the catalogs were asked, or an anonymous record of a type that nobody asked
-//! for yet. The query has run, and cannot be run again; so its rows wait until the catalogs have
-//! been asked, and are decoded then.
+//! Holds rows back while their types may be out of date: a composite may have been altered since
+//! its catalog lookup, or an anonymous record may hold a type that was never looked up. The query
+//! has run and cannot run again, so its rows wait for a new lookup and are decoded after it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,19 +11,19 @@ use colonnade_protocol::{DataRows, Frame, Oid, next_frame};
 use super::{Context, End, Introspect, Step, Then, hand_back};
 use crate::{Error, Event, Sink, SinkError, Statement};
 
-/// After so many bytes of rows that were right, no type of the result can turn out otherwise but by
-/// values that are none.
+/// Once this many bytes of rows have decoded, the types of the result are taken as confirmed; a
+/// later value that does not fit is an error.
 const FIRST_BYTES: usize = 256 * 1024;
 
-/// How often the catalogs are asked: a record may hold records of types that nobody knows.
+/// Limit on catalog lookups per result: a record may hold further records of unknown types.
 const ROUNDS: u8 = 8;
 
 pub(crate) enum HeldRows {
-    /// No type of the result can turn out otherwise.
+    /// The types of the result are confirmed, or can never change.
     Nothing,
-    /// The first rows, all of which were right so far.
+    /// The first rows, all decoded without error so far.
     First(Vec<u8>),
-    /// A row was not: these are all rows.
+    /// A row failed to decode: all rows are held.
     All { bytes: Vec<u8>, error: Box<DecodeError> },
 }
 
@@ -37,7 +36,7 @@ impl HeldRows {
         }
     }
 
-    /// Hands rows on to the sink, or keeps them.
+    /// Passes rows on to the sink, or holds them.
     pub(crate) fn take<S: Sink>(
         &mut self,
         sink: &mut S,
@@ -68,7 +67,7 @@ impl HeldRows {
     }
 }
 
-/// Whether a value can show that its type is another one than was thought.
+/// Whether a value can reveal that its type has changed since its lookup.
 pub fn can_be_another(pg_type: &Type) -> bool {
     match &pg_type.shape {
         Shape::Composite(_) | Shape::Record(_) => true,
@@ -81,14 +80,14 @@ pub fn can_be_another(pg_type: &Type) -> bool {
     }
 }
 
-/// A result that waits for its types.
+/// A result that waits for a lookup of its types.
 pub(crate) struct Replay<S> {
     pub(crate) statement: Arc<Statement>,
     pub(crate) sink: S,
     end: End,
     bytes: Vec<u8>,
     error: Box<DecodeError>,
-    /// The catalogs can be asked so often.
+    /// How many more lookups are allowed.
     rounds_left: u8,
 }
 
@@ -103,7 +102,7 @@ impl<S: Sink> Replay<S> {
         Self { statement, sink, end, bytes, error, rounds_left: ROUNDS }
     }
 
-    /// Asks the catalogs again for all that the statement is made of, and for the unknown.
+    /// Looks up all types of the statement again, and those that are unknown.
     pub(crate) fn look_up(mut self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         let Some(rounds_left) = self.rounds_left.checked_sub(1) else {
             return Err(Error::Decode(self.error));
@@ -124,7 +123,7 @@ impl<S: Sink> Replay<S> {
         Ok(Step::Then(Box::new(next)))
     }
 
-    /// The types are known: decodes the rows.
+    /// Decodes the held rows with the types just looked up.
     pub(crate) fn run(mut self, context: &mut Context<'_, S>) -> Result<Step<S>, Error> {
         let seen = |column: &ResultColumn| {
             let conversions = self.statement.conversions;

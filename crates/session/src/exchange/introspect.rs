@@ -1,10 +1,9 @@
-//! Asking the catalogs what types are: all that are missing and what they are made of, in one round
-//! trip.
+//! Looks up all missing types, and the types they are made of, in one round trip to the catalogs.
 //!
-//! The answer has built-in types alone, so that reading it never asks again. The statement has a
-//! name of its own and is closed in the same breath: the unnamed one may be the caller's, who is
-//! between preparing and running it. It is closed beforehand, too, for an error or a cancel request
-//! may have come before the last one's end.
+//! The answer has columns of built-in types only, so that reading it never needs another lookup.
+//! The statement has its own name and is closed in the same flight: the caller may be between
+//! preparing and running the unnamed statement. It is closed beforehand, too, because an error or a
+//! cancel request may have come before the previous lookup closed it.
 
 use std::borrow::Cow;
 
@@ -22,17 +21,17 @@ use crate::{Completion, Error, Sink};
 
 const STATEMENT: &str = "colonnade_introspect";
 
-/// The first version whose ranges have multiranges.
+/// The first server version with multiranges.
 const MULTIRANGES_SINCE: u32 = 14;
 
 /// `oid[]`.
 const OID_ARRAY: Oid = 1028;
 
-/// To a Parse, a Bind and an Execute: what comes is known.
+/// The answer to a Parse, a Bind and an Execute; no Describe, because the columns are known.
 const ANSWER: &[Part] = &[Part::ParseComplete, Part::BindComplete, Part::Rows];
 
 pub(crate) struct Introspect<S> {
-    /// The types that are asked for.
+    /// The types to look up.
     missing: Vec<Oid>,
     then: Then<S>,
     answer: Answer,
@@ -40,12 +39,12 @@ pub(crate) struct Introspect<S> {
     spans: Spans,
 }
 
-/// What waits for the types.
+/// What the lookup was for.
 pub(crate) enum Then<S> {
     Nothing,
-    /// A statement that takes or gives them.
+    /// A statement with parameters or columns of these types.
     Keep(Described),
-    /// A result that has them in its rows.
+    /// A result with values of these types in its rows.
     Replay(Box<Replay<S>>),
 }
 
@@ -60,7 +59,7 @@ impl<S: Sink> Introspect<S> {
         let elements: Vec<_> = missing.iter().map(|oid| Value::UInt((*oid).into())).collect();
         let list = Value::List(List { dimensions: vec![elements.len()], elements });
         if let Some(oids) = Types::default().find(OID_ARRAY) {
-            // OIDs are in range, and there are fewer than a message can hold.
+            // OIDs always encode, and there are fewer than a message can hold.
             let _ = push_parameter(&mut parameters, &oids, &list);
         }
         frontend::close_statement(out, STATEMENT)?;
@@ -103,7 +102,7 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
         Ok(())
     }
 
-    /// What the types are is learned for everybody, and wrong without all of the rows.
+    /// The catalog is shared by other connections, and must not miss any of the rows.
     fn is_in_vain(&self, _message: &str) -> bool {
         false
     }
@@ -126,10 +125,10 @@ impl<S: Sink> Exchange<S> for Introspect<S> {
     }
 }
 
-/// The types of the answer's columns, in their order.
+/// The types of the answer's columns, in order.
 const COLUMNS: [Oid; 14] = [26, 25, 25, 25, 26, 26, 23, 26, 25, 16, 1009, 1028, 1007, 1009];
 
-/// One row of the answer; `None` where it is none.
+/// One row of the answer; `None` if it is malformed.
 fn read_row<'a>(raw: impl Fn(usize) -> Option<&'a [u8]>) -> Option<TypeRow> {
     let types = Types::default();
     let value = |column: usize| {
@@ -193,7 +192,7 @@ fn numbers(value: Value<'_>) -> Option<Vec<i64>> {
     elements(value)?.into_iter().map(number).collect()
 }
 
-/// What is asked, in the words of the server's version.
+/// The query, adapted to the server's version.
 fn query(server_version: Option<&str>) -> Cow<'static, str> {
     let version = server_version.unwrap_or_default();
     let digits = version.find(|c: char| !c.is_ascii_digit()).unwrap_or(version.len());
@@ -204,11 +203,12 @@ fn query(server_version: Option<&str>) -> Cow<'static, str> {
     Cow::Owned(QUERY.replace("OR r.rngmultitypid OPERATOR(pg_catalog.=) t.oid", ""))
 }
 
-/// The types that are asked for, and those that they are made of. An array is known by the function
-/// that reads it: `point` and others have a `typelem` too, but are none.
+/// The types asked for and the types they are made of. An array is recognized by its input
+/// function: `point` and others have a `typelem` too, but are not arrays.
 ///
-/// Functions, types, tables and operators all name their schema: anyone who may create an operator
-/// in a schema of the search path could otherwise have it run by everyone who reads an enum.
+/// Functions, types, tables and operators all name their schema. Otherwise anyone with the right to
+/// create an operator in a schema of the search path could have it run by every user who reads an
+/// enum.
 const QUERY: &str = "\
 WITH RECURSIVE wanted(oid) AS (
     SELECT pg_catalog.unnest($1::pg_catalog.oid[])

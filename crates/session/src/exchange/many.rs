@@ -1,8 +1,7 @@
 //! Many executions of one statement: a Bind and an Execute for each set of arguments, and one Sync
-//! behind them all. What no transaction surrounds is so a transaction of its own.
+//! after all of them. Outside a transaction block, the whole series is one transaction.
 //!
-//! The owner sends while the exchange is under way already, and answers come meanwhile. Until the
-//! Sync is sent, the series is open.
+//! The owner keeps sending while answers arrive. The series is open until the Sync is sent.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +17,8 @@ use super::query::forget_stale;
 use super::{Context, Exchange, Step, hand_back, unexpected, unkept};
 use crate::{Error, Event, Sink, Statement};
 
-/// What its owner has sent of a series. Each series has its own: others may be under way before it.
+/// Counts the executions sent in a series. Each series has its own count, because another one may
+/// be under way before it.
 #[derive(Default)]
 pub(crate) struct Series {
     executions: AtomicU64,
@@ -26,12 +26,12 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// So many executions more were sent.
+    /// Records that `executions` more were sent.
     pub(crate) fn add(&self, executions: u64) {
         self.executions.fetch_add(executions, Ordering::Relaxed);
     }
 
-    /// A ROLLBACK was sent, which is one execution more.
+    /// Records that a ROLLBACK was sent, which counts as one execution.
     pub(crate) fn undo(&self) {
         self.is_undone.store(true, Ordering::Relaxed);
         self.add(1);
@@ -47,11 +47,11 @@ pub(crate) struct Many<S: Sink> {
     sink: S,
     held: HeldRows,
     answer: Answer,
-    /// How many executions have ended.
+    /// The number of executions that have ended.
     ended: u64,
     sent: Arc<Series>,
     tag: Option<String>,
-    /// Of all executions that the tags have counted.
+    /// The sum of the row counts in the command tags.
     row_count: u64,
 }
 
@@ -71,7 +71,7 @@ impl<S: Sink> Many<S> {
 }
 
 impl<S: Sink> Many<S> {
-    /// One of the executions has ended.
+    /// Records that one execution has ended.
     fn end_one(
         &mut self,
         tag: &str,
@@ -94,8 +94,9 @@ impl<S: Sink> Exchange<S> for Many<S> {
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error> {
         match message {
             Message::CopyInResponse(_) => {
-                // Of several executions the second one makes the server give up the copy, and the
-                // connection with it. Of a single one the Sync that was sent counts for nothing.
+                // With several executions, the second one makes the server abort the copy and close
+                // the connection. With a single one, the server ignores the Sync that was already
+                // sent.
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
                 if !context.link.end_series(context.out) {
                     frontend::sync(context.out);
@@ -104,7 +105,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
             }
             Message::CopyOutResponse(_) => return Err(Error::UnexpectedCopy),
             Message::ParseComplete if self.answer.is_whole() && self.sent.is_undone() => {
-                // Of the ROLLBACK that gives the series up.
+                // The ROLLBACK that abandons the series.
             }
             Message::BindComplete if self.answer.is_whole() => {
                 self.answer = Answer::new(executed(true), 0);
@@ -158,7 +159,7 @@ impl<S: Sink> Exchange<S> for Many<S> {
     }
 }
 
-/// The tag of the last execution with the rows of all of them, where it counts rows.
+/// The last execution's command tag, with the row counts of all executions added up.
 fn in_all(tag: String, row_count: u64) -> String {
     match tag.rsplit_once(' ') {
         Some((command, count)) if count.parse::<u64>().is_ok() => format!("{command} {row_count}"),

@@ -1,9 +1,9 @@
-//! The exchanges: each says what it sends and what it does with the answers.
+//! The exchanges. Each defines the messages it sends and how it handles the answers.
 //!
-//! Every exchange ends with the server's ReadyForQuery, which the session itself sees to, as it
-//! does to errors and to what may come at any time (notices, notifications, parameters). An
-//! exchange gets the other messages, and only while nothing has failed; it knows their order and
-//! refuses what is out of it, so that no answer is taken for another one's (`answer`).
+//! Every exchange ends with the server's ReadyForQuery. The session itself handles that, errors,
+//! and messages that may come at any time (notices, notifications, parameters). An exchange gets
+//! the other messages, and only until something fails. It knows their order and refuses any other,
+//! so that no answer is taken for another exchange's (`answer`).
 
 mod answer;
 mod copy_in;
@@ -39,38 +39,38 @@ pub(crate) use query::Query;
 pub(crate) use script::Script;
 pub(crate) use startup::StartupExchange;
 
-/// What an exchange can reach while it handles a message.
+/// The state an exchange can use while it handles a message.
 pub(crate) struct Context<'a, S: Sink> {
     pub(crate) out: &'a mut Vec<u8>,
     pub(crate) events: &'a mut VecDeque<Event<S>>,
     pub(crate) link: &'a mut Link,
-    /// Nobody waits for the exchange any more: what is in vain of it does not even get here.
+    /// The caller has abandoned the exchange: messages only its caller needed are not delivered.
     pub(crate) is_abandoned: bool,
 }
 
-/// What follows an exchange that ended well.
+/// The next step after an exchange that ended well.
 pub(crate) enum Step<S: Sink> {
-    /// Nothing: the owner has what was asked for.
+    /// None: this is the outcome for the owner.
     Done(Completion<S>),
-    /// Another exchange, which was sent, takes its place.
+    /// Another exchange, already sent, takes its place.
     Then(Box<dyn Exchange<S>>),
 }
 
 pub(crate) trait Exchange<S: Sink>: Send {
-    /// A message that only this exchange can expect.
+    /// Handles a message that the session does not handle itself.
     fn message(&mut self, message: Message<'_>, context: &mut Context<'_, S>) -> Result<(), Error>;
 
-    /// A run of rows.
+    /// Handles a run of rows.
     fn rows(&mut self, _rows: DataRows<'_>, _context: &mut Context<'_, S>) -> Result<(), Error> {
         Err(unexpected("DataRow"))
     }
 
-    /// How much one read is to bring of its answer, as [`Sink::read_bytes`].
+    /// The desired size of one read of its answer, as [`Sink::read_bytes`].
     fn read_bytes(&self) -> usize {
         RECEIVE_CAPACITY_BYTES
     }
 
-    /// A run of CopyData messages.
+    /// Handles a run of CopyData messages.
     fn copy_data(
         &mut self,
         _run: DataRows<'_>,
@@ -79,29 +79,29 @@ pub(crate) trait Exchange<S: Sink>: Send {
         Err(unexpected("CopyData"))
     }
 
-    /// Whether a message of this name is of no use once nobody waits for the exchange. The end of a
-    /// copy goes with its data, which it is checked against.
+    /// Whether a message of this name is useless once the exchange is abandoned. The end of a copy
+    /// is skipped together with its data, against which it would be checked.
     fn is_in_vain(&self, message: &str) -> bool {
         matches!(message, "DataRow" | "CopyData" | "CopyDone")
     }
 
-    /// Whether a ROLLBACK of the session's own is part of it, behind which the server may warn that
-    /// nobody began a transaction.
+    /// Whether the exchange includes the session's own ROLLBACK, after which the server may warn
+    /// that there is no transaction in progress.
     fn is_undoing(&self) -> bool {
         false
     }
 
-    /// The server is ready again and nothing failed.
+    /// Called at ReadyForQuery when nothing failed.
     fn complete(self: Box<Self>, context: &mut Context<'_, S>) -> Result<Step<S>, Error>;
 
-    /// The server is ready again, but the exchange failed.
+    /// Called at ReadyForQuery when the exchange failed.
     fn failed(&mut self, _error: &Error, _context: &mut Context<'_, S>) {}
 }
 
-/// How a result ended on the server's side.
+/// How the server ended a result.
 #[derive(Default)]
 pub(crate) struct End {
-    /// The command tag; none where the rows did not end.
+    /// The command tag; none for a suspended portal.
     pub(crate) tag: Option<String>,
     /// The portal is suspended: it may have more rows.
     pub(crate) has_more: bool,
@@ -113,8 +113,8 @@ impl From<Option<String>> for End {
     }
 }
 
-/// Ends a result: the sink hands over what it still has, and goes back to its owner, with the
-/// statement where more is known of it than before.
+/// Ends a result: the sink finishes its last batch and goes back to its owner, together with the
+/// statement if its columns were refined.
 pub(crate) fn hand_back<S: Sink>(
     statement: Option<Arc<Statement>>,
     mut sink: S,
@@ -128,7 +128,7 @@ pub(crate) fn hand_back<S: Sink>(
     Ok(Step::Done(Completion { tag, statement, sink: Some(sink), has_more }))
 }
 
-/// A message of a known kind that has no business at this point of the talk.
+/// The error for a message of a known kind that is not allowed at this point.
 pub(crate) fn unexpected(message: &'static str) -> Error {
     Error::OutOfTurn { message }
 }

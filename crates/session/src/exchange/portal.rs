@@ -1,5 +1,5 @@
-//! Portals: a statement that is bound under a name, and gives its rows piece by piece. Each piece
-//! is an exchange of its own, so that others may come in between.
+//! Portals: a statement bound under a name returns its rows in pieces. Each piece is an exchange of
+//! its own, so other exchanges may come in between.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::{Completion, Error, Event, RECEIVE_CAPACITY_BYTES, Sink};
 
 pub(crate) struct PortalRows<S: Sink> {
     portal: Arc<Portal>,
-    /// None where it is bound and gives no rows yet.
+    /// None while the portal is only being bound.
     sink: Option<S>,
     held: HeldRows,
     answer: Answer,
@@ -25,7 +25,7 @@ pub(crate) struct PortalRows<S: Sink> {
 }
 
 impl<S: Sink> PortalRows<S> {
-    /// Binds it, without asking for rows.
+    /// Binds the portal without fetching rows.
     pub(crate) fn bind(
         portal: Arc<Portal>,
         parameters: &EncodedParams,
@@ -38,7 +38,7 @@ impl<S: Sink> PortalRows<S> {
         Ok(Self { portal, sink: None, held: HeldRows::Nothing, answer, end })
     }
 
-    /// Binds it, and asks for the first rows.
+    /// Binds the portal and fetches the first rows.
     pub(crate) fn open(
         portal: Arc<Portal>,
         parameters: &EncodedParams,
@@ -51,7 +51,7 @@ impl<S: Sink> PortalRows<S> {
         Ok(Self { answer, ..Self::more(portal, row_limit, sink, out)? })
     }
 
-    /// Asks for the next rows.
+    /// Fetches the next rows.
     pub(crate) fn more(
         portal: Arc<Portal>,
         row_limit: i32,
@@ -81,7 +81,7 @@ impl<S: Sink> Exchange<S> for PortalRows<S> {
         match message {
             Message::CopyInResponse(_) => {
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
-                // The Sync that was sent already counts for nothing while the server copies.
+                // The server ignores the Sync that was already sent while it copies.
                 frontend::sync(context.out);
                 return Err(Error::UnexpectedCopy);
             }

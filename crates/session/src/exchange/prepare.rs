@@ -18,16 +18,16 @@ pub(crate) struct Prepare {
     described: Described,
 }
 
-/// Who has a statement once it is there.
+/// The holder of a finished statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Keeper {
-    /// The cache, for the next use of its text.
+    /// The cache, for later queries with the same text.
     Cache,
-    /// The owner of the session, who alone knows it.
+    /// The owner of the session.
     Owner,
 }
 
-/// What the server says of a statement.
+/// The server's description of a statement.
 pub(crate) struct Described {
     keeper: Keeper,
     conversions: Conversions,
@@ -96,15 +96,15 @@ impl Described {
         self.parameters.iter().copied().chain(columns)
     }
 
-    /// Closes the statement on the server: nobody will use it.
+    /// Closes an unwanted statement on the server.
     pub(crate) fn close(&self, out: &mut Vec<u8>) {
         if !self.name.is_empty() {
-            // A name without NUL cannot fail to encode: it was sent before.
+            // The name has no NUL, as it was sent before, so encoding cannot fail.
             let _ = frontend::close_statement(out, &self.name);
         }
     }
 
-    /// The statement, of which all types are known.
+    /// Makes the statement once all of its types are known.
     pub(crate) fn keep(self, link: &mut Link, out: &mut Vec<u8>) -> Result<Arc<Statement>, Error> {
         let count = self.parameters.len();
         if count > usize::from(u16::MAX) {

@@ -21,7 +21,7 @@ pub(crate) struct Query<S: Sink> {
 }
 
 impl<S: Sink> Query<S> {
-    /// `row_limit` 0 asks for every row.
+    /// Sends the query. `row_limit` 0 fetches every row.
     pub(crate) fn start(
         statement: Arc<Statement>,
         parameters: &EncodedParams,
@@ -49,7 +49,7 @@ impl<S: Sink> Exchange<S> for Query<S> {
         match message {
             Message::CopyInResponse(_) => {
                 frontend::copy_fail(context.out, "COPY FROM STDIN was run as a query")?;
-                // The Sync that was sent already counts for nothing while the server copies.
+                // The server ignores the Sync that was already sent while it copies.
                 frontend::sync(context.out);
                 return Err(Error::UnexpectedCopy);
             }
@@ -100,8 +100,8 @@ impl<S: Sink> Exchange<S> for Query<S> {
     }
 }
 
-/// Forgets what an error has shown to be out of date, so that the next use of the text prepares it
-/// anew: the statement, and for all who share them the types that it is made of.
+/// Forgets the statement that an error has shown to be out of date, and its types in the shared
+/// catalog, so that the next query with this text prepares it again.
 pub(crate) fn forget_stale<S: Sink>(
     statement: &Statement,
     error: &Error,
@@ -121,13 +121,13 @@ pub(crate) fn forget_stale<S: Sink>(
         return;
     }
     if let Some(statement) = context.link.statements.remove(statement) {
-        // A name without NUL cannot fail to encode: it was sent before.
+        // The name has no NUL, as it was sent before, so encoding cannot fail.
         let _ = frontend::close_statement(context.out, &statement.name);
     }
 }
 
-/// A type was altered since the catalogs were asked for it: what the server sends has another
-/// shape, or the server says so of what was sent.
+/// Whether a type was altered since its lookup: a value has another shape, or the server rejects a
+/// parameter for that reason.
 fn is_stale_type(error: &Error) -> bool {
     const DATATYPE_MISMATCH: &str = "42804";
     const INVALID_BINARY_REPRESENTATION: &str = "22P03";
@@ -140,8 +140,8 @@ fn is_stale_type(error: &Error) -> bool {
     }
 }
 
-/// The plan itself is what failed: its result type changed, or the server has forgotten it. The
-/// next use of the text must prepare it anew.
+/// Whether the plan failed because its result type changed or the server has forgotten it. The next
+/// query with this text must prepare it again.
 fn is_stale_plan(error: &Error) -> bool {
     const FEATURE_NOT_SUPPORTED: &str = "0A000";
     const INVALID_SQL_STATEMENT_NAME: &str = "26000";
@@ -149,7 +149,7 @@ fn is_stale_plan(error: &Error) -> bool {
     match error {
         Error::Server(fields) => match fields.code() {
             Some(FEATURE_NOT_SUPPORTED | INVALID_SQL_STATEMENT_NAME) => true,
-            // The type of a parameter was dropped. Such messages are in English always.
+            // The type of a parameter was dropped. These messages are never translated.
             Some(INTERNAL_ERROR) => fields
                 .message()
                 .is_some_and(|text| text.starts_with("cache lookup failed for type")),
@@ -159,21 +159,21 @@ fn is_stale_plan(error: &Error) -> bool {
     }
 }
 
-/// The server has planned a statement anew and found another result: something was altered that
-/// other connections have statements about, too.
+/// Whether the server replanned a statement and got other result columns: an object was altered
+/// that other connections may also have statements about.
 fn is_altered_result(error: &Error) -> bool {
-    // The one who raises it; the message is translated.
+    // The server function that raises the error; the message itself is translated.
     const ROUTINE: &str = "RevalidateCachedQuery";
     matches!(error, Error::Server(fields) if fields.field(b'R') == Some(ROUTINE))
 }
 
-/// A text that travels along is no longer what it was known for.
+/// Whether a text sent with its query no longer matches its remembered description.
 fn is_stale_text(error: &Error) -> bool {
     const PROTOCOL_VIOLATION: &str = "08P01";
     const SYNTAX_OR_ACCESS: &str = "42";
     match error {
         Error::Server(fields) => fields.code().is_some_and(|code| {
-            // Fewer or more columns than formats were asked for.
+            // The result has fewer or more columns than there are formats.
             code == PROTOCOL_VIOLATION || code.starts_with(SYNTAX_OR_ACCESS)
         }),
         Error::ResultChanged => true,

@@ -1,4 +1,4 @@
-//! The simple protocol: one text, any number of statements, no parameters, rows thrown away.
+//! The simple protocol: one text with any number of statements, no parameters; rows are discarded.
 
 use colonnade_protocol::backend::Message;
 use colonnade_protocol::{DataRows, frontend};

@@ -7,7 +7,7 @@ use super::{Context, Exchange, Step, unexpected};
 use crate::{CancelKey, Completion, Error, Event, Sink};
 
 pub(crate) struct StartupExchange {
-    /// Gone once the server is satisfied: later authentication messages are out of order.
+    /// None after AuthenticationOk: later authentication messages are out of order.
     authenticator: Option<Authenticator>,
 }
 

@@ -1,10 +1,9 @@
-//! Queries with statements that the server does not keep: the text travels along, in one flight
-//! with the arguments, so that nothing depends on what the server remembers of an earlier one.
-//! Behind a pooler that may have been another server.
+//! Queries with statements that the server does not keep. The text is sent in one flight with the
+//! arguments, so nothing depends on the server remembering an earlier query, which behind a pooler
+//! may have run on another server.
 //!
-//! What the text takes and gives is known from before. The types of the parameters are declared;
-//! the columns are described once more, and where they have changed the rows are read as they are
-//! now.
+//! The types of the parameters are known from an earlier description and are declared. The columns
+//! are described again; if they have changed, the rows are read as the new columns.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use colonnade_protocol::{Oid, frontend};
 use super::Context;
 use crate::{Error, Sink, Statement};
 
-/// Sends the text unless the server keeps the statement; the name to be bound.
+/// Sends the text unless the server keeps the statement. Returns the name to bind.
 pub(crate) fn bring<'a>(statement: &'a Statement, out: &mut Vec<u8>) -> Result<&'a str, Error> {
     if let Some(name) = statement.server_name() {
         return Ok(name);
@@ -26,7 +25,7 @@ pub(crate) fn bring<'a>(statement: &'a Statement, out: &mut Vec<u8>) -> Result<&
     Ok("")
 }
 
-/// Reads what comes as the server has described it, where that is not what was known.
+/// Adopts the server's new description if it differs from the remembered one.
 pub(crate) fn follow<S: Sink>(
     described: Message<'_>,
     statement: &mut Arc<Statement>,

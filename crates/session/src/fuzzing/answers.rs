@@ -1,20 +1,20 @@
-//! A server's answers: the right ones, with what a fuzzer puts into and between them.
+//! A server's answers: the correct ones, with the fuzzer's mistakes in and between them.
 
 use colonnade_protocol::Oid;
 use colonnade_protocol::fuzzing::Input;
 
-/// What a server would answer now, as the tags of its messages.
+/// The next answer a server would give, as the tags of its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Expected(pub(super) &'static [u8]);
 
-/// Types of columns and parameters: some built-in ones, and some that the catalogs are asked for.
+/// Types of columns and parameters: some built in, some that need a lookup.
 const OIDS: [Oid; 16] =
     [16, 17, 20, 21, 23, 25, 701, 1007, 1043, 1700, 2249, 3802, 50_000, 50_001, 50_002, 50_003];
 
-/// What is longer is not sent again: an answer is to have the size of its input.
+/// Longer answers are not repeated, so that an answer's size stays that of its input.
 const REPEATED_BYTES_MAX: usize = 1000;
 
-/// Tags of all messages, the frequent ones first.
+/// Tags of all messages, frequent ones first.
 const TAGS: &[u8] = b"ZCD12TtEdSNAKRn3sIGHcWvV";
 
 pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -22,7 +22,7 @@ pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag], &length.to_be_bytes()[..], body].concat()
 }
 
-/// What lets the client in.
+/// The answers that complete start-up.
 pub(super) fn welcome() -> Vec<u8> {
     [
         message(b'R', &[0; 4]),
@@ -34,7 +34,7 @@ pub(super) fn welcome() -> Vec<u8> {
     .concat()
 }
 
-/// The answer that is expected, with as many mistakes as the input has in it.
+/// The expected answer, with as many mistakes as the input contains.
 pub(super) fn answer(input: &mut Input<'_>, expected: Expected) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut tags = expected.0.iter();
@@ -42,19 +42,19 @@ pub(super) fn answer(input: &mut Input<'_>, expected: Expected) -> Vec<u8> {
     for _ in 0..40 {
         let step = if mistakes == 0 { input.below(24) } else { input.below(40) };
         match step {
-            // One message more of any kind.
+            // An additional message of any kind.
             24..30 => {
                 let tag = input.choose(TAGS).copied().unwrap_or(b'Z');
                 bytes.extend(body(tag, input));
             }
-            // Anything.
+            // Arbitrary bytes.
             30 | 31 => bytes.extend_from_slice(input.chunk()),
-            // A message with a body that is not its own.
+            // A message with the body of another kind.
             32 => {
                 let tag = input.byte();
                 bytes.extend(message(tag, input.chunk()));
             }
-            // One byte changed.
+            // One changed byte.
             33 | 34 => {
                 let place = usize::try_from(input.number()).unwrap_or(0);
                 let (byte, len) = (input.byte(), bytes.len());
@@ -62,14 +62,14 @@ pub(super) fn answer(input: &mut Input<'_>, expected: Expected) -> Vec<u8> {
                     *slot = byte;
                 }
             }
-            // The end cut off.
+            // A truncated answer.
             35 => bytes.truncate(bytes.len().saturating_sub(input.below(16))),
-            // A message left out.
+            // A missing message.
             36 => drop(tags.next()),
-            // The same once more.
+            // A repeated answer.
             37 if bytes.len() < REPEATED_BYTES_MAX => bytes.extend_from_within(bytes.len() / 2..),
             37 => {}
-            // The next message.
+            // The next message, unchanged.
             _ => match tags.next() {
                 Some(tag) => bytes.extend(body(*tag, input)),
                 None => break,
@@ -79,7 +79,7 @@ pub(super) fn answer(input: &mut Input<'_>, expected: Expected) -> Vec<u8> {
     bytes
 }
 
-/// A message of the kind, mostly with what belongs into it; one with rows may be several.
+/// A message of the given kind, mostly with a fitting body; there may be several messages of rows.
 fn body(tag: u8, input: &mut Input<'_>) -> Vec<u8> {
     let body = match tag {
         b'Z' => vec![*input.choose(b"IITE").unwrap_or(&b'I')],
@@ -151,7 +151,7 @@ fn cell(bytes: &[u8]) -> Vec<u8> {
     [&u32::try_from(bytes.len()).unwrap_or(0).to_be_bytes()[..], bytes].concat()
 }
 
-/// A row of what the catalogs say of types: a composite, an array, a domain or an enum.
+/// A row of a type lookup: a composite, an array, a domain or an enum.
 fn catalog_row(input: &mut Input<'_>) -> Vec<u8> {
     let number = |number: Oid| cell(&number.to_be_bytes());
     let own = OIDS.last().map_or(0, |last| last - input.below(4) as Oid);

@@ -1,9 +1,9 @@
-//! Options of connections, and what they are in another form.
+//! Connection options, read and converted to their other form.
 
 use crate::conninfo::{ConnInfo, ConnInfoError, Draft, Local, parse_dsn, password_for};
 
-/// A DSN, and behind a zero byte the text of a service file, and behind another one that of a
-/// password file. Anything is read or refused. What a DSN says does not depend on its form.
+/// Reads a DSN, the text of a service file and that of a password file, separated by zero bytes.
+/// Any input is read or refused without a panic. A DSN means the same in either form.
 pub fn conninfo(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut texts = text.split('\0');
@@ -24,7 +24,7 @@ pub fn conninfo(data: &[u8]) {
     }
 }
 
-/// For `conninfo`: DSNs with the two files behind them.
+/// Seeds for `conninfo`: DSNs followed by the two files.
 pub fn conninfo_seeds() -> Vec<Vec<u8>> {
     let services = "[production]\nhost=db.example\nport=5433\n# a comment\nsslmode=require\n";
     let passwords = "*:*:*:ada:secret\ndb.example:5433:engine:ada:a\\:b\\\\c\n";
@@ -51,7 +51,7 @@ fn resolved(dsn: &str, services: &str) -> Result<ConnInfo, ConnInfoError> {
     draft.finish(&local)
 }
 
-/// The options as pairs of keyword and value; `None` for a name that no keyword can be.
+/// The options as keyword=value pairs; `None` if a name cannot be a keyword.
 fn pairs(options: &[(String, String)]) -> Option<String> {
     let pair = |(name, value): &(String, String)| {
         let is_keyword = !name.is_empty()
@@ -60,17 +60,17 @@ fn pairs(options: &[(String, String)]) -> Option<String> {
         is_keyword.then(|| format!("{name} = '{value}'\n"))
     };
     let text: String = options.iter().map(pair).collect::<Option<_>>()?;
-    // A name may make a URI of it all.
+    // A name may turn the whole text into a URI.
     (!text.contains("://")).then_some(text)
 }
 
-/// The options as the query of a URI, every byte of them escaped.
+/// The options as the query of a URI, with every byte escaped.
 fn uri(options: &[(String, String)]) -> Option<String> {
-    // In a query this is another spelling of `sslmode=require`.
+    // In a URI query, `ssl=true` is another spelling of `sslmode=require`.
     if options.iter().any(|(name, value)| (name.as_str(), value.as_str()) == ("ssl", "true")) {
         return None;
     }
-    // No byte of a URI is zero.
+    // A URI cannot hold a zero byte.
     if options.iter().any(|(name, value)| name.contains('\0') || value.contains('\0')) {
         return None;
     }

@@ -1,5 +1,5 @@
-//! What a fuzzer calls: servers and options that nobody has, and what must hold of them all the
-//! same. The functions stand here and not in `fuzz/`, so that the tests of the crate call them too.
+//! Entry points for a fuzzer: impossible servers and options, and what must hold even for them.
+//! They stand here and not in `fuzz/`, so that the crate's tests call them too.
 
 mod answers;
 mod conninfo;
@@ -10,11 +10,11 @@ use colonnade_protocol::fuzzing::Input;
 pub use conninfo::{conninfo, conninfo_seeds};
 use owner::{Owner, Told};
 
-/// For `talk`: each thing that can be asked behind a preparation, with answers of small values.
+/// Seeds for `talk`: each request that can follow a preparation, with answers of small values.
 pub fn talk_seeds() -> Vec<Vec<u8>> {
     let asked = |act: u8, filler: u8| {
         let begin = [filler, 0];
-        // Asked, and answered as expected: every choice that is made has the same small value.
+        // Each request with its expected answer; every choice takes the same small value.
         let mut seed = begin.to_vec();
         seed.extend([0; 60]);
         for _ in 0..4 {
@@ -26,7 +26,7 @@ pub fn talk_seeds() -> Vec<Vec<u8>> {
     (0..32).flat_map(|act| [0, 1, 3, 5, 25].map(|filler| asked(act, filler))).collect()
 }
 
-/// How the bytes of one answer are cut.
+/// How the bytes of one answer are split into reads.
 #[derive(Clone, Copy)]
 enum Cut {
     Whole,
@@ -34,9 +34,10 @@ enum Cut {
     Pieces(usize),
 }
 
-/// A whole talk: the owner of a session asks one thing after the other, and a server answers with
-/// messages that are nearly right, or with anything. Nothing panics, every exchange that was begun
-/// has one end, and how the bytes were cut changes neither what the owner is told nor what is sent.
+/// A whole session: the owner makes one request after another, and a server answers with messages
+/// that are nearly right, or with arbitrary bytes. Nothing panics, every exchange that was begun
+/// ends exactly once, and the way the bytes are split changes neither the events nor the bytes
+/// sent.
 pub fn talk(data: &[u8]) {
     let piece = usize::from(data.first().copied().unwrap_or(0)) % 30 + 2;
     let whole = told(data, Cut::Whole);
@@ -48,7 +49,7 @@ pub fn talk(data: &[u8]) {
 fn told(data: &[u8], cut: Cut) -> Told {
     let mut input = Input::new(data);
     let mut owner = Owner::new(&mut input);
-    // The most part of the talks should come to something.
+    // Most sessions should get past start-up.
     if !input.flag() {
         owner.hear(&answers::welcome(), cut);
     }
@@ -64,7 +65,7 @@ fn told(data: &[u8], cut: Cut) -> Told {
 mod tests {
     use proptest::prelude::*;
 
-    /// Bytes that mean something more often than arbitrary ones.
+    /// Bytes that are more often meaningful than arbitrary ones.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let few = prop_oneof![Just(0), 0..30_u8, Just(0xff), any::<u8>()];
         prop::collection::vec(few, 0..200)

@@ -1,4 +1,4 @@
-//! The owner of a session, who asks for anything and writes down what it is told.
+//! The owner of a session: makes arbitrary requests and records the events it receives.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::answers::Expected;
 use crate::{Announcement, Startup, Statement};
 use crate::{CacheLimits, ColumnSink, Error, Event, Portal, Session, Sink, SinkError};
 
-/// So many events are taken of one answer at most; a talk that has more has no end.
+/// Limit on the events taken from one answer; a session that reaches it never ends.
 const EVENTS_MAX: usize = 100_000;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Sink for Rows {
     }
 }
 
-/// What an owner is told, and what it has sent.
+/// The events an owner received, and the messages it sent.
 #[derive(PartialEq, Debug)]
 pub(super) struct Told {
     events: Vec<String>,
@@ -59,7 +59,7 @@ pub(super) struct Told {
     announcements: Vec<String>,
     parameters: Vec<(String, String)>,
     copied: Vec<u8>,
-    /// The kinds of the messages; in the names of statements are random digits.
+    /// The kinds of the messages only, because statement names contain random digits.
     sent: String,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Owner {
     statement: Option<Arc<Statement>>,
     portal: Option<Arc<Portal>>,
     expected: Expected,
-    /// Exchanges whose ends are still to be told.
+    /// The number of exchanges whose end has not been delivered.
     open: usize,
 }
 
@@ -103,16 +103,16 @@ impl Owner {
         }
     }
 
-    /// What a server would answer to what was asked last.
+    /// The answer that a server would give to the last request.
     pub(super) fn expects(&self) -> Expected {
         self.expected
     }
 
-    /// Asks for something, if nothing is under way, or for more at once, or gives up.
+    /// Makes a request when idle; otherwise sometimes makes another one, or abandons.
     pub(super) fn act(&mut self, input: &mut Input<'_>) {
         let choice = input.below(32);
         if !self.session.is_idle() && choice < 24 {
-            // What is asked behind what is under way comes in a pipeline of the owner's.
+            // Requests made while others are under way form a pipeline.
             return;
         }
         let columns = self.statement.as_ref().map_or_else(Arc::default, |it| it.columns.clone());
@@ -164,7 +164,7 @@ impl Owner {
                 false
             }
             _ => {
-                // Begun ahead of the next, or not at all: it has no end of its own.
+                // Either starts ahead of the next exchange or does nothing; it has no end event.
                 let _ = self.session.script_ahead("RESET ALL");
                 self.expected = Expected(b"CZ");
                 false
@@ -182,7 +182,7 @@ impl Owner {
         begin(&mut self.session).is_ok()
     }
 
-    /// The server's bytes arrive, and then the owner looks at what they came to.
+    /// Receives the server's bytes, then takes the events.
     pub(super) fn hear(&mut self, bytes: &[u8], cut: Cut) {
         let piece = match cut {
             Cut::Whole => bytes.len(),
@@ -216,7 +216,7 @@ impl Owner {
                     "copy in".to_owned()
                 }
                 Event::CopyData(data) => {
-                    // Where it is cut is nobody's business.
+                    // Payloads may be split anywhere.
                     self.told.copied.extend(data);
                     continue;
                 }
@@ -240,7 +240,7 @@ impl Owner {
         }
     }
 
-    /// The connection is gone: whatever was under way has its end now.
+    /// The connection is lost, which ends every exchange under way.
     pub(super) fn end(mut self) -> Told {
         self.session.receive_eof();
         self.take_events();
@@ -253,7 +253,7 @@ impl Owner {
     }
 }
 
-#[allow(clippy::panic, reason = "it is what a fuzzer looks for")]
+#[allow(clippy::panic, reason = "a fuzzer looks for panics")]
 fn lost(what: &str) -> ! {
     panic!("{what}")
 }
@@ -265,7 +265,7 @@ fn kinds(sent: &[u8]) -> String {
     lines.lines().flat_map(|line| line.split(' ').nth(1)).collect::<Vec<_>>().join(" ")
 }
 
-/// An error without the place of a row in its run, which depends on the cut.
+/// An error without the row's position in its run, which depends on how the bytes were split.
 fn reason(error: Error) -> String {
     match error {
         Error::Protocol(ProtocolError::Remote(RemoteError::Row { fault, .. })) => fault.to_string(),

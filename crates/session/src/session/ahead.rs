@@ -1,4 +1,4 @@
-//! What is sent ahead of the next exchange, and nobody waits for: a pool's reset, and BEGIN.
+//! Commands sent ahead of the next exchange without a caller that waits: a pool's reset, and BEGIN.
 
 use colonnade_protocol::backend::TransactionStatus;
 
@@ -7,29 +7,29 @@ use crate::exchange::Script;
 use crate::{Error, Event, Sink};
 
 impl<S: Sink> Session<S> {
-    /// Whether nothing was asked of the server since start-up, or since the last reset: then the
-    /// state of its session is what it was.
+    /// Whether no request was made since start-up or since the last reset: then the state of the
+    /// server's session is unchanged.
     pub fn is_untouched(&self) -> bool {
         !self.talk.link.touched
     }
 
-    /// How much was asked of the server, without start-up and what was sent ahead.
+    /// The number of requests, without start-up and commands sent ahead.
     pub fn exchanges(&self) -> u64 {
         self.talk.link.exchanges
     }
 
-    /// The state of the server's session is what it was after start-up: a reset has ended well.
+    /// Records that a reset has ended well: the server's session is as it was after start-up.
     pub fn mark_untouched(&mut self) {
         self.talk.link.touched = false;
         self.talk.link.parameters_changed = false;
     }
 
-    /// Begins to reset the server's session by a script that nobody waits for. Its success makes no
-    /// event; its failure ends the session, and the exchange behind it fails with that.
+    /// Begins to reset the server's session by a script that no caller waits for. Its success makes
+    /// no event; its failure ends the session, and the exchange after it fails with that error.
     ///
-    /// False, and nothing is begun, where its end must be waited for before anything else is asked:
-    /// another exchange is under way, a transaction is open, or a run-time parameter has changed.
-    /// What the session knows of these would be wrong for whoever comes next.
+    /// Returns false and does nothing if the reset must be waited for: another exchange is under
+    /// way, a transaction is open, or a run-time parameter has changed. The session's record of
+    /// these would be wrong for the next user.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
@@ -47,10 +47,10 @@ impl<S: Sink> Session<S> {
         Ok(true)
     }
 
-    /// Begins a transaction by a command that nobody waits for: it travels with the next exchange.
-    /// Its success makes no event; its failure ends the session, as that of `script_ahead`.
+    /// Begins a transaction without waiting for it: the command travels with the next exchange. Its
+    /// success makes no event; its failure ends the session, as for `script_ahead`.
     ///
-    /// False, and nothing is begun, where another exchange is under way or a transaction is open.
+    /// Returns false and does nothing if another exchange is under way or a transaction is open.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
@@ -67,34 +67,34 @@ impl<S: Sink> Session<S> {
         Ok(true)
     }
 
-    /// Whether the server is busy with what was sent ahead: a cancel request would hit that, and
-    /// not the exchange behind it.
+    /// Whether the server is busy with a command sent ahead: a cancel request would hit that
+    /// command and not the exchange after it.
     pub fn runs_ahead(&self) -> bool {
         self.talk.running.front().is_some_and(|running| running.ahead)
     }
 
-    /// How many bytes have come, since this was last asked, that answer what was sent ahead: they
-    /// belong to nobody's query.
+    /// The number of bytes received since the last call that answer commands sent ahead: they
+    /// belong to no caller's query.
     pub fn take_ahead_bytes(&mut self) -> usize {
         std::mem::take(&mut self.talk.link.ahead_bytes)
     }
 }
 
 impl<S: Sink> Talk<S> {
-    /// So many bytes are about to be handled: are they of an answer that nobody waits for?
+    /// Counts `len` bytes about to be handled, if they answer a command sent ahead.
     pub(super) fn note_ahead(&mut self, len: usize) {
         if self.running.front().is_some_and(|running| running.ahead) {
             self.link.ahead_bytes = self.link.ahead_bytes.saturating_add(len);
         }
     }
 
-    /// A parameter was reported. At start-up, and while a reset runs, that is no change.
+    /// Records a reported parameter. At start-up, and while a reset runs, it is not a change.
     pub(super) fn note_parameter(&mut self) {
         let is_asked = self.running.front().is_some_and(|running| !running.ahead);
         self.link.parameters_changed |= self.link.touched && is_asked;
     }
 
-    /// What was sent ahead has ended.
+    /// Ends a command sent ahead.
     pub(super) fn ended_ahead(&mut self, event: Event<S>) {
         if let Event::Failed(error) = event {
             self.close(Error::Ahead(Box::new(error)));

@@ -1,4 +1,4 @@
-//! COPY, from the owner's side.
+//! COPY, as the owner calls it.
 
 use colonnade_protocol::frontend;
 
@@ -29,8 +29,8 @@ impl<S: Sink> Session<S> {
         self.talk.begin(exchange)
     }
 
-    /// Sends COPY data. False where the server takes none any more: it has refused the copy, and
-    /// the exchange ends in that error.
+    /// Sends COPY data. Returns false if the server no longer accepts data: it has refused the
+    /// copy, and the exchange ends with that error.
     ///
     /// # Errors
     /// Data longer than one message can be.
@@ -41,8 +41,9 @@ impl<S: Sink> Session<S> {
         Ok(self.talk.link.copying)
     }
 
-    /// As [`copy_data`](Self::copy_data), of data that `write` appends to the vector it is given.
-    /// Nothing is sent where it answers false, and it is not asked where nothing is taken.
+    /// As [`copy_data`](Self::copy_data), for data that `write` appends to the given vector.
+    /// Nothing is sent if `write` returns false, and `write` is not called if the server accepts no
+    /// data.
     ///
     /// # Errors
     /// Data longer than one message can be.
@@ -62,20 +63,20 @@ impl<S: Sink> Session<S> {
         Ok(self.talk.link.copying)
     }
 
-    /// How many bytes wait to be written to the socket; `None` where the server takes no data: it
-    /// has not asked for it, or has refused the copy since.
+    /// The number of bytes waiting to be written to the socket; `None` if the server accepts no
+    /// data: it has not asked for it, or has since refused the copy.
     pub fn copy_waiting(&self) -> Option<usize> {
         self.talk.link.copying.then_some(self.talk.out.len())
     }
 
-    /// Says that all COPY data was sent.
+    /// Ends the COPY data.
     pub fn copy_done(&mut self) {
         if std::mem::take(&mut self.talk.link.copying) {
             frontend::copy_done(&mut self.talk.out);
         }
     }
 
-    /// Gives the COPY up; the exchange fails with the server's error, which quotes the reason.
+    /// Aborts the COPY; the exchange fails with the server's error, which quotes the reason.
     ///
     /// # Errors
     /// A reason that cannot be sent.

@@ -1,4 +1,4 @@
-//! How an exchange, or the whole talk, ends by an error.
+//! How an error ends an exchange or the whole session.
 
 use colonnade_protocol::backend::ErrorFields;
 
@@ -7,20 +7,21 @@ use crate::exchange::unexpected;
 use crate::{Announcement, Error, Event, Sink};
 
 impl Link {
-    /// Why nothing can be asked after the end.
+    /// The error for requests after the end.
     pub(super) fn refusal(&self) -> Error {
         if self.cut_off { Error::CutOff } else { Error::Closed }
     }
 }
 
 impl<S: Sink> Talk<S> {
-    /// The server says that something failed.
+    /// Handles an ErrorResponse.
     pub(super) fn take_error(&mut self, fields: ErrorFields) -> Result<(), Error> {
         self.link.copying = false;
         let fatal = matches!(fields.severity(), Some("FATAL" | "PANIC"));
         let fields = Box::new(fields);
         if fatal {
-            // Before the end of the start-up it is a refusal, and nothing was broken off.
+            // Before the end of start-up the server refuses the connection; nothing was
+            // interrupted.
             let has_started = self.link.cancel_key.is_some();
             return Err(if has_started {
                 self.link.farewell = Some(fields.clone());
@@ -42,14 +43,14 @@ impl<S: Sink> Talk<S> {
             None => return Err(error),
         }
         if self.running.len() == 1 {
-            // The server waits for the Sync, and runs nothing before.
+            // The server waits for the Sync, and runs nothing before it.
             self.link.end_series(&mut self.out);
         }
         Ok(())
     }
 
-    /// Ends the talk: the exchange at the front gets the reason, unless it has one already, and
-    /// the ones behind it learn that they never ran.
+    /// Ends the session: the front exchange gets the reason, unless it has failed already, and the
+    /// exchanges after it fail because they never ran.
     pub(super) fn close(&mut self, error: Error) {
         self.link.closed = true;
         self.link.copying = false;
@@ -59,7 +60,7 @@ impl<S: Sink> Talk<S> {
         if self.running.is_empty()
             && let Some(Error::Server(fields) | Error::ClosedByServer(fields)) = reason.take()
         {
-            // Nobody asked: say it as the notice that it is.
+            // No exchange was under way, so the error is delivered as a notice.
             self.announce(Announcement::Notice(fields));
         }
         while let Some(done) = self.running.pop_front() {

@@ -1,4 +1,4 @@
-//! Many executions of one statement, from the owner's side.
+//! Many executions of one statement, as the owner calls them.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::exchange::{Many, Series};
 use crate::{Error, Sink, Statement};
 
 impl<S: Sink> Session<S> {
-    /// Begins to run a statement many times; the rows of all of them go to the sink. `send_many`
-    /// sends, and `end_many` says that this was all: nothing else may be begun before.
+    /// Begins to run a statement many times; the rows of all executions go to the sink. Send with
+    /// `send_many` and finish with `end_many`; no other exchange may begin before that.
     ///
     /// # Errors
     /// A closed session.
@@ -28,8 +28,8 @@ impl<S: Sink> Session<S> {
         Ok(())
     }
 
-    /// Sends what [`BindExecute`](frontend::BindExecute) has written for the statement. False where
-    /// nothing more is wanted: the exchange ends in an error.
+    /// Sends the messages that [`BindExecute`](frontend::BindExecute) has written for the
+    /// statement. Returns false if no more are wanted: the exchange ends with an error.
     pub fn send_many(&mut self, messages: &[u8]) -> bool {
         if self.talk.link.series_open {
             self.talk.out.extend_from_slice(messages);
@@ -38,20 +38,20 @@ impl<S: Sink> Session<S> {
         self.talk.link.series_open
     }
 
-    /// Says that all was sent.
+    /// Ends the series.
     pub fn end_many(&mut self) {
         self.talk.link.end_series(&mut self.talk.out);
     }
 
-    /// Gives up what was begun, and undoes it, unless a transaction surrounds it. The exchange ends
-    /// as if nothing had failed.
+    /// Aborts the series and rolls it back, unless it runs in a transaction. The exchange ends as
+    /// if nothing had failed.
     pub fn give_up_many(&mut self) {
         self.talk.link.give_up_series(&mut self.talk.out);
     }
 }
 
 impl Link {
-    /// Sends the Sync of an open series; false where there is none.
+    /// Sends the Sync of an open series; returns false if none is open.
     pub(crate) fn end_series(&mut self, out: &mut Vec<u8>) -> bool {
         let was_open = std::mem::take(&mut self.series_open);
         if was_open {
@@ -60,9 +60,9 @@ impl Link {
         was_open
     }
 
-    /// As `end_series`, but what the series did is undone where no transaction surrounds it.
+    /// As `end_series`, but rolls the series back if it is not in a transaction.
     pub(crate) fn give_up_series(&mut self, out: &mut Vec<u8>) {
-        // A BEGIN on its way surrounds the series, though the server has not said so yet.
+        // A BEGIN that the server has not confirmed yet still encloses the series.
         let is_alone = self.transaction_status == TransactionStatus::Idle && !self.begun_ahead;
         if self.series_open && is_alone {
             // Constant texts without NUL always encode.

@@ -1,21 +1,21 @@
-//! What the server reports of its run-time parameters.
+//! The run-time parameters that the server reports.
 
 use std::collections::BTreeMap;
 
 use colonnade_protocol::RemoteError;
 
-/// What all names and values may take together. Servers report about fifteen, of which only
-/// `search_path` can be long; one that reports new names without end shall not fill the memory.
+/// Limit on the size of all names and values together. Servers report about fifteen, of which only
+/// `search_path` can be long; a server that reports new names without end must not fill the memory.
 const BYTES_MAX: usize = 4 << 20;
 
-/// What one takes beside its name and its value.
+/// The size of an entry besides its name and value.
 const ENTRY_BYTES: usize = 64;
 
 /// Run-time parameters as the server last reported them.
 #[derive(Default)]
 pub(super) struct Parameters {
     values: BTreeMap<String, String>,
-    /// What they take.
+    /// The size of all entries.
     bytes: usize,
 }
 
@@ -28,10 +28,10 @@ impl Parameters {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// A new value.
+    /// Sets a parameter.
     ///
     /// # Errors
-    /// More than a server has to say.
+    /// The parameters exceed the size limit.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), RemoteError> {
         let size = |value: &str| ENTRY_BYTES + name.len() + value.len();
         let bytes_before = self.values.get(name).map_or(0, |before| size(before));

@@ -1,4 +1,4 @@
-//! Statements and portals, from the owner's side.
+//! Statements and portals, as the owner uses them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::statement::{Conversions, key, plain_key};
 use crate::{Error, Portal, Sink, Statement};
 
 impl<S: Sink> Session<S> {
-    /// The statement kept for this text, with these types declared, if any. `now` is the time,
-    /// counted from any moment that the owner chooses once: what is older than the cache's limit is
-    /// prepared anew.
+    /// The statement kept for this text and these declared types, if any. `now` is the time since a
+    /// moment that the owner chooses once; a statement older than the cache's limit is prepared
+    /// again.
     pub fn cached_statement(
         &mut self,
         sql: &str,
@@ -25,7 +25,7 @@ impl<S: Sink> Session<S> {
         self.kept(&key(sql, declared), now)
     }
 
-    /// The same of a text that [`prepare_plain`](Self::prepare_plain) has prepared.
+    /// As [`cached_statement`](Self::cached_statement), for [`prepare_plain`](Self::prepare_plain).
     pub fn cached_plain(&mut self, sql: &str, now: Duration) -> Option<Arc<Statement>> {
         self.kept(&plain_key(sql), now)
     }
@@ -33,16 +33,16 @@ impl<S: Sink> Session<S> {
     fn kept(&mut self, key: &str, now: Duration) -> Option<Arc<Statement>> {
         let link = &mut self.talk.link;
         if let Some(old) = link.statements.pass_time(now, key) {
-            // Travels with the next exchange's messages; its answer is expected at any time.
-            // A name without NUL cannot fail to encode: it was sent before.
+            // Travels with the next exchange's messages; its answer may come at any time. The name
+            // has no NUL, as it was sent before, so encoding cannot fail.
             let _ = frontend::close_statement(&mut self.talk.out, &old.name);
         }
         link.statements.find(key)
     }
 
-    /// Begins to prepare a text, which is kept where the cache's limits allow; completes with the
-    /// statement. `declared` are the types of its parameters, from the first on; 0, and those that
-    /// are missing, the server infers.
+    /// Begins to prepare a text, and keeps it if the cache's limits allow; completes with the
+    /// statement. `declared` are the types of its parameters from the first on; the server infers
+    /// those that are 0 or missing.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
@@ -51,8 +51,8 @@ impl<S: Sink> Session<S> {
         self.start_prepare(name, sql, declared, Keeper::Cache, Conversions::Owners)
     }
 
-    /// As [`prepare`](Self::prepare), for a query that the owner knows nothing of: its values are
-    /// read and written as their types are, whatever the owner has put in the place of that.
+    /// As [`prepare`](Self::prepare), for the driver's own queries: values are read and written by
+    /// their types' own conversions, ignoring the owner's codecs.
     ///
     /// # Errors
     /// A closed session, or a text that cannot be sent.
@@ -61,7 +61,7 @@ impl<S: Sink> Session<S> {
         self.start_prepare(name, sql, &[], Keeper::Cache, Conversions::Plain)
     }
 
-    /// Begins to prepare a text that is asked about and not run: as [`prepare`](Self::prepare), but
+    /// Begins to prepare a text that is described and not run: as [`prepare`](Self::prepare), but
     /// the statement is not kept.
     ///
     /// # Errors
@@ -70,9 +70,9 @@ impl<S: Sink> Session<S> {
         self.start_prepare(String::new(), sql, &[], Keeper::Owner, Conversions::Owners)
     }
 
-    /// Begins to prepare a statement of the owner's own: as [`prepare`](Self::prepare), but besides
-    /// the cache. The server closes it, with the next exchange, when nobody has it any more. It has
-    /// a name of its own where `name` is `None`.
+    /// Begins to prepare a statement for the owner: as [`prepare`](Self::prepare), but outside the
+    /// cache. After its last user drops it, the next exchange closes it on the server. If `name` is
+    /// `None`, a name is made for it.
     ///
     /// # Errors
     /// A closed session, or a text or a name that cannot be sent.
@@ -116,9 +116,9 @@ impl<S: Sink> Session<S> {
         self.talk.begin(exchange)
     }
 
-    /// Begins to bind a statement to its arguments, under a name that the portal has; its rows are
-    /// asked for by [`more_rows`](Self::more_rows). The server closes it, with the next exchange,
-    /// when nobody has it any more. `formats` are those of its columns; None means those of rows.
+    /// Begins to bind a statement to its arguments, under a new portal name; fetch its rows with
+    /// [`more_rows`](Self::more_rows). After its last user drops it, the next exchange closes it on
+    /// the server. `formats` are the formats of its columns; None means those for rows.
     ///
     /// # Errors
     /// A closed session.
@@ -137,7 +137,7 @@ impl<S: Sink> Session<S> {
         Ok(portal)
     }
 
-    /// As [`bind`](Self::bind), and asks for the first `row_limit` rows in the same flight.
+    /// As [`bind`](Self::bind), and fetches the first `row_limit` rows in the same flight.
     ///
     /// # Errors
     /// A closed session.
@@ -164,12 +164,12 @@ impl<S: Sink> Session<S> {
         Arc::new(Portal { statement, formats, lease })
     }
 
-    /// Begins to ask a portal for its next `row_limit` rows. The completion says whether it may
-    /// have more.
+    /// Begins to fetch the next `row_limit` rows of a portal. The completion says whether there may
+    /// be more.
     ///
     /// # Errors
-    /// A closed session, or a sink that wants the values in other formats than those the portal was
-    /// bound with.
+    /// A closed session, or a sink that wants the values in other formats than the portal was bound
+    /// with.
     pub fn more_rows(&mut self, portal: Arc<Portal>, row_limit: i32, sink: S) -> Result<(), Error> {
         if let Some(wanted) = sink.formats()
             && let Some(column) = wanted.iter().zip(&portal.formats).position(|(a, b)| a != b)

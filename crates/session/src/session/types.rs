@@ -1,4 +1,4 @@
-//! What a session knows of the database's types, and what its owner has put in their place.
+//! A session's knowledge of the database's types, and the owner's replacements for them.
 
 use colonnade_columnar::{Catalog, CodecFormat, Type, Types};
 use colonnade_protocol::{Oid, frontend};
@@ -7,28 +7,28 @@ use super::Session;
 use crate::exchange::{Introspect, Then};
 use crate::{Error, Sink, Statement};
 
-/// The least OID that a server gives to what its users make.
+/// The lowest OID that a server gives to objects created by users.
 const FIRST_NORMAL_OID: Oid = 16_384;
 
 impl<S: Sink> Session<S> {
-    /// The types as this connection sees them.
+    /// The types, with this connection's codecs and aliases.
     pub fn types(&self) -> &Types {
         &self.talk.link.types
     }
 
-    /// Uses a catalog that other sessions have too; codecs stay as they are.
+    /// Uses a catalog shared with other sessions; codecs stay as they are.
     pub fn share_catalog(&mut self, catalog: Catalog) {
         self.talk.link.types.share(catalog);
     }
 
-    /// Lets rows have the own values of extensions' types from the next preparation on, and not
-    /// their texts.
+    /// From the next preparation on, rows get values of extension types as their own classes
+    /// instead of their text.
     pub fn show_extension_values(&mut self) {
         self.talk.link.types.show_extension_values();
     }
 
-    /// Begins to look types up in the catalogs, those alone that are not known; completes when they
-    /// are. Without any such type nothing is begun, and the answer is false.
+    /// Begins to look up those of the types that are not known yet; completes when they are.
+    /// Returns false, and begins nothing, if all are known.
     ///
     /// # Errors
     /// A closed session.
@@ -43,8 +43,8 @@ impl<S: Sink> Session<S> {
         Ok(true)
     }
 
-    /// Lets a codec of the owner's read and write a type from the next preparation on. The kept
-    /// statements are closed, for they were made without it.
+    /// From the next preparation on, reads and writes a type by a codec of the owner's. Closes the
+    /// kept statements, because they were made without the codec.
     ///
     /// # Errors
     /// A closed session.
@@ -53,7 +53,7 @@ impl<S: Sink> Session<S> {
         self.forget_statements()
     }
 
-    /// Lets a type be read and written as another one.
+    /// Reads and writes a type as another type.
     ///
     /// # Errors
     /// A closed session.
@@ -62,7 +62,7 @@ impl<S: Sink> Session<S> {
         self.forget_statements()
     }
 
-    /// Lets a type be read and written as it is.
+    /// Reads and writes a type by its own conversions again.
     ///
     /// # Errors
     /// A closed session.
@@ -71,8 +71,8 @@ impl<S: Sink> Session<S> {
         self.forget_statements()
     }
 
-    /// Forgets what is known of the database's types, for all who share it, and this connection's
-    /// statements, which were made with it.
+    /// Forgets the database's types for all sessions that share the catalog, and this session's
+    /// statements, which were made with them.
     ///
     /// # Errors
     /// A closed session.
@@ -82,8 +82,7 @@ impl<S: Sink> Session<S> {
         self.forget_statements()
     }
 
-    /// Forgets the statements where another session, which has the same catalog, has found that
-    /// something is out of date.
+    /// Forgets the statements if another session with the same catalog has found types out of date.
     ///
     /// # Errors
     /// A closed session.
@@ -91,8 +90,8 @@ impl<S: Sink> Session<S> {
         if self.talk.link.types.is_outdated() { self.forget_statements() } else { Ok(()) }
     }
 
-    /// Forgets a statement that is to be prepared anew, and for all who share them the types of its
-    /// parameters: one may have been altered. False where there is none that can be.
+    /// Forgets a statement that must be prepared again, and the types of its parameters in the
+    /// shared catalog, because one may have been altered. Returns false if none can have been.
     ///
     /// # Errors
     /// A closed session.
@@ -120,7 +119,7 @@ impl<S: Sink> Session<S> {
             return Err(Error::Closed);
         }
         for statement in self.talk.link.statements.drain() {
-            // Travels with the next exchange's messages; its answer is expected at any time.
+            // Travels with the next exchange's messages; its answer may come at any time.
             frontend::close_statement(&mut self.talk.out, &statement.name)?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! A scripted server's half of a talk, and what the session made of it.
+//! A scripted server, and the outcomes of the session that it plays to.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Sink for TestSink {
     }
 }
 
-/// An event in a form that can be compared; batches by their one int4 column.
+/// An event in a comparable form; batches by their one int4 column.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     Batch(Vec<Option<i32>>),
@@ -87,8 +87,8 @@ pub(crate) fn outcomes(session: &mut Session<TestSink>) -> Vec<Outcome> {
         .collect()
 }
 
-/// Plays the server's bytes whole, and then to a fresh session one at a time; both must come to
-/// the same. COPY data may be cut differently, so its pieces are compared put together.
+/// Plays the server's bytes whole, and then to a fresh session one byte at a time; both must have
+/// the same outcomes. COPY data may be split differently, so its pieces are compared joined.
 pub(crate) fn play(begin: impl Fn() -> Session<TestSink>, bytes: &[u8]) -> Vec<Outcome> {
     let mut whole = begin();
     whole.receive_bytes(bytes);

@@ -139,10 +139,10 @@ def test_any_and_unnest(link: Connection) -> None:
 
 REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("int2[]", np.array([[1, 2], [3, 70_000]]), "(element [1][1]: 70000 is out of range for int2"),
-    ("int4[]", np.array(1), "an array without dimensions is no list"),
+    ("int4[]", np.array(1), "an array without dimensions is not a list"),
     ("int4[]", np.array([0.5]), "element [0]"),
-    ("int4[]", np.zeros(2, dtype=[("a", "i4")]), "an array of dtype [('a', '<i4')] is no list"),
-    ("int4[]", np.zeros(1, dtype="c8"), "an array of dtype complex64 is no list"),
+    ("int4[]", np.zeros(2, dtype=[("a", "i4")]), "an array of dtype [('a', '<i4')] does not"),
+    ("int4[]", np.zeros(1, dtype="c8"), "an array of dtype complex64 does not hold"),
     ("int4[]", np.zeros((1,) * 7, dtype="i4"), "6 dimensions"),
     ("text[]", np.array([1, 2]), "(element [0]: expected a str, got numpy.int64)"),
     ("text[]", pa.array([1, 2]), "Arrow's Int64 is not written to text"),

@@ -1,8 +1,8 @@
-//! An ADBC driver, loaded from this module's own library by ADBC's driver manager.
+//! An ADBC driver, which ADBC's driver manager loads from this module's own library.
 //!
-//! It is for programs that run Python: each call goes to an object of `colonnade.adbc`, over which
-//! the sockets, TLS and everything else are what they are for the rest of the package. What passes
-//! between the two are texts, numbers and Arrow's capsules.
+//! It works in programs that run Python: each call goes to an object of `colonnade.adbc`, which
+//! uses the package's ordinary sockets and TLS. Texts, numbers and Arrow capsules pass between the
+//! two.
 
 mod connection;
 mod object;
@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use connection::AdbcConnection;
 use object::{Object, options_of};
 
-/// What the driver manager makes first.
+/// The driver manager's entry point.
 #[derive(Default)]
 pub(crate) struct AdbcDriver;
 
@@ -42,7 +42,7 @@ impl Driver for AdbcDriver {
     }
 }
 
-/// Where to connect to.
+/// The options of a database to connect to.
 pub(crate) struct AdbcDatabase(Object);
 
 impl Database for AdbcDatabase {

@@ -1,11 +1,11 @@
-//! Memory for growing columns: large blocks are pages of their own.
+//! Memory for growing columns: each large block has its own pages.
 //!
 //! A column doubles its buffer as rows come in. The C library's `realloc` moves a large block by
 //! remapping its pages at first, but after the first large block was freed it serves blocks of up
 //! to 32 MiB from its heap, where each doubling copies: with 18 columns that grow at the same row,
-//! the event loop stood still for 40 ms. Here a large block is always mapped by itself, grows by
-//! remapping, and goes back to the operating system when it is freed: a small one at once, others
-//! by a thread of their own. The allocator serves the Rust code of this module only.
+//! the event loop stopped for 40 ms. Here a large block is always a mapping of its own, grows by
+//! remapping, and goes back to the operating system when it is freed: smaller ones at once, the
+//! others on a separate thread. The allocator serves the Rust code of this module only.
 
 mod pages;
 #[cfg(target_os = "linux")]
@@ -15,35 +15,35 @@ use std::alloc::{GlobalAlloc, Layout, System};
 
 use pages::{map, remap};
 
-/// Blocks from this size on are large. Below it a copy takes microseconds.
+/// Blocks of at least this size are large. Below it a copy takes microseconds.
 const LARGE_BYTES: usize = 256 * 1024;
 
-/// Blocks from this size on are given back by a thread: for one of this size the kernel takes as
-/// long as it takes to begin the thread.
+/// Blocks of at least this size are freed by a thread: at this size, unmapping takes the kernel as
+/// long as starting the thread.
 #[cfg(target_os = "linux")]
 const RELEASED_BYTES: usize = 1024 * 1024;
 
-/// What is mapped is aligned to pages; no block of ours asks for more.
+/// Mappings are aligned to pages; no block of this crate asks for more.
 const PAGE_ALIGN: usize = 4096;
 
 pub(crate) struct ColumnMemory;
 
 fn is_large(layout: &Layout) -> bool {
-    // A sanitizer that looks on knows nothing of mappings: see tools/sanitize.
+    // Sanitizers cannot see mappings: see tools/sanitize.
     cfg!(all(target_os = "linux", not(sanitized)))
         && layout.size() >= LARGE_BYTES
         && layout.align() <= PAGE_ALIGN
 }
 
-// SAFETY: each block is handled by one of two allocators from its beginning to its end, chosen by
-// its layout, which callers give back unchanged; a block that crosses the line is copied over. A
-// mapping is as large as asked for, and its pages are zero.
+// SAFETY: one of two allocators handles a block for its whole life. The block's layout, which
+// callers pass back unchanged, decides which one; a block that crosses the limit is copied over. A
+// mapping is as large as requested, and its pages are zero.
 unsafe impl GlobalAlloc for ColumnMemory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_large(&layout) {
             return map(layout.size());
         }
-        // SAFETY: the caller's promise is handed on.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc(layout) }
     }
 
@@ -51,13 +51,13 @@ unsafe impl GlobalAlloc for ColumnMemory {
         if is_large(&layout) {
             return map(layout.size());
         }
-        // SAFETY: the caller's promise is handed on.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if is_large(&layout) {
-            // SAFETY: the block was mapped with this size, and its owner is done with it.
+            // SAFETY: the block was mapped with this size, and its owner no longer uses it.
             unsafe { unmap(block, layout.size()) };
         } else {
             // SAFETY: the block is the system allocator's, with this layout.
@@ -66,7 +66,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: the caller promises that the new size is right for this alignment.
+        // SAFETY: the caller guarantees that the new size is valid for this alignment.
         let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
         match (is_large(&layout), is_large(&new_layout)) {
             // SAFETY: the block was mapped with this size.
@@ -74,7 +74,7 @@ unsafe impl GlobalAlloc for ColumnMemory {
             // SAFETY: the block is the system allocator's, with this layout.
             (false, false) => unsafe { System.realloc(block, layout, new_size) },
             // SAFETY: both blocks hold at least the smaller size, and they are distinct; the old
-            // one is given back only when the new one is there.
+            // one is freed only once the new one exists.
             _ => unsafe {
                 let new_block = self.alloc(new_layout);
                 if !new_block.is_null() {
@@ -89,14 +89,14 @@ unsafe impl GlobalAlloc for ColumnMemory {
 }
 
 /// # Safety
-/// The block is a mapping of this size, and nobody uses it any more.
+/// The block is a mapping of this size and no longer in use.
 unsafe fn unmap(block: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
     if size >= RELEASED_BYTES {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the caller's contract.
         unsafe { release::release(block, size) };
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's contract.
     unsafe { pages::unmap(block, size) };
 }

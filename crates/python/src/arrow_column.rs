@@ -1,4 +1,4 @@
-//! One column of a COPY to the server, made of what Python's libraries have.
+//! One column of a COPY FROM STDIN, made from data of Python libraries.
 
 use std::sync::Arc;
 
@@ -28,10 +28,9 @@ fn refused(error: &ArrowError) -> PyErr {
 
 #[pymethods]
 impl ArrowColumn {
-    /// Copies a NumPy array; `mask`, of as many booleans, is true where there is no value. `is_utc`
-    /// says what its moments are meant as, `are_times` that its durations count
-    /// from midnight.
-    /// None where only the array's objects can be taken.
+    /// Copies a NumPy array. `mask` has a boolean for each value, true for NULL. `is_utc` says that
+    /// its datetimes are UTC, `are_times` that its timedeltas count from midnight. None if only the
+    /// array's objects can be used.
     #[staticmethod]
     #[pyo3(signature = (array, mask, *, is_utc, are_times = false))]
     fn from_numpy(
@@ -56,14 +55,14 @@ impl ArrowColumn {
         }
     }
 
-    /// Takes the array of an object of the Arrow PyCapsule interface; None of other objects.
+    /// Imports the array of an object with the Arrow PyCapsule interface; None for other objects.
     #[staticmethod]
     #[pyo3(signature = (source, /))]
     fn from_arrow(source: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         Ok(arrow_series::array(source)?.map(Self))
     }
 
-    /// A value for each code, which counts from 0; a negative one stands for no value.
+    /// A value for each code, which counts from 0; a negative code means NULL.
     #[staticmethod]
     fn from_codes(codes: &Bound<'_, PyAny>, values: &Self) -> PyResult<Self> {
         let codes: Vec<i32> = copied(&PyBuffer::get(codes)?, codes.py())?;
@@ -94,11 +93,11 @@ impl ArrowColumn {
         }
     }
 
-    /// Some of the values, where they lie.
+    /// A range of the values, without a copy.
     fn slice(&self, offset: usize, length: usize) -> PyResult<Self> {
         match offset.checked_add(length) {
             Some(end) if end <= self.0.len() => Ok(Self(self.0.slice(offset, length))),
-            _ => Err(PyIndexError::new_err("the column ends before")),
+            _ => Err(PyIndexError::new_err("the slice reaches past the end of the column")),
         }
     }
 
@@ -113,7 +112,7 @@ impl ArrowColumn {
     }
 }
 
-/// Cells of a fixed number of bytes, which NumPy calls void.
+/// Cells of a fixed number of bytes (NumPy's void).
 fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let dtype = array.getattr("dtype")?;
     let width: i32 = dtype.getattr("itemsize")?.extract()?;
@@ -127,7 +126,7 @@ fn raw_cells(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     cells.map(|cells| Some(Arc::new(cells) as ArrayRef)).map_err(|error| refused(&error))
 }
 
-/// Spans of time since midnight as times of day; other values as they are. None where a span leaves
+/// Timedeltas since midnight as times of day; other values unchanged. None if a timedelta exceeds
 /// 64 bits of microseconds.
 fn times(array: ArrayRef) -> PyResult<Option<ArrayRef>> {
     let (unit, micros) = match *array.data_type() {
@@ -147,21 +146,21 @@ fn times(array: ArrayRef) -> PyResult<Option<ArrayRef>> {
     Ok(counts.map(|counts| Arc::new(Time64MicrosecondArray::from_iter_values(counts)) as ArrayRef))
 }
 
-/// The values in lists of these lengths, the outermost first.
+/// Wraps the values in lists of these lengths, the outermost first.
 fn nested(values: ArrayRef, lengths: &[usize]) -> PyResult<ArrayRef> {
     lengths.iter().rev().try_fold(values, |values, length| {
         let field = Arc::new(Field::new("item", values.data_type().clone(), true));
         let rows = values.len().checked_div(*length).unwrap_or_default();
         let length = i32::try_from(*length)?;
         let lists = match length {
-            0 => return Err(PyValueError::new_err("a dimension of the array has no length")),
+            0 => return Err(PyValueError::new_err("a dimension of the array has length 0")),
             _ => FixedSizeListArray::try_new_with_length(field, length, values, None, rows),
         };
         lists.map(|lists| Arc::new(lists) as ArrayRef).map_err(|error| refused(&error))
     })
 }
 
-/// The array without the values that a mask hides.
+/// The array with the masked values as NULL.
 fn masked(array: &ArrayRef, mask: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let hidden: Vec<u8> = copied(&PyBuffer::get(&mask.call_method1("view", ("u1",))?)?, mask.py())?;
     if hidden.len() != array.len() {

@@ -1,14 +1,14 @@
-//! Arrow data of other libraries, by the capsules of the Arrow PyCapsule interface.
+//! Arrow data of other libraries, imported through the Arrow PyCapsule interface.
 //!
-//! A capsule of an array or of a stream gives its content away: what is taken out leaves a
-//! released structure behind, which the capsule's destructor does not release again.
+//! Importing moves the content out of an array or stream capsule and leaves a released structure
+//! behind, which the capsule's destructor does not release again.
 //!
-//! What comes in is checked before anything reads it: its shape against its type, then all of its
-//! values, offsets, views and UTF-8 included. One thing cannot be checked here, for the interface
-//! does not carry it: how large the buffers are. The size of a text's buffer is what the last
-//! offset says, and an array's length says the sizes of the others. That the memory is there is
-//! the producer's word. Where the producer is pyarrow, which keeps the sizes and reads files
-//! without a look at them, it is asked first (`check_by_owner`, and `colonnade/_sources`).
+//! Imported data is checked before it is read: its structure against its type, then all of its
+//! values, offsets, views and UTF-8. One thing cannot be checked here, because the interface does
+//! not carry it: the size of the buffers. The last offset gives the size of a text buffer, and the
+//! array's length gives the others. The producer is trusted to provide that much memory. pyarrow
+//! keeps the sizes and reads files without checking them, so a pyarrow producer first validates its
+//! own data (`check_by_owner`, and `colonnade/_sources`).
 
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,11 +25,11 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
 use crate::{arrow_shape, errors};
 
-/// Why there is no array.
+/// The reason why an import failed.
 pub(crate) enum Fault {
-    /// It is not what its type says, or its values are not.
+    /// The data does not match its type, or its values are invalid.
     Data(ArrowError),
-    /// The producer has failed, and says why.
+    /// The producer failed, with this message.
     Producer(String),
 }
 
@@ -48,12 +48,12 @@ impl Fault {
     }
 }
 
-/// `EncodeError`: data that is not what it says it is cannot be sent.
+/// `EncodeError`: inconsistent data cannot be sent.
 pub(crate) fn faulty(py: Python<'_>, reason: &str) -> PyErr {
     errors::of_class(py, "EncodeError", &format!("the Arrow data is faulty: {reason}"))
 }
 
-/// Has an object of pyarrow compare itself with the sizes of its buffers.
+/// Lets a pyarrow object validate itself against the sizes of its buffers.
 pub(crate) fn check_by_owner(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let mut is_of_pyarrow = false;
     for class in object.get_type().mro() {
@@ -76,29 +76,30 @@ pub(crate) fn check_by_owner(object: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-/// Runs what trusts another producer's structures.
+/// Runs code that trusts another producer's structures.
 ///
-/// The shape is checked before, and every value behind. What arrow-rs asserts beyond that, such as
-/// a pointer to a child that is null, is the data's fault and no bug of ours: it must not reach the
-/// user as a panic, which no `except Exception` catches. Nothing that was half made is kept.
+/// The structure is checked before, and every value afterwards. Other assertions in arrow-rs, such
+/// as a non-null child pointer, also mean that the data is invalid, not that this crate has a bug.
+/// They must not reach the user as a panic, which `except Exception` does not catch. Nothing
+/// half-made is kept.
 fn contained<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        let text = "it is not laid out as the C data interface has it";
+        let text = "it does not follow the C data interface";
         Err(ArrowError::CDataInterface(text.to_owned()))
     })
 }
 
-/// The array as it came; its shape is right, and its values are not looked at.
+/// The imported array; its structure is checked, its values are not.
 fn imported(array: FFI_ArrowArray, kind: &DataType) -> Result<ArrayData, ArrowError> {
     contained(|| {
         arrow_shape::check(&array, kind)?;
-        // SAFETY: the array is of this type by its producer's word, and by its shape; what else can
-        // be checked is checked before a value is read.
+        // SAFETY: the producer states this type, and the structure matches it; all other checks are
+        // made before a value is read.
         unsafe { from_ffi_and_data_type(array, kind.clone()) }
     })
 }
 
-/// The array, when all of its values are what they should be.
+/// The array, if all of its values are valid.
 fn checked(data: ArrayData) -> Result<ArrayRef, ArrowError> {
     contained(|| {
         data.validate_full()?;
@@ -106,8 +107,8 @@ fn checked(data: ArrayData) -> Result<ArrayRef, ArrowError> {
     })
 }
 
-/// Arrays that a producer makes as they are asked for. The producer may need the interpreter:
-/// nobody who holds a lock that the interpreter's holder may wait for may ask.
+/// Arrays that a producer makes on request. The producer may need the interpreter, so a caller must
+/// not hold a lock that the interpreter's holder may wait for.
 pub(crate) struct Stream {
     stream: FFI_ArrowArrayStream,
     schema: FFI_ArrowSchema,
@@ -115,7 +116,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Takes the stream out of an "arrow_array_stream" capsule.
+    /// Moves the stream out of an "arrow_array_stream" capsule.
     pub(crate) fn take(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
         let pointer = pointer.cast::<FFI_ArrowArrayStream>().as_ptr();
@@ -124,12 +125,12 @@ impl Stream {
         // there.
         let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer) };
         if stream.release().is_none() {
-            return Err(PyValueError::new_err("the stream is released: it was taken before"));
+            return Err(PyValueError::new_err("the stream is released: it was already consumed"));
         }
         let mut schema = FFI_ArrowSchema::empty();
         let get = stream.get_schema();
-        // SAFETY: the stream is alive, the function is its own, and the place for the result is
-        // one, which it fills when it answers 0.
+        // SAFETY: the stream is alive, the function is its own, and it fills the result's place if
+        // it returns 0.
         let status = get.map(|get| unsafe { get(&raw mut stream, &raw mut schema) });
         if status != Some(0) {
             return Err(Fault::Producer(last_error(&mut stream)).exception(capsule.py()));
@@ -139,7 +140,7 @@ impl Stream {
         Ok(Self { stream, schema, kind })
     }
 
-    /// The type of every array.
+    /// The type of all arrays.
     pub(crate) fn kind(&self) -> &DataType {
         &self.kind
     }
@@ -152,7 +153,7 @@ impl Stream {
         if status != Some(0) {
             return Some(Err(Fault::Producer(last_error(&mut self.stream))));
         }
-        // A released array is the end.
+        // A released array marks the end.
         let next = (!array.is_released()).then_some(array);
         next.map(|array| imported(array, &self.kind).map_err(Fault::from))
     }
@@ -164,10 +165,10 @@ impl Stream {
     }
 }
 
-/// What the producer says of its failure.
+/// The producer's error message.
 fn last_error(stream: &mut FFI_ArrowArrayStream) -> String {
     let ask = stream.get_last_error();
-    // SAFETY: the stream is alive, and the function is its own. What it answers lives until the
+    // SAFETY: the stream is alive, and the function is its own. The returned text lives until the
     // stream's next call, and ends in NUL.
     let text = ask.map(|ask| unsafe {
         let text = ask(std::ptr::from_mut(stream));
@@ -177,7 +178,7 @@ fn last_error(stream: &mut FFI_ArrowArrayStream) -> String {
             Some(CStr::from_ptr(text).to_string_lossy().into_owned())
         }
     });
-    text.flatten().unwrap_or_else(|| "the Arrow stream has ended with an error".to_owned())
+    text.flatten().unwrap_or_else(|| "the Arrow stream ended with an error".to_owned())
 }
 
 /// A stream of record batches.
@@ -187,7 +188,7 @@ pub(crate) struct BatchStream {
 }
 
 impl BatchStream {
-    /// Takes the stream out of an "arrow_array_stream" capsule.
+    /// Moves the stream out of an "arrow_array_stream" capsule.
     pub(crate) fn take(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let stream = Stream::take(capsule)?;
         let schema = contained(|| Schema::try_from(&stream.schema));
@@ -200,7 +201,7 @@ impl BatchStream {
         Arc::clone(&self.schema)
     }
 
-    /// The next batch as it comes, of a producer whose word is enough.
+    /// The next batch, unchecked, from a trusted producer.
     pub(crate) fn next_unchecked(&mut self) -> Option<Result<RecordBatch, Fault>> {
         let made = |data| contained(|| record_batch(&self.schema, &make_array(data)));
         self.stream.next_data().map(|data| Ok(made(data?)?))
@@ -212,7 +213,7 @@ impl BatchStream {
     }
 }
 
-/// The fields of structs as the columns of a batch.
+/// The fields of a struct array as the columns of a batch.
 pub(crate) fn record_batch(schema: &SchemaRef, rows: &ArrayRef) -> Result<RecordBatch, ArrowError> {
     let refused = |text: String| Err(ArrowError::InvalidArgumentError(text));
     match rows.as_any().downcast_ref::<StructArray>() {
@@ -228,7 +229,7 @@ pub(crate) fn record_batch(schema: &SchemaRef, rows: &ArrayRef) -> Result<Record
     }
 }
 
-/// Reads the schema out of an "arrow_schema" capsule, which keeps it.
+/// Reads the schema from an "arrow_schema" capsule, which keeps it.
 pub(crate) fn schema_of(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
     let schema = borrowed_schema(capsule)?;
     contained(|| Schema::try_from(schema)).map_err(|error| PyValueError::new_err(error.to_string()))
@@ -241,8 +242,7 @@ fn borrowed_schema<'a>(capsule: &'a Bound<'_, PyCapsule>) -> PyResult<&'a FFI_Ar
     Ok(unsafe { pointer.as_ref() })
 }
 
-/// Takes the array out of an "arrow_array" capsule, which the "arrow_schema" capsule beside it
-/// describes.
+/// Moves the array out of an "arrow_array" capsule, whose type the "arrow_schema" capsule gives.
 pub(crate) fn take_array(
     schema: &Bound<'_, PyCapsule>,
     array: &Bound<'_, PyCapsule>,
@@ -256,7 +256,7 @@ pub(crate) fn take_array(
     // released one there.
     let content = unsafe { FFI_ArrowArray::from_raw(pointer) };
     if content.is_released() {
-        return Err(PyValueError::new_err("the array was taken out of its capsule before"));
+        return Err(PyValueError::new_err("the array was already taken out of its capsule"));
     }
     let kind = field.data_type();
     let array = py.detach(|| imported(content, kind).and_then(checked));

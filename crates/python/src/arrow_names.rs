@@ -1,5 +1,5 @@
-//! The names of Arrow types: those that Arrow's Python libraries show, with the unambiguous ones
-//! of its format for strings, floats and dates.
+//! The names of Arrow types: as in pyarrow, but for strings, floats and dates the unambiguous names
+//! of Arrow's format.
 
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use colonnade_columnar::CellEncoding;
@@ -37,7 +37,7 @@ pub(crate) fn arrow_type_name(data_type: &DataType) -> String {
             let (indices, values) = (arrow_type_name(indices), arrow_type_name(values));
             format!("dictionary<values={values}, indices={indices}, ordered=0>")
         }
-        // The names of the rest are Rust's, but for the case.
+        // The other types have Rust's names in lower case.
         other => other.to_string().to_lowercase(),
     }
 }
@@ -51,13 +51,13 @@ fn unit_name(unit: TimeUnit) -> &'static str {
     }
 }
 
-/// `name: type`, and whether NULL is ruled out.
+/// `name: type`, with `not null` if the field is not nullable.
 fn field_name(field: &Field) -> String {
     let not_null = if field.is_nullable() { "" } else { " not null" };
     format!("{}: {}{not_null}", field.name(), arrow_type_name(field.data_type()))
 }
 
-/// A map's fields show their names where they are not the usual ones.
+/// A map's fields show their names only if they differ from the default.
 fn map_name(entries: &Field, keys_sorted: bool) -> String {
     let unusual = |field: &Field, usual: &str| match field.name().as_str() {
         name if name == usual => String::new(),
@@ -77,7 +77,7 @@ fn map_name(entries: &Field, keys_sorted: bool) -> String {
     format!("map<{key}, {value}{sorted}{}>", unusual(entries, "entries"))
 }
 
-/// The name that Arrow's Python libraries give a field's type; of cells, NumPy's.
+/// The name of a field's type as in pyarrow; for cells, as in NumPy.
 pub(crate) fn field_type_name(field: &Field) -> String {
     match (CellEncoding::of(field), field.data_type()) {
         (Some(encoding), DataType::FixedSizeBinary(width)) => encoding.dtype(*width),

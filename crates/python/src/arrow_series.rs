@@ -1,4 +1,4 @@
-//! One array out of an object of any library that speaks Arrow's PyCapsule interface.
+//! One array from an object of any library with the Arrow PyCapsule interface.
 
 use arrow_array::{Array, ArrayRef, make_array, new_empty_array};
 use arrow_data::transform::MutableArrayData;
@@ -8,7 +8,7 @@ use pyo3::types::PyCapsule;
 
 use crate::arrow_import::{self, Fault, Stream, check_by_owner};
 
-/// The array of an object that offers one, or a stream of them; None for other objects.
+/// The array of an object that exports an array or a stream; None for other objects.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     if let Some(export) = object.getattr_opt("__arrow_c_array__")? {
         check_by_owner(object)?;

@@ -1,13 +1,13 @@
-//! Whether an array of Arrow's C data interface has the shape of its type: as many buffers and
-//! children, and lengths that can be lengths. What imports the array takes all of it for granted.
+//! Checks that an array of Arrow's C data interface has the structure of its type: the right number
+//! of buffers and children, and possible lengths. arrow-rs takes all of it for granted.
 
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_data::{BufferSpec, layout};
 use arrow_schema::{ArrowError, DataType};
 
-/// Refuses an array that is not of this type, its children included. Values are not looked at.
+/// Refuses an array whose structure, or a child's, does not match its type. Values are not checked.
 pub(crate) fn check(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), ArrowError> {
-    let rows = rows(array).ok_or_else(|| refused(kind, "its length is no length"))?;
+    let rows = rows(array).ok_or_else(|| refused(kind, "its length or offset is negative"))?;
     check_buffers(array, kind, rows)?;
     match kind {
         DataType::Utf8 | DataType::Binary => check_end::<i32>(array, kind, rows)?,
@@ -35,10 +35,10 @@ fn refused(kind: &DataType, reason: &str) -> ArrowError {
     ArrowError::CDataInterface(format!("the array is not of the type {kind}: {reason}"))
 }
 
-/// The rows that lie in the buffers, those before the first one of the array included.
+/// The number of rows in the buffers, including those before the array's offset.
 fn rows(array: &FFI_ArrowArray) -> Option<usize> {
     let rows = array.len().checked_add(array.offset())?;
-    // A negative number of the interface is a huge one here.
+    // The interface's negative numbers are huge here.
     let are_signed = array.len() <= isize::MAX as usize && array.offset() <= isize::MAX as usize;
     are_signed.then_some(rows)
 }
@@ -47,7 +47,7 @@ fn check_buffers(array: &FFI_ArrowArray, kind: &DataType, rows: usize) -> Result
     let layout = layout(kind);
     let wanted = layout.buffers.len() + usize::from(layout.can_contain_null_mask);
     let found = array.num_buffers();
-    // Views have buffers of texts behind theirs, and one that has their lengths.
+    // View arrays have buffers of text after their views, and one buffer with the lengths.
     let fits = if layout.variadic { (found as i64) > wanted as i64 } else { found == wanted };
     if !fits {
         let found = found as i64;
@@ -58,16 +58,16 @@ fn check_buffers(array: &FFI_ArrowArray, kind: &DataType, rows: usize) -> Result
             BufferSpec::FixedWidth { byte_width, .. } => *byte_width,
             _ => 1,
         };
-        // Offsets are one more than rows.
+        // There is one more offset than rows.
         let bytes = rows.checked_add(1).and_then(|rows| rows.checked_mul(width));
         if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
-            return Err(refused(kind, &format!("no memory has {rows} rows of it")));
+            return Err(refused(kind, &format!("{rows} rows of it do not fit in memory")));
         }
     }
     Ok(())
 }
 
-/// The last offset is the size of the values behind it.
+/// The last offset is the size of the value buffer.
 fn check_end<T: Into<i64>>(
     array: &FFI_ArrowArray,
     kind: &DataType,
@@ -80,7 +80,7 @@ fn check_end<T: Into<i64>>(
     if offsets.is_null() {
         return Err(refused(kind, "it has no offsets"));
     }
-    // SAFETY: by the interface's definition, there is an offset more than there are rows.
+    // SAFETY: by the interface's definition, there is one more offset than rows.
     let end: i64 = unsafe { offsets.add(rows).read_unaligned() }.into();
     if end < 0 {
         return Err(refused(kind, &format!("its last offset is {end}")));
@@ -89,14 +89,14 @@ fn check_end<T: Into<i64>>(
 }
 
 fn check_view_lengths(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), ArrowError> {
-    // Validity and views stand before the texts, the lengths of the texts behind them.
+    // The buffers are validity and views, then the texts, then the texts' lengths.
     let count = array.num_buffers().saturating_sub(3);
     let lengths = array.buffer(array.num_buffers().saturating_sub(1)).cast::<i64>();
     if count > 0 && lengths.is_null() {
         return Err(refused(kind, "its buffers have no lengths"));
     }
     for index in 0..count {
-        // SAFETY: by the interface's definition, there is a length for each buffer of texts.
+        // SAFETY: by the interface's definition, there is a length for each text buffer.
         let length = unsafe { lengths.add(index).read_unaligned() };
         if length < 0 {
             return Err(refused(kind, &format!("the length of a buffer is {length}")));

@@ -1,4 +1,4 @@
-//! One Arrow record batch and how it is handed to other libraries.
+//! One Arrow record batch, and its export to other libraries.
 
 mod fetched;
 mod replaced;
@@ -23,19 +23,19 @@ use crate::arrow_names::field_type_name;
 use crate::codecs::Codecs;
 use crate::column::Column;
 
-/// A column of a result: what PostgreSQL calls it, and what it became.
+/// A result column: its PostgreSQL type and its Arrow type.
 #[pyclass(frozen, get_all, module = "colonnade._core")]
 pub(crate) struct Field {
     /// The column's name.
     name: String,
-    /// The PostgreSQL type's OID.
+    /// The OID of the PostgreSQL type.
     type_oid: u32,
-    /// The PostgreSQL type's name, or `oid N` where it is not built in.
+    /// The name of the PostgreSQL type, or `oid N` if it is not built in.
     type_name: String,
-    /// The type modifier, -1 where there is none.
+    /// The type modifier, -1 for none.
     type_modifier: i32,
-    /// The Arrow type, as Arrow's own libraries spell it; U12 and S12 for cells of one width,
-    /// which leave as utf8 or binary.
+    /// The Arrow type, spelled as in pyarrow; U12 and S12 for fixed-width cells, which are exported
+    /// as utf8 or binary.
     arrow_type: String,
 }
 
@@ -51,7 +51,7 @@ impl Field {
 pub(crate) struct Batch {
     batch: RecordBatch,
     fields: Arc<[ResultColumn]>,
-    /// The codecs that types of the fields name.
+    /// The codecs that the fields' types refer to.
     codecs: Arc<Codecs>,
     /// The fields as Python sees them, once they were asked for.
     described: PyOnceLock<Py<PyTuple>>,
@@ -66,7 +66,7 @@ impl Batch {
         Self { batch, fields, codecs, described: PyOnceLock::new() }
     }
 
-    /// Another batch of the same columns.
+    /// Another batch with the same columns.
     fn of_same(&self, batch: RecordBatch) -> Self {
         Self::new(batch, Arc::clone(&self.fields), Arc::clone(&self.codecs))
     }
@@ -84,7 +84,7 @@ impl Batch {
         Ok(export::with_string_layout(&self.batch, string_layout(strings)?))
     }
 
-    /// The batch as it leaves: text in the layouts of `wanted`, and in `layout` elsewhere.
+    /// The batch for export: text in the layouts of `wanted`, and otherwise in `layout`.
     fn exported(
         &self,
         layout: StringLayout,
@@ -110,7 +110,7 @@ impl Batch {
         self.batch.num_columns()
     }
 
-    /// Bytes the columns hold, counting what they use and not what is reserved.
+    /// The bytes that the columns use, without reserved memory.
     #[getter]
     fn nbytes(&self) -> usize {
         let columns = self.batch.columns().iter();
@@ -147,12 +147,12 @@ impl Batch {
             .ok_or_else(|| PyIndexError::new_err("column index out of range"))
     }
 
-    /// The number of the codec that reads a column's type; None where it has none.
+    /// The number of the codec that reads a column's type; None if it has none.
     fn codec(&self, index: usize) -> Option<usize> {
         self.fields.get(index).and_then(|field| field.pg_type.codec())
     }
 
-    /// A column by itself, as it came: the texts or bytes that a codec of its type reads.
+    /// A single column as received: the texts or bytes that its type's codec reads.
     fn stored_column(&self, index: usize) -> PyResult<Self> {
         let batch = self.batch.project(&[index]).map_err(export_error)?;
         let field = self.field(index)?;
@@ -160,8 +160,8 @@ impl Batch {
         Ok(Self::new(batch, [stored].into(), Arc::clone(&self.codecs)))
     }
 
-    /// The batch with other values in a column: an array of NumPy's, or of any library that speaks
-    /// Arrow's PyCapsule interface.
+    /// The batch with one column's values replaced: an array of NumPy's, or of any library with the
+    /// Arrow PyCapsule interface.
     fn with_column(&self, index: usize, values: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = replaced::array(values)?;
         if array.len() != self.batch.num_rows() {
@@ -190,8 +190,8 @@ impl Batch {
         Ok(self.of_same(self.batch.slice(offset, length)))
     }
 
-    /// The rows of all batches, which are results of one query or of its parts. ValueError where
-    /// their columns differ.
+    /// Concatenates batches, which are results of one query or of its parts. ValueError if their
+    /// columns differ.
     #[staticmethod]
     fn concat(py: Python<'_>, batches: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let Some(first) = batches.first() else {
@@ -207,16 +207,16 @@ impl Batch {
         })
     }
 
-    /// The batch as Polars takes it; and the positions of the columns that became text because of
-    /// their decimals, and because of their intervals.
+    /// The batch for Polars; and the positions of the columns converted to text because of their
+    /// decimals, and because of their intervals.
     fn for_polars(&self) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
         let (batch, as_text) = for_polars(&self.batch).map_err(export_error)?;
         let made = self.of_same(batch);
         Ok((made, as_text.decimals, as_text.intervals))
     }
 
-    /// A PyCapsule with an Arrow C stream of this one batch. Of a requested schema the layouts of
-    /// text are followed, column by column; `strings` is for the others.
+    /// A PyCapsule with an Arrow C stream of this one batch. A requested schema decides the text
+    /// layout of its columns, `strings` that of the others.
     #[pyo3(signature = (strings, requested_schema=None))]
     fn export_stream<'py>(
         &self,
@@ -233,9 +233,8 @@ impl Batch {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// A PyCapsule with an Arrow C stream of batches of the same columns: each one is asked of
-    /// `next_batch` when the consumer wants it, until that gives None. It is called by whichever
-    /// thread the consumer reads in.
+    /// A PyCapsule with an Arrow C stream of batches with the same columns. The stream calls
+    /// `next_batch` for each batch, on the consumer's thread, until it returns None.
     #[pyo3(signature = (next_batch, strings, requested_schema=None))]
     fn export_fetched<'py>(
         &self,
@@ -263,7 +262,7 @@ impl Batch {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// PyCapsules with the batch as one struct array: its schema and its data.
+    /// PyCapsules with the schema and the data of the batch as one struct array.
     fn export_array<'py>(
         &self,
         py: Python<'py>,

@@ -1,9 +1,9 @@
-//! The two ends of a `with` block of blocking code, which Ctrl-C cannot keep from being made.
+//! Both ends of a `with` block of blocking code, which Ctrl-C cannot skip.
 //!
-//! The interpreter raises KeyboardInterrupt before any step of Python code, and so before the first
-//! one of `__exit__`: a transaction whose block is left in that moment would stay open unseen. What
-//! stands here is no Python code, and sees to it that one of the two has its way: the function, or
-//! the `_abandon(error)` of its object.
+//! The interpreter may raise KeyboardInterrupt before any step of Python code, even before the
+//! first one of `__exit__`: a transaction whose block is left at that moment would silently stay
+//! open. This code is not Python, and makes sure that one of two functions completes: the original,
+//! or the object's `_abandon(error)`.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -11,8 +11,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
-/// An `__enter__` or `__exit__` around the one that is written in Python. It binds as functions do:
-/// `with` takes it from the object, `contextlib.ExitStack` from the class.
+/// Wraps an `__enter__` or `__exit__` written in Python. It binds as functions do: `with` takes it
+/// from the object, `contextlib.ExitStack` from the class.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct BlockEnd {
     function: Py<PyAny>,
@@ -25,7 +25,7 @@ impl BlockEnd {
         Self { function }
     }
 
-    /// The function, for whoever asks for its signature.
+    /// The wrapped function, for `inspect.signature`.
     #[getter]
     fn __wrapped__(&self, py: Python<'_>) -> Py<PyAny> {
         self.function.clone_ref(py)
@@ -53,7 +53,7 @@ impl BlockEnd {
         if let Err(error) = &outcome
             && is_interrupt(py, error)
         {
-            // Each turn takes an interrupt of its own, and none comes by itself.
+            // Each turn consumes one interrupt, and every interrupt takes another Ctrl-C.
             while let Err(again) =
                 instance.call_method1(intern!(py, "_abandon"), (error.value(py),))
             {

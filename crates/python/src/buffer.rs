@@ -1,6 +1,6 @@
-//! Rust-owned memory as Python sees it, through the buffer protocol.
+//! Rust-owned memory, exposed to Python by the buffer protocol.
 //!
-//! `unsafe` stands here because Python's buffer protocol hands out pointers.
+//! `unsafe` is needed because Python's buffer protocol hands out pointers.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 
 /// Bytes of a column: values, offsets or a mask. `np.frombuffer(buffer, dtype)` makes a view.
 ///
-/// Views may be written to, as NumPy and pandas expect of arrays they are given; whoever shares
-/// the memory sees it. So only memory in which every bit pattern is a value leaves by this door:
-/// never offsets, keys or the bytes of text, which others take on trust.
+/// Views are writable, as NumPy and pandas expect; all users of the memory see a change. So only
+/// memory in which every bit pattern is a valid value is exposed: never offsets, keys or text
+/// bytes, which other code trusts.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Buffer(ArrowBuffer);
 
@@ -39,8 +39,8 @@ impl Buffer {
         flags: c_int,
     ) -> PyResult<()> {
         let (pointer, len) = (slf.get().0.as_ptr(), slf.get().0.len());
-        // SAFETY: the Arrow buffer is kept alive by the object that the view refers to, and its
-        // memory does not move.
+        // SAFETY: the object that the view refers to keeps the Arrow buffer alive, and its memory
+        // does not move.
         unsafe { fill(view, flags, slf.as_any(), pointer.cast_mut(), len) }
     }
 }
@@ -72,7 +72,7 @@ impl ReceiveWindow {
     }
 }
 
-/// Describes `len` writable bytes to a consumer of the buffer protocol.
+/// Exposes `len` writable bytes to a consumer of the buffer protocol.
 ///
 /// # Safety
 /// `pointer` must be valid for reads and writes of `len` bytes as long as `owner` lives.
@@ -85,7 +85,7 @@ unsafe fn fill(
 ) -> PyResult<()> {
     let len = ffi::Py_ssize_t::try_from(len)
         .map_err(|_| PyBufferError::new_err("buffer is larger than Python can address"))?;
-    // SAFETY: `view` is given by the interpreter, and the other arguments are as it wants them.
+    // SAFETY: the interpreter provides `view`, and the other arguments meet its requirements.
     let status = unsafe {
         ffi::PyBuffer_FillInfo(view, owner.as_ptr(), pointer.cast::<c_void>(), len, 0, flags)
     };

@@ -1,9 +1,9 @@
-//! What is known of a database's types, as connections share it.
+//! The types of a database, as connections share them.
 
 use pyo3::prelude::*;
 
-/// The types of one database that its catalogs were asked for. Sessions that have the same one ask
-/// once.
+/// The types of one database that were looked up in its catalogs. Sessions with the same one look
+/// each type up once.
 #[pyclass(frozen, module = "colonnade._core")]
 #[derive(Default)]
 pub(crate) struct Catalog(pub(crate) colonnade_columnar::Catalog);
@@ -15,7 +15,7 @@ impl Catalog {
         Self::default()
     }
 
-    /// How many types were learned.
+    /// The number of types looked up.
     fn __len__(&self) -> usize {
         self.0.len()
     }

@@ -1,13 +1,13 @@
-//! What a class is called.
+//! The names of classes.
 //!
-//! Its attributes are asked through `type` itself where it has a metaclass of its own, which may
-//! answer what it likes: naming a class runs none of its code.
+//! The name is read through `type` itself, because a metaclass may override it: naming a class runs
+//! none of its code.
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
-/// The module; None where a class says none.
+/// The module; None if the class has none.
 pub(crate) fn module<'py>(class: &Bound<'py, PyType>) -> Option<Bound<'py, PyString>> {
     let py = class.py();
     let plain = py.get_type::<PyType>();
@@ -21,13 +21,13 @@ pub(crate) fn module<'py>(class: &Bound<'py, PyType>) -> Option<Bound<'py, PyStr
     found.ok()?.cast_into_exact().ok()
 }
 
-/// Whether a class is of a package, in whichever of its modules.
+/// Whether a class belongs to a package, in any of its modules.
 pub(crate) fn is_of(class: &Bound<'_, PyType>, package: &str) -> bool {
     let Some(module) = module(class) else { return false };
     module.to_str().is_ok_and(|module| module.split('.').next() == Some(package))
 }
 
-/// The name with its module, but for Python's own classes.
+/// The name with its module, except for builtins.
 pub(crate) fn full(class: &Bound<'_, PyType>) -> String {
     let Ok(name) = class.qualname() else { return "an unnamed class".to_owned() };
     match module(class) {

@@ -1,4 +1,4 @@
-//! The codecs that users have set: Python functions in place of a type's own conversion.
+//! Users' codecs: Python functions in place of a type's own conversion.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use pyo3::types::{PyBytes, PyString};
 
 /// A user's functions for one type.
 pub(crate) struct Codec {
-    /// The type's.
+    /// The OID of the type.
     pub(crate) oid: u32,
     pub(crate) format: CodecFormat,
-    /// Takes a Python value, gives what `format` says.
+    /// Converts a Python value to the form that `format` names.
     pub(crate) encoder: Py<PyAny>,
-    /// The other way round.
+    /// Converts in the other direction.
     pub(crate) decoder: Py<PyAny>,
 }
 
-/// How a connection reads and writes Python's values: the codecs, by the number that a type's shape
-/// names, and what is said of naive moments.
+/// A connection's conversions of Python values: the codecs, by the number in a type's shape, and
+/// the meaning of naive datetimes.
 #[derive(Default)]
 pub(crate) struct Codecs {
     functions: Vec<Arc<Codec>>,
     naive_moments: NaiveMoments,
 }
 
-/// What a moment without a time zone is where the type wants one.
+/// The meaning of a datetime without a time zone as a timestamptz.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum NaiveMoments {
-    /// The local time of this process.
+    /// Local time of this process.
     #[default]
     Local,
     Refused,
 }
 
 impl Codecs {
-    /// No codecs, yet.
+    /// No codecs.
     pub(crate) fn without_functions(naive_moments: NaiveMoments) -> Self {
         Self { functions: Vec::new(), naive_moments }
     }
@@ -45,9 +45,9 @@ impl Codecs {
         self.naive_moments
     }
 
-    /// These codecs and one for a type, with its number. One that the type had before in the same
-    /// format gives up its number, so that there are no more of them than types; statements that
-    /// were prepared with it go on with the new one.
+    /// These codecs and a new one, with its number. It takes the number of the type's earlier codec
+    /// with the same format, so that there are never more codecs than types; statements prepared
+    /// with the earlier codec then use the new one.
     pub(crate) fn with(&self, codec: Codec) -> (Self, usize) {
         let mut codecs = self.functions.clone();
         let same = |other: &Arc<Codec>| other.oid == codec.oid && other.format == codec.format;
@@ -65,7 +65,7 @@ impl Codecs {
         self.functions.get(number).map(AsRef::as_ref).ok_or_else(missing)
     }
 
-    /// The Python object of a value that came as text or as bytes.
+    /// Decodes a value from its text or bytes.
     pub(crate) fn decode(&self, py: Python<'_>, number: usize, raw: &[u8]) -> PyResult<Py<PyAny>> {
         let codec = self.get(number)?;
         let raw = match codec.format {
@@ -75,7 +75,7 @@ impl Codecs {
         codec.decoder.call1(py, (raw,))
     }
 
-    /// The Python object of a value that was taken apart.
+    /// Decodes a value from its parts.
     pub(crate) fn decode_parts(
         &self,
         py: Python<'_>,
@@ -85,7 +85,7 @@ impl Codecs {
         self.get(number)?.decoder.call1(py, (parts,))
     }
 
-    /// What the encoder makes of a Python value.
+    /// Encodes a Python value.
     pub(crate) fn encode<'py>(
         &self,
         number: usize,

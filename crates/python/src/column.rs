@@ -23,11 +23,11 @@ use crate::values;
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Column {
     array: ArrayRef,
-    /// What the array holds when it is one of cells.
+    /// The encoding of the array, if it holds cells.
     cells: Option<CellEncoding>,
-    /// The type of the values, where PostgreSQL has one.
+    /// The PostgreSQL type of the values, if they have one.
     pg_type: Option<Arc<Type>>,
-    /// The codecs that the type names.
+    /// The codecs that the type refers to.
     codecs: Arc<Codecs>,
 }
 
@@ -41,7 +41,7 @@ impl Column {
         Self { array, cells, pg_type, codecs }
     }
 
-    /// An array that belongs to this one.
+    /// An array that is part of this one.
     fn part(&self, array: ArrayRef, pg_type: Option<Arc<Type>>) -> Self {
         Self::new(array, None, pg_type, Arc::clone(&self.codecs))
     }
@@ -75,12 +75,12 @@ impl Column {
 
     #[getter]
     fn null_count(&self) -> usize {
-        // Arrow's type of nothing but NULLs has no validity that would count them.
+        // Arrow's null type has no validity bitmap to count in.
         self.array.logical_null_count()
     }
 
-    /// The values of a fixed-width column, shared; of booleans a byte each, made anew. NULL slots
-    /// hold NaN, NaT (the least integer), or 0 where the type has no null of its own.
+    /// The values of a fixed-width column, shared; booleans as new bytes. A NULL slot holds NaN,
+    /// NaT (the smallest integer), or 0 if the type has neither.
     fn values(&self) -> PyResult<Buffer> {
         if let Some(booleans) = self.array.as_boolean_opt() {
             let bytes: Vec<u8> = booleans.values().iter().map(u8::from).collect();
@@ -103,8 +103,8 @@ impl Column {
         }
     }
 
-    /// The nearest float64 of each decimal, NaN for NULL, made anew; and the first row whose value
-    /// a float64 does not hold, None where all are held.
+    /// The nearest float64 of each decimal in a new buffer, NaN for NULL; and the first row that
+    /// has no exact float64, None if all have one.
     fn decimal_floats(&self, py: Python<'_>) -> PyResult<(Buffer, Option<usize>)> {
         match py.detach(|| decimal_floats(self.array.as_ref())) {
             Some(floats) => {
@@ -116,15 +116,15 @@ impl Column {
         }
     }
 
-    /// A byte per row, 1 where the value is NULL; None where no value is.
+    /// A byte per row, 1 for NULL; None if no value is NULL.
     fn null_mask(&self) -> Option<Buffer> {
         let nulls = self.array.logical_nulls().filter(|nulls| nulls.null_count() > 0)?;
         let bytes: Vec<u8> = nulls.iter().map(|valid| u8::from(!valid)).collect();
         Some(Buffer::new(ArrowBuffer::from_vec(bytes)))
     }
 
-    /// The texts in cells of one width, as NumPy's `U` or `S` of so many bytes has them, NULL as an
-    /// empty one; None when a text is longer than its cell.
+    /// The texts as fixed-width cells of NumPy's `U` or `S` of `width` bytes, NULL as an empty
+    /// text; None if a text is longer than its cell.
     fn text_cells(&self, kind: &str, width: usize) -> PyResult<Option<Buffer>> {
         let plain = self.plain();
         let any = plain.as_ref();
@@ -136,26 +136,25 @@ impl Column {
             DataType::Utf8 => Ok(packed(any.as_string::<i32>().iter(), kind, width)),
             DataType::LargeUtf8 => Ok(packed(any.as_string::<i64>().iter(), kind, width)),
             DataType::Utf8View => Ok(packed(any.as_string_view().iter(), kind, width)),
-            other => Err(PyTypeError::new_err(format!("a column of {other} is no text"))),
+            other => Err(PyTypeError::new_err(format!("a column of {other} is not text"))),
         }
     }
 
-    /// The bytes in cells of one width, with zeros behind them, NULL as an empty one; None when a
-    /// value is longer than its cell. Zeros at the end of a value are lost in those behind it.
+    /// The bytes as fixed-width cells padded with zeros, NULL as an empty value; None if a value is
+    /// longer than its cell. Zeros at the end of a value cannot be told from the padding.
     fn byte_cells(&self, width: usize) -> PyResult<Option<Buffer>> {
         let packed = match self.array.data_type() {
             DataType::Binary => cells::bytes(self.array.as_binary::<i32>().iter(), width),
             DataType::LargeBinary => cells::bytes(self.array.as_binary::<i64>().iter(), width),
             other => {
-                return Err(PyTypeError::new_err(format!("a column of {other} is no bytes")));
+                return Err(PyTypeError::new_err(format!("a column of {other} is not bytes")));
             }
         };
         Ok(packed.map(ArrowBuffer::from_vec).map(Buffer::new))
     }
 
-    /// The keys of a dictionary column, 0 where NULL, and the texts that they are the places of.
-    /// The keys are a copy: whoever gets them may write to them, and none that is no place may
-    /// come into the column.
+    /// The keys of a dictionary column, 0 for NULL, and the texts that they index. The keys are a
+    /// copy: the caller may write to them, and the column must never hold an invalid key.
     fn dictionary(&self) -> PyResult<(Buffer, Self)> {
         let Some(texts) = self.array.as_dictionary_opt::<Int32Type>() else {
             return Err(PyTypeError::new_err("the column has no dictionary"));
@@ -164,12 +163,12 @@ impl Column {
         Ok((Buffer::new(keys), self.part(Arc::clone(texts.values()), None)))
     }
 
-    /// The values of a text column as a NumPy array of `StringDType(na_object=None)`, made anew.
+    /// The values of a text column as a new NumPy array of `StringDType(na_object=None)`.
     fn string_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let texts = self.array.as_dictionary_opt::<Int32Type>();
         match texts.and_then(|texts| texts.downcast_dict::<StringArray>()) {
             Some(texts) => {
-                // Each row's own text: NumPy's strings do not share.
+                // A separate text for each row: NumPy's strings cannot be shared.
                 let rows: LargeStringArray = texts.into_iter().collect();
                 numpy_strings::string_array(py, &rows)
             }
@@ -177,31 +176,31 @@ impl Column {
         }
     }
 
-    /// The values as rows give them.
+    /// The values as rows return them.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         values::list_of_array(py, self.pg_type.as_deref(), self.plain().as_ref(), &self.codecs)
     }
 
-    /// The values as Arrow has them: text where a row has an object of another type.
+    /// The values as Arrow stores them: text where a row has an object of another type.
     fn stored_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         values::list_of_array(py, None, self.plain().as_ref(), &self.codecs)
     }
 
-    /// Whether a user's codec makes objects of the values or of parts of them.
+    /// Whether a user's codec makes objects of the values or of their parts.
     #[getter]
     fn has_codec(&self) -> bool {
         self.pg_type.as_deref().is_some_and(Type::has_codecs)
     }
 
-    /// What PostgreSQL makes of a value with parts: "array", "composite", "range", "multirange",
-    /// "figure", "timetz"; else "plain".
+    /// The PostgreSQL form of a value with parts: "array", "composite", "range", "multirange",
+    /// "figure" or "timetz"; otherwise "plain".
     #[getter]
     fn form(&self) -> &'static str {
         parts::form(self.pg_type.as_deref())
     }
 
-    /// The columns within: of a list its elements, all of them one after another, of a struct its
-    /// fields with their names. None of other types.
+    /// The child columns: a list's elements, one after another, or a struct's fields with their
+    /// names. None for other types.
     fn parts(&self) -> Vec<(String, Self)> {
         parts::parts(&self.array, self.pg_type.as_deref())
             .into_iter()
@@ -209,12 +208,12 @@ impl Column {
             .collect()
     }
 
-    /// Of a list column where among its elements each row begins, and where the last one ends, as
-    /// integers of 64 bits.
+    /// For a list column, the 64-bit offsets at which each row's elements begin and the last row's
+    /// end.
     fn offsets(&self) -> PyResult<Buffer> {
         let offsets = parts::offsets(self.array.as_ref());
         offsets.map(|offsets| Buffer::new(ArrowBuffer::from_vec(offsets))).ok_or_else(|| {
-            PyTypeError::new_err(format!("a {} column has no lists", self.type_name()))
+            PyTypeError::new_err(format!("a {} column does not hold lists", self.type_name()))
         })
     }
 
@@ -234,7 +233,7 @@ impl Column {
         }
     }
 
-    /// Of a column of intervals their texts, as the server prints them.
+    /// For an interval column, the texts as the server prints them.
     fn interval_texts(&self) -> Self {
         self.part(Arc::new(interval_texts(self.array.as_ref())), None)
     }

@@ -1,5 +1,4 @@
-//! Connection options as Python sees them. What they mean is decided in the session crate; what
-//! files say is read by Python.
+//! Connection options for Python. The session crate interprets them; Python reads the files.
 
 use colonnade_session::conninfo::{self, ConnInfoError, Draft, HostAddress, Local};
 use pyo3::prelude::*;
@@ -9,7 +8,7 @@ use crate::errors;
 
 /// Where and how to connect, resolved from arguments, DSN, service file and environment.
 ///
-/// Secrets are given by name only, and never shown.
+/// Secrets are returned by named attributes only, and never shown.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct ConnInfo(conninfo::ConnInfo);
 
@@ -18,8 +17,8 @@ impl ConnInfo {
         &self.0
     }
 
-    /// What the startup message says. Settings of the caller come first: of two values for a name
-    /// the server takes the last, and text is always UTF-8.
+    /// The parameters of the startup message. The caller's settings come first: the server uses the
+    /// last value of a name, and text must be UTF-8.
     pub(crate) fn startup_parameters(&self) -> Vec<(String, String)> {
         let info = &self.0;
         let mut parameters = info.server_settings.clone();
@@ -40,11 +39,11 @@ impl ConnInfo {
 
 #[pymethods]
 impl ConnInfo {
-    /// Resolves the options. `home` is the user's home folder (the application-data folder on
-    /// Windows); `read_file` gives the text of a file, or None where there is none.
+    /// Resolves the options. `home` is the user's home directory (the application-data directory on
+    /// Windows); `read_file` returns the text of a file, or None if there is none.
     #[staticmethod]
     #[pyo3(signature = (dsn, arguments, server_settings, environment, user, home, read_file))]
-    #[allow(clippy::too_many_arguments)] // the sources, each of which stands for itself
+    #[allow(clippy::too_many_arguments)] // one for each source
     fn resolve(
         py: Python<'_>,
         dsn: Option<&str>,
@@ -77,8 +76,8 @@ impl ConnInfo {
         draft.finish(&local).map(Self).map_err(refuse)
     }
 
-    /// The places to try, in order: pairs of TCP host (None for a Unix socket), and port or path
-    /// of the socket.
+    /// The places to try, in order: pairs of TCP host (None for a Unix socket), and port or path of
+    /// the socket.
     #[getter]
     fn hosts(&self) -> Vec<(Option<String>, u16, Option<String>)> {
         let hosts = self.0.hosts.iter();
@@ -92,7 +91,7 @@ impl ConnInfo {
             .collect()
     }
 
-    /// Whether no host was given, and `hosts` are the usual places.
+    /// Whether no host was given, and `hosts` are the default places.
     #[getter]
     fn hosts_are_default(&self) -> bool {
         self.0.hosts_are_default
@@ -110,7 +109,7 @@ impl ConnInfo {
         &self.0.database
     }
 
-    /// The password of the options; None where it may still be found in the password file.
+    /// The password of the options; None if it may still be found in the password file.
     #[getter]
     fn password(&self) -> Option<&str> {
         self.0.password.as_ref().map(conninfo::Secret::expose)
@@ -122,14 +121,14 @@ impl ConnInfo {
         self.0.passfile.as_deref()
     }
 
-    /// The password that the text of a password file has for one of `hosts`.
+    /// The password in the text of a password file for one of `hosts`.
     fn password_from(&self, passfile_text: &str, host_index: usize) -> Option<String> {
         let host = self.0.hosts.get(host_index)?;
         let found = conninfo::password_for(passfile_text, host, &self.0.database, &self.0.user)?;
         Some(found.expose().to_owned())
     }
 
-    /// The words of TLS: mode, negotiation, and the files and versions that were given.
+    /// The TLS options: mode, negotiation, and the given files and versions.
     #[getter]
     fn tls_words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = &self.0;
@@ -149,31 +148,31 @@ impl ConnInfo {
         Ok(words)
     }
 
-    /// The kind of server looked for: "any", "read-write", "primary", ...
+    /// The kind of server to choose: "any", "read-write", "primary", ...
     #[getter]
     fn target_session_attrs(&self) -> &'static str {
         self.0.target_session_attrs.as_str()
     }
 
-    /// "disable" for the order as written, "random" for a new one each time.
+    /// "disable" for the order as written, "random" for a new order each time.
     #[getter]
     fn load_balance_hosts(&self) -> &'static str {
         self.0.load_balance_hosts.as_str()
     }
 
-    /// Seconds to try each host; None when nothing is said, 0 for as long as it takes.
+    /// Seconds to try each host; 0 for no limit, None if not given.
     #[getter]
     fn connect_timeout(&self) -> Option<f64> {
         self.0.connect_timeout.map(|timeout| timeout.as_secs_f64())
     }
 
-    /// The service name of Kerberos, "postgres" by default.
+    /// The Kerberos service name, "postgres" by default.
     #[getter]
     fn krbsrvname(&self) -> &str {
         &self.0.krbsrvname
     }
 
-    /// "gssapi" or "sspi"; None when nothing is said.
+    /// "gssapi" or "sspi"; None if not given.
     #[getter]
     fn gsslib(&self) -> Option<&str> {
         self.0.gsslib.as_deref()

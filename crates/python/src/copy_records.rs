@@ -1,4 +1,4 @@
-//! The rows of a COPY to the server, from Python's records.
+//! The rows of a COPY FROM STDIN, from Python records.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -13,20 +13,20 @@ use crate::parameters::RowCells;
 use crate::record::is_record;
 use crate::values::classes;
 
-/// For so long, and one record more, a call may keep the interpreter and the event loop.
+/// A call holds the interpreter and the event loop for at most this long, plus one record.
 const TURN: Duration = Duration::from_micros(800);
 
-/// So often is the clock looked at: a record costs less than to read it.
+/// The clock is read once in this many records, because reading it costs more than a record.
 const RECORDS_PER_LOOK: u64 = 8;
 
-/// Makes the bytes of a COPY of records, a chunk at a time.
+/// Encodes records as the data of a COPY, in chunks.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct RecordEncoder(Mutex<State>);
 
 struct State {
     cells: RowCells,
     rows_done: u64,
-    /// What was encoded and not yet sent.
+    /// The data encoded and not yet sent.
     chunk: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl RecordEncoder {
         Self(Mutex::new(State { cells, rows_done: 0, chunk }))
     }
 
-    /// Gives the bytes that wait to `send`, and keeps their memory.
+    /// Passes the waiting data to `send`, and keeps its memory.
     pub(crate) fn send<T>(
         &self,
         py: Python<'_>,
@@ -49,13 +49,13 @@ impl RecordEncoder {
         Ok(sent)
     }
 
-    /// Users' code runs while a record is encoded: it must not come back here.
+    /// Users' code runs while a record is encoded, and must not call this encoder.
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
         match self.0.try_lock() {
             Ok(state) => Ok(state),
             Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
             Err(TryLockError::WouldBlock) => {
-                Err(errors::interface(py, "records are being encoded already"))
+                Err(errors::interface(py, "another call is encoding records"))
             }
         }
     }
@@ -63,9 +63,9 @@ impl RecordEncoder {
 
 #[pymethods]
 impl RecordEncoder {
-    /// Encodes records of an iterator until about `limit_bytes` wait to be sent, or a good part of
-    /// a millisecond has passed; False where the iterator has no more. The error names the column
-    /// and the row, counted from 0.
+    /// Encodes records of an iterator until about `limit_bytes` wait to be sent, or nearly a
+    /// millisecond has passed; returns False if the iterator is exhausted. An error names the
+    /// column and the row, counted from 0.
     fn take(&self, records: &Bound<'_, PyIterator>, limit_bytes: usize) -> PyResult<bool> {
         let mut state = self.lock(records.py())?;
         let began = Instant::now();
@@ -79,13 +79,13 @@ impl RecordEncoder {
         Ok(false)
     }
 
-    /// No record follows.
+    /// Ends the data.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         RowEncoder::trailer(&mut self.lock(py)?.chunk);
         Ok(())
     }
 
-    /// Records that were encoded.
+    /// The number of records encoded.
     #[getter]
     fn rows_done(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.rows_done)
@@ -94,7 +94,7 @@ impl RecordEncoder {
 
 impl State {
     fn append(&mut self, record: &Bound<'_, PyAny>) -> PyResult<()> {
-        // A table has 1600 columns at most.
+        // A table has at most 1600 columns.
         let count = self.cells.len() as u16;
         self.chunk.extend_from_slice(&count.to_be_bytes());
         if let Ok(tuple) = record.cast::<PyTuple>() {
@@ -118,7 +118,7 @@ impl State {
         Ok(())
     }
 
-    /// A record of another class: a sequence, or a mapping by the columns' names.
+    /// Encodes a record of another class: a sequence, or a mapping by column name.
     fn append_other(&mut self, record: &Bound<'_, PyAny>) -> PyResult<()> {
         let is_text = record.is_instance_of::<PyString>()
             || record.is_instance_of::<PyBytes>()
@@ -162,7 +162,7 @@ impl State {
         Ok(())
     }
 
-    /// A value's own methods, or a codec, have changed the record that the value is in.
+    /// The error if a value's methods or a codec have changed the record that holds the value.
     fn changed(&self, record: &Bound<'_, PyAny>) -> PyErr {
         let text =
             format!("row {}: its number of values changed while it was encoded", self.rows_done);

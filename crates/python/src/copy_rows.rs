@@ -1,4 +1,4 @@
-//! The rows of a COPY to the server, from Arrow data of this or of another library.
+//! The rows of a COPY FROM STDIN, from Arrow data of this or another library.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,11 +21,11 @@ use crate::create_types;
 use crate::errors;
 use crate::pg_type::PgType;
 
-/// What rows come from. It gives them to one encoder.
+/// A source of rows, for a single encoder.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct ArrowSource {
     schema: SchemaRef,
-    /// `None` once an encoder has them.
+    /// `None` once an encoder has taken them.
     batches: Mutex<Option<Batches>>,
 }
 
@@ -55,14 +55,14 @@ impl ArrowSource {
 
 #[pymethods]
 impl ArrowSource {
-    /// Takes the stream of an "arrow_array_stream" capsule.
+    /// Imports the stream of an "arrow_array_stream" capsule.
     #[staticmethod]
     fn from_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let stream = BatchStream::take(capsule)?;
         Ok(Self::new(stream.schema(), Batches::Stream(stream)))
     }
 
-    /// Takes what `__arrow_c_array__` of a record batch gives.
+    /// Imports the result of a record batch's `__arrow_c_array__`.
     #[staticmethod]
     fn from_batch(
         schema_capsule: &Bound<'_, PyCapsule>,
@@ -78,14 +78,14 @@ impl ArrowSource {
         batch.map(Self::of_batch).map_err(|error| Fault::from(error).exception(py))
     }
 
-    /// Takes arrays, each as what its `__arrow_c_array__` gives, as columns.
+    /// Imports arrays as columns, each from the result of its `__arrow_c_array__`.
     #[staticmethod]
     fn from_arrays(
         names: Vec<String>,
         arrays: Vec<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>,
     ) -> PyResult<Self> {
         if names.len() != arrays.len() {
-            return Err(PyValueError::new_err("there must be a name for each array"));
+            return Err(PyValueError::new_err("each array needs a name"));
         }
         let mut fields = Vec::with_capacity(names.len());
         let mut columns = Vec::with_capacity(names.len());
@@ -98,11 +98,11 @@ impl ArrowSource {
         batch.map(Self::of_batch).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Columns that were made one by one; they have the same length.
+    /// A source of separately made columns of equal length.
     #[staticmethod]
     fn from_columns(names: Vec<String>, columns: Vec<PyRef<'_, ArrowColumn>>) -> PyResult<Self> {
         if names.len() != columns.len() {
-            return Err(PyValueError::new_err("there must be a name for each column"));
+            return Err(PyValueError::new_err("each column needs a name"));
         }
         let named = names.into_iter().zip(&columns);
         let fields =
@@ -113,24 +113,24 @@ impl ArrowSource {
         batch.map(Self::of_batch).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Batches of ours.
+    /// A source of this module's batches.
     #[staticmethod]
     fn from_native(batches: Vec<PyRef<'_, Batch>>) -> PyResult<Self> {
         let batches: VecDeque<_> = batches.iter().map(|batch| batch.record_batch()).collect();
         match batches.front() {
             Some(first) => Ok(Self::new(first.schema(), Batches::Made(batches))),
-            None => Err(PyValueError::new_err("there must be a batch")),
+            None => Err(PyValueError::new_err("at least one batch is needed")),
         }
     }
 
-    /// Name and Arrow type of each column.
+    /// The name and Arrow type of each column.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let fields = self.schema.fields().iter();
         PyList::new(py, fields.map(|field| (field.name(), arrow_type_name(field.data_type()))))
     }
 
-    /// The type that a table made for it would have for a column, in SQL.
+    /// The SQL type that a table made for this source gives a column.
     fn sql_type(&self, py: Python<'_>, index: usize) -> PyResult<String> {
         let field = self.schema.fields().get(index);
         let field = field.ok_or_else(|| PyIndexError::new_err("column index out of range"))?;
@@ -141,7 +141,7 @@ impl ArrowSource {
     }
 }
 
-/// Makes the bytes of a COPY, a chunk at a time.
+/// Encodes Arrow data as the data of a COPY, in chunks.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct CopyEncoder {
     state: Mutex<State>,
@@ -149,40 +149,40 @@ pub(crate) struct CopyEncoder {
 }
 
 struct State {
-    /// `None` once the source has given them all.
+    /// `None` once the source is exhausted.
     batches: Option<Batches>,
-    /// Whether another source will be fed.
+    /// Whether another source will follow.
     more: bool,
     targets: Vec<TargetColumn>,
     options: EncodeOptions,
-    /// The batch that is being written.
+    /// The batch being written.
     rows: Option<RowEncoder>,
-    /// Rows of the batches before it.
+    /// The number of rows in the batches before it.
     rows_before: u64,
     progress: Progress,
-    /// The memory of the chunk before.
+    /// The memory of the previous chunk.
     chunk: Vec<u8>,
 }
 
-/// How far a COPY is.
+/// The progress of a COPY.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Before,
     Within,
     Ended,
-    /// Where an error left it, or a panic.
+    /// An error or a panic interrupted it.
     Failed,
 }
 
-/// Why there is no chunk.
+/// The reason why no chunk was made.
 enum Failure {
     Cast(CastError),
     Cell(Box<CellError>),
-    /// The batch is faulty, or its producer failed.
+    /// The batch is invalid, or its producer failed.
     Source(Fault),
-    /// The chunk before failed.
+    /// The previous chunk failed.
     Before,
-    /// Another thread is at it.
+    /// Another thread is making a chunk.
     Busy,
 }
 
@@ -198,14 +198,14 @@ impl Failure {
             Self::Cast(error) => errors::of_class(py, "EncodeError", &error.to_string()),
             Self::Cell(error) => errors::of_class(py, "EncodeError", &error.to_string()),
             Self::Source(fault) => fault.exception(py),
-            Self::Before => PyRuntimeError::new_err("the chunk before failed; abort the COPY"),
+            Self::Before => PyRuntimeError::new_err("the previous chunk failed; abort the COPY"),
             Self::Busy => PyRuntimeError::new_err("another thread is making a chunk"),
         }
     }
 }
 
 impl State {
-    /// Appends a chunk; `false` where nothing comes any more from this source.
+    /// Appends a chunk; `false` if this source is exhausted.
     fn append(&mut self, chunk: &mut Vec<u8>, limit_bytes: usize) -> Result<bool, Failure> {
         let start = chunk.len();
         match self.progress {
@@ -257,8 +257,8 @@ impl State {
     }
 }
 
-/// What a column of the COPY comes from and goes to: the place in the source, the name, the type (a
-/// `PgType` or its OID) and what that was declared with.
+/// The source and target of a COPY column: its index in the source, its name, its type (a `PgType`
+/// or its OID) and its type modifier.
 type Target<'py> = (usize, String, Bound<'py, PyAny>, i32);
 
 fn target_columns(
@@ -281,9 +281,9 @@ fn target_columns(
 
 #[pymethods]
 impl CopyEncoder {
-    /// `targets` has for each column of the COPY its place in the source, its name, its type and
-    /// what that was declared with. A type is a `PgType` or its OID; `catalog` knows the OIDs that
-    /// are not built in. With `more`, another source will be fed, or the end told.
+    /// `targets` has for each column of the COPY its index in the source, its name, its type and
+    /// its type modifier. A type is a `PgType` or its OID; `catalog` resolves OIDs that are not
+    /// built in. With `more`, `feed` or `finish` must follow.
     #[new]
     #[pyo3(signature = (
         source, targets, *, catalog = None, nan_as_null = false, nat_as_null = false, more = false
@@ -312,19 +312,19 @@ impl CopyEncoder {
         Ok(this)
     }
 
-    /// Goes on with another source, when the one before has given all it has.
+    /// Continues with another source once the previous one is exhausted.
     fn feed(&self, py: Python<'_>, source: &ArrowSource, targets: Vec<Target<'_>>) -> PyResult<()> {
         self.take(py, source, target_columns(targets, None)?)
     }
 
-    /// No source will be fed any more: the next chunk is the last one.
+    /// Ends the data: the next chunk is the last one.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
         state.more = false;
         Ok(())
     }
 
-    /// The next bytes of the COPY, about `limit_bytes` of them; None behind the last ones.
+    /// The next chunk of the COPY, about `limit_bytes` long; None after the last one.
     fn next_chunk<'py>(
         &self,
         py: Python<'py>,
@@ -344,7 +344,7 @@ impl CopyEncoder {
         Ok(Some(bytes))
     }
 
-    /// Rows in the chunks so far.
+    /// The number of rows in the chunks so far.
     #[getter]
     fn rows_done(&self) -> u64 {
         self.rows_done.load(Ordering::Relaxed)
@@ -352,15 +352,15 @@ impl CopyEncoder {
 }
 
 impl CopyEncoder {
-    /// Appends a chunk with the interpreter released; `false` where there is none.
+    /// Appends a chunk with the interpreter released; `false` if there is none.
     pub(crate) fn append(
         &self,
         py: Python<'_>,
         chunk: &mut Vec<u8>,
         limit_bytes: usize,
     ) -> PyResult<bool> {
-        // The producer may wait for the interpreter in between: nobody waits for this lock, with
-        // the interpreter or without it.
+        // The producer may wait for the interpreter meanwhile, so nothing blocks on this lock, with
+        // or without the interpreter.
         let made = py.detach(|| {
             let mut state = self.try_lock().ok_or(Failure::Busy)?;
             let made = state.append(chunk, limit_bytes.max(1));
@@ -370,7 +370,7 @@ impl CopyEncoder {
         made.map_err(|failure| failure.exception(py))
     }
 
-    /// Takes a source in, when its columns can be written to the targets.
+    /// Accepts a source if its columns can be written to the targets.
     fn take(
         &self,
         py: Python<'_>,
@@ -379,7 +379,7 @@ impl CopyEncoder {
     ) -> PyResult<()> {
         let mut state = self.try_lock().ok_or_else(|| Failure::Busy.exception(py))?;
         if state.batches.is_some() {
-            return Err(errors::interface(py, "the source before has not come to its end"));
+            return Err(errors::interface(py, "the previous source is not exhausted yet"));
         }
         let empty = RecordBatch::new_empty(Arc::clone(&source.schema));
         RowEncoder::new(&targets, &empty, &state.options, 0)

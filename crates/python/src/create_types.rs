@@ -1,10 +1,10 @@
-//! The PostgreSQL types of a table that is made for Arrow columns.
+//! The PostgreSQL types of a table created for Arrow columns.
 
 use arrow_schema::{DataType, Field};
 
 use crate::arrow_names::arrow_type_name;
 
-/// The type in which every value of the field has a place, in SQL; or why there is none.
+/// The SQL type that can hold every value of the field; or the reason why there is none.
 pub(crate) fn sql_type(field: &Field) -> Result<String, String> {
     match field.extension_type_name() {
         Some("arrow.uuid") => return Ok("uuid".to_owned()),
@@ -46,14 +46,14 @@ pub(crate) fn sql_type(field: &Field) -> Result<String, String> {
         | DataType::FixedSizeList(item, _) => return array_type(item),
         DataType::Map(..) => {
             return Err(
-                "a map goes into an hstore: make the table before, with the extension that \
-                        has this type"
+                "a map needs the type hstore: create the table first, with the extension that \
+                        provides this type"
                     .to_owned(),
             );
         }
         other => {
             return Err(format!(
-                "no type stands for Arrow's {}: make the table before, with a composite type",
+                "no type stands for Arrow's {}: create the table first, with a composite type",
                 arrow_type_name(other)
             ));
         }
@@ -61,7 +61,7 @@ pub(crate) fn sql_type(field: &Field) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// A list within a list is a dimension more of the same type.
+/// A list within a list adds a dimension to the same array type.
 fn array_type(item: &Field) -> Result<String, String> {
     let mut name = sql_type(item)?;
     if !name.ends_with("[]") {

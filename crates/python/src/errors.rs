@@ -1,4 +1,4 @@
-//! Errors of the core as exceptions of `colonnade.errors`.
+//! The core's errors as exceptions of `colonnade.errors`.
 
 use std::error::Error as StdError;
 
@@ -19,7 +19,7 @@ fn errors_attribute<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
     module.bind(py).getattr(name)
 }
 
-/// An exception of the named class, with one message.
+/// An exception of the named class with a message.
 pub(crate) fn of_class(py: Python<'_>, class: &str, message: &str) -> PyErr {
     build(py, class, (message,))
 }
@@ -36,7 +36,7 @@ fn build<'py>(
     }
 }
 
-/// `InterfaceError`: the caller asked for what cannot be done.
+/// `InterfaceError`: the caller asked for something impossible.
 pub(crate) fn interface(py: Python<'_>, message: &str) -> PyErr {
     of_class(py, "InterfaceError", message)
 }
@@ -89,7 +89,7 @@ fn of_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
     build(py, class, (&error.column, &error.type_name, error.row, &reason))
 }
 
-/// `DecodeError`: a value that has no place where it was to go.
+/// `DecodeError`: a value that the requested type cannot hold.
 pub(crate) fn decode(
     py: Python<'_>,
     column: &str,
@@ -115,7 +115,7 @@ fn of_foreign(py: Python<'_>, error: Box<dyn StdError + Send + Sync>) -> PyErr {
     }
 }
 
-/// The exception that a function of `colonnade.errors` makes of an ErrorResponse.
+/// The exception that a function of `colonnade.errors` makes from an ErrorResponse.
 pub(crate) fn of_server(py: Python<'_>, function: &str, fields: &ErrorFields) -> PyErr {
     match fields_dict(py, fields) {
         Ok(dict) => build(py, function, (dict,)),

@@ -1,6 +1,5 @@
-//! Rows that are kept as they came, because it is not known yet what they are to become: rows of
-//! Python's, or columns. They are copied once, from the receive buffer into chunks of memory; a
-//! chunk is given back when all of it was decoded.
+//! Rows kept as they came until the caller claims them as rows or as columns. They are copied once,
+//! from the receive buffer into chunks of memory; a chunk is freed once it is decoded.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,14 +18,14 @@ use crate::record::RowClass;
 use crate::rows::{RecordSink, RowPlan};
 use crate::session::column_sink;
 
-/// Bytes of a chunk, unless a single run of rows has more.
+/// The size of a chunk, unless a single run of rows is larger.
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// Of a message: its tag, and its length without that.
+/// The tag of a message, which its length field does not count.
 const TAG_BYTES: usize = 1;
 const LENGTH_BYTES: usize = 4;
 
-/// How rows become Python's.
+/// How to make Python rows.
 struct Making {
     columns: Arc<[ResultColumn]>,
     plan: Arc<RowPlan>,
@@ -42,20 +41,19 @@ impl Making {
     }
 }
 
-/// Gathers rows as they come.
+/// Collects rows as they come.
 pub(crate) struct HeldSink {
     making: Making,
     /// Runs of whole messages.
     chunks: VecDeque<Vec<u8>>,
     row_count: u64,
-    /// Makes the rows at once, too.
+    /// Also makes the rows at once.
     made: Option<RecordSink>,
 }
 
 impl HeldSink {
-    /// Where the rows are made while they come, the server works meanwhile. They are, too, where a
-    /// value can show that its type is another one: only before the query has ended can the
-    /// catalogs be asked.
+    /// Making rows as they come overlaps with the server's work. It is also done if a value can
+    /// reveal that its type has changed: a lookup is possible only before the query ends.
     pub(crate) fn new(
         py: Python<'_>,
         columns: Arc<[ResultColumn]>,
@@ -74,12 +72,12 @@ impl HeldSink {
         self.making.plan.formats()
     }
 
-    /// What its columns are.
+    /// The columns of the result.
     pub(crate) fn columns(&self) -> &Arc<[ResultColumn]> {
         &self.making.columns
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn len(&self) -> u64 {
         self.row_count
     }
@@ -113,7 +111,7 @@ impl HeldSink {
     }
 }
 
-/// The bytes of the first messages of a run, at most so many, and how many they are.
+/// The bytes of up to `limit` messages of a run, and their number.
 fn first_rows(bytes: &[u8], limit: u64) -> (&[u8], u64) {
     let (mut rows, mut end) = (0, 0);
     while rows < limit {
@@ -124,7 +122,7 @@ fn first_rows(bytes: &[u8], limit: u64) -> (&[u8], u64) {
     (bytes.get(..end).unwrap_or_default(), rows)
 }
 
-/// How long the message at a place is.
+/// The length of the message at a position.
 fn message_bytes(bytes: &[u8], position: usize) -> Option<usize> {
     let start = position + TAG_BYTES;
     let length: [u8; LENGTH_BYTES] = bytes.get(start..start + LENGTH_BYTES)?.try_into().ok()?;
@@ -134,13 +132,13 @@ fn message_bytes(bytes: &[u8], position: usize) -> Option<usize> {
 struct Held {
     making: Making,
     chunks: VecDeque<Vec<u8>>,
-    /// What was taken of the first chunk.
+    /// The bytes of the first chunk already taken.
     position: usize,
     row_count: u64,
     taken: u64,
-    /// The rows, where they were made at once.
+    /// The rows, if they were made at once.
     made: Option<Py<PyList>>,
-    /// Columns were made of a part of the rows, and a value had no place in its own.
+    /// Columns were made of some rows, and then a value did not fit its column.
     is_lost: bool,
 }
 
@@ -149,13 +147,13 @@ impl Held {
         self.row_count - self.taken
     }
 
-    /// The bytes of the next rows of the first chunk, at most so many, and how many they are.
+    /// The bytes of up to `limit_rows` rows of the first chunk, and their number.
     fn next_run(&self, limit_rows: u64) -> (&[u8], u64) {
         let Some(chunk) = self.chunks.front() else { return (&[], 0) };
         first_rows(chunk.get(self.position..).unwrap_or_default(), limit_rows)
     }
 
-    /// So many rows, which are so many bytes of the first chunk, were taken.
+    /// Removes rows that span this many bytes of the first chunk.
     fn advance(&mut self, rows: u64, bytes: usize) {
         self.taken += rows;
         self.position += bytes;
@@ -168,7 +166,7 @@ impl Held {
     fn make_rows<'py>(&mut self, py: Python<'py>, limit: u64) -> PyResult<Bound<'py, PyList>> {
         let mut sink = self.making.sink(py, self.taken);
         let (mut wanted, mut runs) = (limit, Vec::new());
-        // What fails leaves the rows where they are.
+        // After a failure the rows stay where they are.
         let mut position = self.position;
         for chunk in &self.chunks {
             if wanted == 0 {
@@ -195,7 +193,7 @@ impl Held {
         made.get_slice(start as usize, end as usize)
     }
 
-    /// Throws away what was taken as rows that were made at once.
+    /// Drops rows already made for the rows just taken as columns.
     fn skip_made(&mut self) {
         if self.made.take().is_none() {
             return;
@@ -211,14 +209,14 @@ impl Held {
         }
     }
 
-    /// Throws away what is left, for what came before it is gone.
+    /// Drops the remaining rows, because those before them are lost.
     fn lose(&mut self) {
         self.chunks.clear();
         self.taken = self.row_count;
         self.is_lost = true;
     }
 
-    /// Decodes all rows that are left, and gives their memory back as it goes.
+    /// Decodes all remaining rows, and frees their memory on the way.
     fn fill(&mut self, sink: &mut ColumnSink) -> Result<RecordBatch, Error> {
         let mut batches = VecDeque::new();
         while self.taken < self.row_count {
@@ -235,7 +233,7 @@ impl Held {
     }
 }
 
-/// Hands a run of whole messages to a sink.
+/// Passes a run of whole messages to a sink.
 fn feed(
     mut bytes: &[u8],
     mut take: impl FnMut(DataRows<'_>) -> Result<(), SinkError>,
@@ -247,7 +245,7 @@ fn feed(
     Ok(())
 }
 
-/// The rows of a query, as they came: they become rows or columns when they are asked for.
+/// The rows of a query as they came: they become rows or columns on request.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct HeldRows(Mutex<Held>);
 
@@ -260,12 +258,10 @@ impl HeldRows {
     }
 
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
-        self.0.try_lock().map_err(|_| {
-            errors::interface(py, "the rows are being read by another thread at the moment")
-        })
+        self.0.try_lock().map_err(|_| errors::interface(py, "another thread is reading the rows"))
     }
 
-    /// As `lock`, for whoever takes rows.
+    /// As `lock`, for taking rows.
     fn lock_rows(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
         let held = self.lock(py)?;
         if held.is_lost {
@@ -278,19 +274,19 @@ impl HeldRows {
 
 #[pymethods]
 impl HeldRows {
-    /// How many rows there were.
+    /// The total number of rows.
     #[getter]
     fn row_count(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.row_count)
     }
 
-    /// How many rows are left.
+    /// The number of remaining rows.
     #[getter]
     fn rows_left(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.left())
     }
 
-    /// The next rows: so many, or as many as are left.
+    /// The next rows: up to a number, or all that remain.
     #[pyo3(signature = (limit = None))]
     fn take_rows<'py>(&self, py: Python<'py>, limit: Option<u64>) -> PyResult<Bound<'py, PyList>> {
         let mut held = self.lock_rows(py)?;
@@ -301,8 +297,8 @@ impl HeldRows {
         }
     }
 
-    /// All rows that are left, as one batch; the schema's keys are names, or places, of columns.
-    /// Where a value has no place in its column the rows are lost, and asking for more is an error.
+    /// All remaining rows as one batch; the schema's keys are names or positions of columns. If a
+    /// value does not fit its column, the rows are lost, and taking more is an error.
     #[pyo3(signature = (schema, infinity))]
     fn take_batch(
         &self,

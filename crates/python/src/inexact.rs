@@ -1,10 +1,10 @@
-//! Notes of what the floats of a result do not hold.
+//! Records values that a result's floats do not hold exactly.
 
 use colonnade_columnar as columnar;
 use pyo3::prelude::*;
 
-/// Asks for floats in place of decimals, as the value of the key None in a schema, and has the
-/// first value of each column that its float does not hold.
+/// Requests floats instead of decimals, as the value of the key None in a schema, and collects the
+/// first value of each column that its float does not hold exactly.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Inexact {
     notes: columnar::Inexact,
@@ -23,7 +23,7 @@ impl Inexact {
         Self { notes: columnar::Inexact::default() }
     }
 
-    /// Place, row of the result and text of what was noted so far.
+    /// The column index, row of the result and text of each value recorded so far.
     fn values(&self) -> Vec<(usize, u64, String)> {
         let values = self.notes.values().into_iter();
         values.map(|value| (value.place, value.row, value.text)).collect()

@@ -1,8 +1,8 @@
 //! `colonnade._core`: the thin Python face of the Rust core.
 //!
-//! Classes hand calls on to the crates below, release the interpreter around decoding, and turn
-//! Python values into parameters and neutral values into Python objects. What the bytes mean is
-//! decided below; what the public API looks like is decided above, in Python.
+//! Classes pass calls on to the crates below, release the interpreter around decoding, and convert
+//! Python values to parameters and neutral values to Python objects. The crates below interpret the
+//! bytes; the Python package above defines the public API.
 
 mod adbc;
 mod allocator;
@@ -51,13 +51,13 @@ use pyo3::prelude::*;
 #[global_allocator]
 static MEMORY: allocator::ColumnMemory = allocator::ColumnMemory;
 
-/// Raises ImportError in every interpreter of the process but the one that was here first: what is
-/// made once, such as classes, is its own. An older interpreter copies a module into another one
-/// without asking the module, so that the package has to.
+/// Raises ImportError in every interpreter of the process except the first that imported the
+/// module: the objects that are made once, such as classes, belong to that one. Older versions of
+/// Python copy a module into another interpreter without calling it, so the package has to.
 #[pyfunction]
 fn check_interpreter(py: Python<'_>) -> PyResult<()> {
     static OWNER: AtomicUsize = AtomicUsize::new(0);
-    // Each interpreter has a module of this name of its own, for as long as it lives.
+    // Each interpreter has its own `sys` module for its whole life.
     let own = PyModule::import(py, "sys")?.as_ptr().addr();
     match OWNER.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed) {
         Err(owner) if owner != own => Err(PyImportError::new_err(

@@ -1,4 +1,4 @@
-//! Moments and durations of a column, whatever its unit, as microseconds.
+//! Timestamps and durations of a column in any unit, as microseconds.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -15,13 +15,13 @@ use pyo3::types::PyDelta;
 
 use colonnade_columnar::calendar::DAY_US;
 
-/// The moment at an index, in microseconds. The server has none that are finer; a codec's array
-/// may, and that is an error.
+/// The timestamp at an index, in microseconds. The server has no finer ones; a codec's array may,
+/// and that is an error.
 pub(crate) fn micros(array: &dyn Array, index: usize) -> PyResult<i64> {
     let (unit, count) = count(array, index)?;
     if unit == TimeUnit::Nanosecond && count.rem_euclid(1_000) != 0 {
         return Err(PyOverflowError::new_err(
-            "nanoseconds have no place in Python's datetime: read the column as NumPy or Arrow",
+            "Python's datetime cannot hold nanoseconds: read the column as NumPy or Arrow",
         ));
     }
     let micros = match unit {
@@ -32,7 +32,7 @@ pub(crate) fn micros(array: &dyn Array, index: usize) -> PyResult<i64> {
     };
     micros.ok_or_else(|| {
         PyOverflowError::new_err(
-            "the year has no place in Python's datetime (1 to 9999): cast it to text, or fetch \
+            "the year is outside Python's datetime (1 to 9999): cast it to text, or fetch \
              columns and read them as NumPy or Arrow",
         )
     })
@@ -53,7 +53,9 @@ fn count(array: &dyn Array, index: usize) -> PyResult<(TimeUnit, i64)> {
         DataType::Duration(Millisecond) => at::<DurationMillisecondType>(array, index),
         DataType::Duration(Microsecond) => at::<DurationMicrosecondType>(array, index),
         DataType::Duration(Nanosecond) => at::<DurationNanosecondType>(array, index),
-        other => return Err(PyTypeError::new_err(format!("a column of {other} has no moments"))),
+        other => {
+            return Err(PyTypeError::new_err(format!("a column of {other} has no timestamps")));
+        }
     };
     let unit = match array.data_type() {
         DataType::Time32(unit)
@@ -72,11 +74,11 @@ where
     array.as_primitive::<T>().value(index).into()
 }
 
-/// A `timedelta` of so many microseconds.
+/// A `timedelta` of `micros` microseconds.
 pub(crate) fn duration(py: Python<'_>, micros: i64) -> PyResult<Bound<'_, PyDelta>> {
     let (days, rest) = (micros.div_euclid(DAY_US), micros.rem_euclid(DAY_US));
     let days = i32::try_from(days)
-        .map_err(|_| PyOverflowError::new_err("the duration has no place in a timedelta"))?;
-    // A day has fewer seconds, and a second fewer microseconds, than 32 bits.
+        .map_err(|_| PyOverflowError::new_err("the duration is too long for a timedelta"))?;
+    // The seconds of a day, and the microseconds of a second, fit in 32 bits.
     PyDelta::new(py, days, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, false)
 }

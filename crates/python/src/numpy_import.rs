@@ -1,5 +1,5 @@
-//! NumPy's arrays as Arrow arrays. NumPy is never imported here: an array of its own shows that it
-//! is there already.
+//! NumPy arrays as Arrow arrays. This module never imports NumPy: given an array, NumPy is already
+//! there.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ use crate::class_names;
 use crate::foreign_buffer::copied;
 use colonnade_columnar::calendar::first_day;
 
-/// What a NaT is as a number.
+/// NaT as an integer.
 const NAT: i64 = i64::MIN;
 
 /// Seconds of an hour and of a day.
 const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 86_400;
 
-/// Whether an object is an array of NumPy's.
+/// Whether an object is a NumPy array.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = object.get_type();
-    // A subclass, such as a masked array, may mean something else by its values.
+    // A subclass, such as a masked array, may give its values another meaning.
     Ok(class.name()? == "ndarray" && class_names::is_of(&class, "numpy"))
 }
 
-/// Whether an object is an array of NumPy's that has Python objects or strings for elements.
+/// Whether an object is a NumPy array of Python objects or strings.
 pub(crate) fn holds_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !is_array(object)? {
         return Ok(false);
@@ -42,29 +42,29 @@ pub(crate) fn holds_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(matches!(kind.as_str(), "O" | "T" | "U"))
 }
 
-/// The type of the values of a Series, an Index or an array of pandas; None of anything else.
+/// The dtype of a pandas Series, Index or array; None for other objects.
 fn dtype_of_series<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if !class_names::is_of(&object.get_type(), "pandas") || !object.hasattr("to_numpy")? {
         return Ok(None);
     }
-    // A frame has none.
+    // A DataFrame has no dtype.
     object.getattr_opt("dtype")
 }
 
-/// Whether an object is a Series or an Index of pandas of moments without a time zone.
+/// Whether an object is a pandas Series or Index of naive timestamps.
 pub(crate) fn is_naive_series(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Some(dtype) = dtype_of_series(object)? else { return Ok(false) };
     let kind = dtype.getattr_opt("kind")?;
     if !kind.map_or(Ok(false), |kind| kind.eq("M"))? {
         return Ok(false);
     }
-    // The zone is pandas' or pyarrow's to tell; NumPy's type has none.
+    // pandas or pyarrow knows the time zone; NumPy's dtype has none.
     let inner = dtype.getattr_opt("pyarrow_dtype")?.unwrap_or(dtype);
     Ok(inner.getattr_opt("tz")?.is_none_or(|zone| zone.is_none()))
 }
 
-/// The array below a Series or an Index of pandas; anything else as it is. Where pandas has a type
-/// of its own, its objects are taken, with None for what is missing.
+/// The array below a pandas Series or Index; other objects unchanged. With pandas' own dtypes it is
+/// an array of objects, with None for missing values.
 pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let Some(dtype) = dtype_of_series(object)? else { return Ok(object.clone()) };
     if class_names::is_of(&dtype.get_type(), "numpy") {
@@ -74,7 +74,7 @@ pub(crate) fn without_index<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'
     object.call_method1("to_numpy", ("object", false, object.py().None()))
 }
 
-/// Where pandas keeps the values in an array of pyarrow, that is checked before pandas reads it.
+/// Validates values that pandas keeps in a pyarrow array, before pandas reads them.
 fn check_arrow(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<()> {
     let storage = dtype.getattr_opt("storage")?;
     let is_stored = storage.map_or(Ok(false), |storage| storage.eq("pyarrow"))?;
@@ -85,16 +85,16 @@ fn check_arrow(object: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<
     Ok(())
 }
 
-/// The Arrow array of a NumPy array and its shape; None where only its objects can be taken, as of
-/// moments that leave 64 bits in the units of Arrow: taken one by one, each says what it is.
-/// `is_utc` says what its moments are meant as.
+/// The Arrow array of a NumPy array and its shape; None if only its objects can be used, as for
+/// datetimes that exceed 64 bits in Arrow's units: then each object is converted or refused by
+/// itself. `is_utc` says that its datetimes are UTC.
 pub(crate) fn array(
     object: &Bound<'_, PyAny>,
     is_utc: bool,
 ) -> PyResult<Option<(ArrayRef, Vec<usize>)>> {
     let shape: Vec<usize> = object.getattr("shape")?.extract()?;
     if shape.is_empty() {
-        return Err(PyTypeError::new_err("an array without dimensions is no list"));
+        return Err(PyTypeError::new_err("an array without dimensions is not a list"));
     }
     let dtype = object.getattr("dtype")?;
     let kind: String = dtype.getattr("kind")?.extract()?;
@@ -102,7 +102,7 @@ pub(crate) fn array(
         return Ok(None);
     }
     let native = dtype.call_method1("newbyteorder", ("=",))?;
-    // In one piece, in the byte order of the machine, in one dimension.
+    // Contiguous, in native byte order, with one dimension.
     let plain = || object.call_method1("astype", (&native, "C"))?.call_method1("reshape", (-1,));
     let width: usize = dtype.getattr("itemsize")?.extract()?;
     let array = match (kind.as_str(), width) {
@@ -132,7 +132,7 @@ pub(crate) fn array(
         ("U", _) => fixed_text(&plain()?, width / 4)?,
         _ => {
             return Err(PyTypeError::new_err(format!(
-                "an array of dtype {} is no list of PostgreSQL's values",
+                "an array of dtype {} does not hold values that PostgreSQL has",
                 dtype.str()?
             )));
         }
@@ -161,7 +161,8 @@ fn unit_of(array: &Bound<'_, PyAny>) -> PyResult<(String, i64)> {
     numpy.call_method1("datetime_data", (array.getattr("dtype")?,))?.extract()
 }
 
-/// Counts of microseconds and their neighbours; days as dates. NaT stays the least integer.
+/// Converts datetimes to microseconds or another Arrow unit, and days to dates. NaT stays the
+/// smallest integer.
 fn moments(array: &Bound<'_, PyAny>, is_utc: bool) -> PyResult<Option<ArrayRef>> {
     let (unit, step) = unit_of(array)?;
     let counts = values::<i64>(&array.call_method1("view", ("i8",))?)?;
@@ -180,12 +181,12 @@ fn moments(array: &Bound<'_, PyAny>, is_utc: bool) -> PyResult<Option<ArrayRef>>
         "ms" => times(1).map(|c| moment::<TimestampMillisecondType>(c, is_utc)),
         "us" => times(1).map(|c| moment::<TimestampMicrosecondType>(c, is_utc)),
         "ns" => times(1).map(|c| moment::<TimestampNanosecondType>(c, is_utc)),
-        // Of a finer or of no unit: each moment says for itself what it is.
+        // With a finer unit or none, each datetime is converted by itself.
         _ => None,
     })
 }
 
-/// Each count times a number; None where one of them leaves 64 bits, or becomes NaT.
+/// Each count times a number; None if a product exceeds 64 bits or becomes NaT.
 pub(crate) fn multiplied(mut counts: Vec<i64>, times: i64) -> Option<Vec<i64>> {
     if times == 1 {
         return Some(counts);
@@ -196,8 +197,8 @@ pub(crate) fn multiplied(mut counts: Vec<i64>, times: i64) -> Option<Vec<i64>> {
     Some(counts)
 }
 
-/// Months since 1970 as the seconds until their first days begin; None where one is further away
-/// than any moment of PostgreSQL's.
+/// Months since 1970 as seconds until their first days; None if one is outside the range of
+/// PostgreSQL's timestamps.
 fn first_seconds(mut months: Vec<i64>) -> Option<Vec<i64>> {
     for count in months.iter_mut().filter(|count| **count != NAT) {
         *count = first_day(*count)? * DAY_S;
@@ -210,11 +211,11 @@ fn moment<T: ArrowTimestampType>(counts: Vec<i64>, is_utc: bool) -> ArrayRef {
     Arc::new(array.with_timezone_opt(is_utc.then_some("UTC")))
 }
 
-/// None where a day is outside of 32 bits.
+/// None if a day exceeds 32 bits.
 fn days(counts: Vec<i64>) -> Option<ArrayRef> {
     let day = |count: i64| match count {
         NAT => Some(None),
-        // The least one would pass for NaT.
+        // The smallest number would be read as NaT.
         count => i32::try_from(count).ok().filter(|day| *day != i32::MIN).map(Some),
     };
     let days = counts.into_iter().map(day).collect::<Option<Vec<_>>>();
@@ -232,7 +233,8 @@ fn durations(array: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
         "ms" => times(1).map(primitive_of::<DurationMillisecondType>),
         "us" => times(1).map(primitive_of::<DurationMicrosecondType>),
         "ns" => times(1).map(primitive_of::<DurationNanosecondType>),
-        // Days and months are parts of an interval of their own, which no count of seconds has.
+        // Days and months are separate fields of an interval; a number of seconds cannot express
+        // them.
         _ => None,
     })
 }
@@ -241,7 +243,7 @@ fn primitive_of<T: ArrowPrimitiveType<Native = i64>>(counts: Vec<i64>) -> ArrayR
     Arc::new(PrimitiveArray::<T>::from_iter_values(counts))
 }
 
-/// NumPy fills what a string of bytes does not take with NUL, and drops it when it reads.
+/// NumPy pads byte strings with NUL, and strips NUL when reading them.
 fn fixed_bytes(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
     let length = array.len()?;
     if width == 0 {
@@ -255,7 +257,7 @@ fn fixed_bytes(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
     Ok(Arc::new(BinaryArray::from_iter_values(strings)))
 }
 
-/// As [`fixed_bytes`], of code points of four bytes.
+/// As [`fixed_bytes`], for code points of four bytes.
 fn fixed_text(array: &Bound<'_, PyAny>, width: usize) -> PyResult<ArrayRef> {
     let length = array.len()?;
     if width == 0 {

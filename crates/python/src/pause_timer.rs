@@ -1,5 +1,5 @@
-//! A timer that an event loop can watch as it watches a socket, for pauses shorter than the
-//! millisecond that loops' own timers are rounded up to.
+//! A timer that an event loop can watch like a socket, for pauses shorter than the millisecond to
+//! which loops round their own timers.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use pyo3::prelude::*;
 
-/// One of the kernel's timers, readable once its time is over.
+/// A kernel timer, readable once its time has passed.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct PauseTimer {
     timer: File,
@@ -17,7 +17,7 @@ pub(crate) struct PauseTimer {
 impl PauseTimer {
     #[new]
     fn new() -> PyResult<Self> {
-        // SAFETY: the call takes two numbers, and a descriptor that it made is nobody else's.
+        // SAFETY: the call takes two numbers, and returns a descriptor with no other owner.
         let timer = unsafe {
             let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
             let made = libc::timerfd_create(libc::CLOCK_MONOTONIC, flags);
@@ -33,7 +33,7 @@ impl PauseTimer {
         self.timer.as_raw_fd()
     }
 
-    /// Becomes readable in so many microseconds, below a million, and not before.
+    /// Makes it readable after this many microseconds (below a million), and not before.
     fn start(&self, microseconds: u32) -> PyResult<()> {
         let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let once = libc::timespec { tv_sec: 0, tv_nsec: i64::from(microseconds) * 1000 };
@@ -46,7 +46,7 @@ impl PauseTimer {
         if answer < 0 { Err(io::Error::last_os_error().into()) } else { Ok(()) }
     }
 
-    /// Is readable no more.
+    /// Makes it unreadable again.
     fn acknowledge(&self) -> PyResult<()> {
         match (&self.timer).read(&mut [0; 8]) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error.into()),

@@ -1,4 +1,4 @@
-//! A PostgreSQL type as Python sees it.
+//! A PostgreSQL type, for Python.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ impl PgType {
         &self.0.name
     }
 
-    /// The schema it is in; empty where the type is not known.
+    /// Its schema; empty if the type is unknown.
     #[getter]
     fn schema(&self) -> &str {
         &self.0.schema
     }
 
-    /// Its name as SQL has it, quoted and with its schema.
+    /// Its name in SQL, quoted and schema-qualified.
     #[getter]
     fn sql(&self) -> String {
         sql_name(&self.0)
@@ -54,19 +54,19 @@ impl PgType {
         }
     }
 
-    /// Whether a user's codec makes objects of the values or of parts of them.
+    /// Whether a user's codec makes objects of the values or of their parts.
     #[getter]
     fn has_codecs(&self) -> bool {
         self.0.has_codecs()
     }
 
-    /// Whether the server reads its values as text only, whatever codec a user has for them.
+    /// Whether the server accepts its values as text only, even with a user's codec.
     #[getter]
     fn is_text_only(&self) -> bool {
         self.0.is_text_only()
     }
 
-    /// Whether values of Python's are sent as text, by the type or by a user's codec.
+    /// Whether Python values are sent as text, because of the type or a user's codec.
     #[getter]
     fn is_sent_as_text(&self) -> bool {
         self.0.parameter_format() == Format::Text
@@ -80,7 +80,7 @@ impl PgType {
 fn sql_name(pg_type: &Type) -> String {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     match &pg_type.shape {
-        // `int2vector` and `oidvector` are arrays with names of their own.
+        // `int2vector` and `oidvector` are arrays with their own names.
         Shape::Array(element) if pg_type.name.ends_with("[]") => format!("{}[]", sql_name(element)),
         _ => format!("{}.{}", quoted(&pg_type.schema), quoted(&pg_type.name)),
     }

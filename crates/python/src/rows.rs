@@ -1,5 +1,5 @@
-//! Rows by the same road as columns: spans of a run become records, column by column, a block of
-//! rows at a time.
+//! Rows decoded like columns: spans of a run become records, column by column, a block of rows at a
+//! time.
 
 mod plan;
 
@@ -17,17 +17,17 @@ use crate::errors;
 use crate::record::{RecordBlock, RowClass};
 use crate::values::{Cells, ValueError};
 
-/// Rows made at a time: their spans and their records stay in the processor's cache.
+/// Rows decoded at a time: their spans and records stay in the processor's cache.
 const BLOCK_ROWS: usize = 64;
 
-/// Gathers rows as a list of records.
+/// Collects rows as a list of records.
 pub(crate) struct RecordSink {
     class: RowClass,
     columns: Arc<[ResultColumn]>,
     plan: Arc<RowPlan>,
     codecs: Arc<Codecs>,
     spans: Spans,
-    /// Rows made so far; numbers the row in an error.
+    /// The number of rows decoded so far; numbers the row in an error.
     row_count: u64,
     records: Py<PyList>,
 }
@@ -44,12 +44,12 @@ impl RecordSink {
         Self { class, columns, plan, codecs, spans: Spans::new(), row_count: 0, records }
     }
 
-    /// The format in which each column is asked for.
+    /// The format to request for each column.
     pub(crate) fn formats(&self) -> Vec<Format> {
         self.plan.formats()
     }
 
-    /// An empty one, of whose columns more is known.
+    /// An empty sink with refined columns.
     pub(crate) fn renewed(&self, columns: &Arc<[ResultColumn]>) -> Result<Self, SinkError> {
         Python::attach(|py| {
             let plan = Arc::new(RowPlan::new(py, columns).map_err(foreign)?);
@@ -58,18 +58,18 @@ impl RecordSink {
         })
     }
 
-    /// What its columns are.
+    /// The columns of the result.
     pub(crate) fn columns(&self) -> &Arc<[ResultColumn]> {
         &self.columns
     }
 
-    /// The same of rows that follow others, of which there were so many.
+    /// The same sink for rows that follow `row_count` others.
     pub(crate) fn behind(mut self, row_count: u64) -> Self {
         self.row_count = row_count;
         self
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub(crate) fn len(&self, py: Python<'_>) -> usize {
         self.records.bind(py).len()
     }

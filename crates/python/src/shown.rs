@@ -1,10 +1,10 @@
-//! A caller's object in an error's message.
+//! A caller's object in an error message.
 //!
-//! `repr` and `str` of an object that is not Python's own run code that is not Python's own: it may
-//! take long, write books, raise, or read memory that faulty Arrow data points to. So the values of
-//! Python's plain classes are shown, cut to a length, and of everything else the class, with the
-//! length where asking for it runs none of the object's code. `colonnade/_shown.py` is the same for
-//! messages that are written in Python.
+//! `repr` and `str` of an object may run foreign code: it may be slow, return megabytes, raise, or
+//! read memory that invalid Arrow data points to. So values of Python's plain classes are shown,
+//! cut to a length; of all other objects the class is shown, and the length if asking for it runs
+//! no code of the object's class. `colonnade/_shown.py` does the same for messages written in
+//! Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -16,17 +16,17 @@ use crate::class_names;
 use crate::values::classes;
 
 const CHARACTERS_MOST: usize = 80;
-/// An int of more bits takes long to write: its decimal form takes quadratic time.
+/// The decimal form of a longer int takes quadratic time.
 const BITS_MOST: u64 = 256;
-/// Libraries whose containers know their length.
+/// Libraries whose containers can be asked for their length.
 const LIBRARIES: [&str; 4] = ["numpy", "pandas", "polars", "pyarrow"];
 
-/// The object in few characters. It never fails, and runs no code of the object's class.
+/// A short description of the object. It never fails, and runs no code of the object's class.
 pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
     plain(object).ok().flatten().unwrap_or_else(|| described(object))
 }
 
-/// A value of one of Python's own plain classes; None of others.
+/// A value of one of Python's plain classes; None for other objects.
 fn plain(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     if object.is_none()
         || object.is_exact_instance_of::<PyBool>()
@@ -62,7 +62,7 @@ fn plain(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     moment(object)
 }
 
-/// A moment, whose zone may be of any class.
+/// A datetime or time, whose time zone may be of any class.
 fn moment(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     let py = object.py();
     let class = object.get_type();

@@ -1,4 +1,4 @@
-//! The sinks that Python can ask for.
+//! The sinks that Python can request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use colonnade_session::{ColumnSink, RECEIVE_CAPACITY_BYTES, Sink, SinkError};
 use crate::held::HeldSink;
 use crate::rows::RecordSink;
 
-/// Less than a tenth of the receive buffer, of which short rows make 600 records in a third of a
-/// millisecond: about as long as others on an event loop wait anyway. It costs 4 % more than 64 KiB
-/// at a time.
+/// Less than a tenth of the receive buffer: 600 short rows become records in a third of a
+/// millisecond, a wait that is common on an event loop anyway. It costs 4 % more time than reads of
+/// 64 KiB.
 const RECORDS_READ_BYTES: usize = 24 * 1024;
 
-/// A batch, and what its columns are.
+/// A batch and its columns.
 #[derive(Debug)]
 pub(crate) struct ResultBatch {
     pub(crate) batch: RecordBatch,
@@ -78,9 +78,9 @@ pub(crate) enum RowSink {
     Columns(Box<Gathering>),
     /// Into a list of records.
     Records(RecordSink),
-    /// Nowhere yet: they are kept as they came.
+    /// Undecided: the rows are kept as they came.
     Held(HeldSink),
-    /// Nowhere: only the command tag is wanted.
+    /// None: only the command tag is wanted.
     Nowhere,
 }
 

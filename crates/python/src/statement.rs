@@ -1,4 +1,4 @@
-//! A prepared statement as Python sees it.
+//! A prepared statement, for Python.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn described(columns: &[ResultColumn]) -> Vec<(String, PgType, i32)> 
     columns.iter().map(column).collect()
 }
 
-/// A statement that is bound to its arguments; the server closes it when nobody has it any more.
+/// A statement bound to its arguments; the server closes it after its last user drops it.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Portal(pub(crate) Arc<colonnade_session::Portal>);
 
@@ -39,7 +39,7 @@ impl Portal {
         self.0.name()
     }
 
-    /// What it runs.
+    /// The statement that it runs.
     #[getter]
     fn statement(&self) -> Statement {
         Statement::new(Arc::clone(&self.0.statement))
@@ -82,7 +82,7 @@ impl Statement {
         described(&self.statement.columns)
     }
 
-    /// Whether running it can give rows.
+    /// Whether running it can return rows.
     #[getter]
     fn has_rows(&self) -> bool {
         !self.statement.columns.is_empty()

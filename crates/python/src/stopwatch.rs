@@ -1,20 +1,20 @@
-//! When things happened to a call: what a user is told of it as `QueryTiming`.
+//! The timing of a call, which users see as `QueryTiming`.
 //!
-//! The core below reads no clock, so the times are taken where Python hands bytes in and out.
+//! The core below reads no clock, so times are taken where Python passes bytes in and out.
 
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-/// Follows the exchanges of one call: of the preparing, where there is one, and of the query.
+/// Follows the exchanges of one call: the preparation, if there is one, and the query.
 #[derive(Default)]
 pub(crate) struct Stopwatch {
     begun: Option<Instant>,
     is_preparing: bool,
     prepared: Duration,
     is_cached: bool,
-    /// Of the exchange under way: when it was begun, when it was handed to the socket, and when the
-    /// first and the last byte of its answer were read.
+    /// Of the current exchange: when it began, when it was passed to the socket, and when the first
+    /// and the last byte of its answer were read.
     started: Option<Instant>,
     sent: Option<Instant>,
     first: Option<Instant>,
@@ -25,14 +25,14 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// A text is sent to be prepared: the call begins.
+    /// Records that a text is sent for preparation: the call begins.
     pub(crate) fn prepare(&mut self) {
         let now = Instant::now();
         *self =
             Self { begun: Some(now), started: Some(now), is_preparing: true, ..Self::default() };
     }
 
-    /// A statement is run: a new call, unless its text has just been prepared.
+    /// Records that a statement runs: a new call, unless its text has just been prepared.
     pub(crate) fn run(&mut self, is_cached: bool) {
         let now = Instant::now();
         let (begun, prepared, is_cached) = match (self.is_preparing, self.begun) {
@@ -43,15 +43,15 @@ impl Stopwatch {
         *self = Self { begun, started, prepared, is_cached, ..Self::default() };
     }
 
-    /// Bytes are handed to the socket.
+    /// Records that bytes are passed to the socket.
     pub(crate) fn sent(&mut self) {
         if self.started.is_some() && self.sent.is_none() {
             self.sent = Some(Instant::now());
         }
     }
 
-    /// So many bytes were read, and decoded since `start`. `others` of those that were decoded
-    /// answer what was sent ahead of the call.
+    /// Records that `bytes` bytes were read, and decoded since `start`; `others` of them answer
+    /// commands sent ahead of the call.
     pub(crate) fn received(&mut self, start: Instant, bytes: usize, others: usize) {
         if self.sent.is_some() {
             let all = self.bytes.saturating_add(bytes as u64);
@@ -65,12 +65,12 @@ impl Stopwatch {
         }
     }
 
-    /// So many rows were handed over.
+    /// Adds rows passed to the caller.
     pub(crate) fn add_rows(&mut self, rows: u64) {
         self.rows = self.rows.saturating_add(rows);
     }
 
-    /// What the last call took; None before the first one.
+    /// The timing of the last call; None before the first one.
     pub(crate) fn timing(&self, pool_wait: f64) -> Option<QueryTiming> {
         let (begun, started) = (self.begun?, self.started?);
         let sent = self.sent.unwrap_or(started);
@@ -91,28 +91,28 @@ impl Stopwatch {
     }
 }
 
-/// Where the time of a query went, in seconds; the phases add up to the total.
+/// The parts of a query's time, in seconds; the phases add up to the total.
 #[pyclass(frozen, get_all, module = "colonnade")]
 pub(crate) struct QueryTiming {
     /// The wait for a connection of a pool.
     pool_wait: f64,
-    /// To prepare the statement, where it was not kept: a round trip of its own.
+    /// Preparing the statement, if it was not kept: a separate round trip.
     prepare: f64,
-    /// To encode the parameters and hand them to the socket.
+    /// Encoding the parameters and passing them to the socket.
     send: f64,
     /// From then until the first byte of the answer was read.
     server_wait: f64,
-    /// Between the first byte and the last one, but for decoding.
+    /// From the first byte to the last, without decoding.
     transfer: f64,
-    /// To make rows or columns of the bytes.
+    /// Decoding the bytes to rows or columns.
     decode: f64,
-    /// All of it.
+    /// The sum of the phases.
     total: f64,
     /// Bytes of the answer.
     bytes: u64,
     /// Rows of the answer, or rows that the command affected.
     rows: u64,
-    /// Whether the statement was prepared before.
+    /// Whether the statement was already prepared.
     is_cached: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The tables of types as Python sees them: what the documentation and its tests are made of.
+//! The tables of types for Python: the documentation and its tests are made from them.
 
 use colonnade_columnar::PgType;
 use colonnade_columnar::types::{EXTENSION_TYPES, RANGES, TYPES};
@@ -9,21 +9,21 @@ use pyo3::types::PyTuple;
 /// A type's line in the table.
 #[pyclass(frozen, get_all, module = "colonnade._core")]
 pub(crate) struct TypeLine {
-    /// PostgreSQL's own name, as `pg_type` has it.
+    /// PostgreSQL's own name, as in `pg_type`.
     name: &'static str,
-    /// 0 for a type of an extension, which has another one in every database.
+    /// 0 for an extension type, whose OID differs between databases.
     oid: u32,
-    /// 0 where there is none.
+    /// 0 for none.
     array_oid: u32,
-    /// Name of the function that writes the binary form; empty where there is none.
+    /// The name of the send function; empty for none.
     send: &'static str,
-    /// Its Arrow type, for people.
+    /// Its Arrow type, for documentation.
     arrow: &'static str,
-    /// Which neutral value its rows give: "Bool", "Int" and so on.
+    /// The neutral value of its rows: "Bool", "Int" and so on.
     kind: String,
-    /// The Arrow types that a schema may ask for instead.
+    /// The Arrow types that a schema may request instead.
     casts: Vec<&'static str>,
-    /// Whether a parameter is sent in its text form.
+    /// Whether a parameter is sent in its text format.
     is_sent_as_text: bool,
 }
 
@@ -49,7 +49,7 @@ impl TypeLine {
     }
 }
 
-/// Adds the tables: lines of types, and of each range its name, its multirange's, and five OIDs.
+/// Adds the tables: the types, and for each range its name, its multirange's name, and five OIDs.
 pub(crate) fn add_tables(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<TypeLine>()?;

@@ -428,7 +428,7 @@ fn a_statement_that_is_no_copy_is_told_so() {
         );
         let outcomes = script::outcomes(&mut session);
         let [Outcome::Failed(text)] = outcomes.as_slice() else { panic!("{outcomes:?}") };
-        assert!(text.contains("no COPY"));
+        assert!(text.contains("not a COPY"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! A connection of ADBC's.
+//! An ADBC connection.
 
 use std::collections::HashSet;
 use std::ffi::c_int;
@@ -92,7 +92,7 @@ impl Connection for AdbcConnection {
 
 impl Drop for AdbcConnection {
     fn drop(&mut self) {
-        // Nobody is left who could be told of a failure.
+        // In a destructor a failure cannot be reported.
         drop(self.0.call(|connection| connection.call_method0("close").map(drop)));
     }
 }

@@ -1,4 +1,4 @@
-//! A Python object behind ADBC's calls, and what goes to it and comes back.
+//! A Python object behind ADBC's calls, with conversions of arguments and results.
 
 use std::ffi::c_char;
 
@@ -18,14 +18,14 @@ use crate::arrow_import::{self, BatchStream, Fault};
 pub(super) struct Object(Py<PyAny>);
 
 impl Object {
-    /// The object that a call makes.
+    /// Calls a function that returns an object.
     pub(super) fn made(
         make: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
     ) -> Result<Self> {
         attached(|py| make(py).map(|made| Self(made.unbind())))
     }
 
-    /// The object that a call to this one makes.
+    /// Calls a method that returns an object.
     pub(super) fn child(
         &self,
         make: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
@@ -33,7 +33,7 @@ impl Object {
         attached(|py| make(py, self.0.bind(py)).map(|made| Self(made.unbind())))
     }
 
-    /// A call to the object.
+    /// Calls a method.
     pub(super) fn call<T>(
         &self,
         call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
@@ -41,7 +41,7 @@ impl Object {
         attached(|py| call(self.0.bind(py)))
     }
 
-    /// The batches that a call to the object gives.
+    /// Calls a method that returns batches.
     pub(super) fn reader(
         &self,
         call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
@@ -53,7 +53,7 @@ impl Object {
         })
     }
 
-    /// The schema that a call to the object gives.
+    /// Calls a method that returns a schema.
     pub(super) fn schema(
         &self,
         call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
@@ -64,7 +64,7 @@ impl Object {
         })
     }
 
-    /// What ends a call to the object from another thread.
+    /// A handle that cancels a call to the object from another thread.
     pub(super) fn cancel_handle(&self) -> Box<dyn CancelHandle> {
         let object = Python::try_attach(|py| self.0.clone_ref(py));
         object.map_or_else(
@@ -101,7 +101,7 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// Runs with the interpreter, and gives an exception ADBC's form.
+/// Runs with the interpreter attached, and converts an exception to an ADBC error.
 pub(super) fn attached<T>(run: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
     let ran = Python::try_attach(|py| run(py).map_err(|error| failure(py, &error)));
     ran.unwrap_or_else(|| {
@@ -110,9 +110,9 @@ pub(super) fn attached<T>(run: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result
     })
 }
 
-/// An exception as ADBC's error; `colonnade.adbc.driver` says of which status it is.
+/// An exception as an ADBC error; `colonnade.adbc.driver` gives its status.
 fn failure(py: Python<'_>, error: &PyErr) -> Error {
-    // The text ends up as a string of C.
+    // The text becomes a C string.
     let text = error.value(py).to_string().replace('\0', "\\0");
     let described = py
         .import("colonnade.adbc.driver")
@@ -139,18 +139,18 @@ pub(super) fn options_of<'py, K: AsRef<str>>(
     Ok(made)
 }
 
-/// An option's value as Python's.
+/// An option's value as a Python object.
 pub(super) fn option_value(py: Python<'_>, value: OptionValue) -> PyResult<Bound<'_, PyAny>> {
     match value {
         OptionValue::String(text) => text.into_bound_py_any(py),
         OptionValue::Bytes(bytes) => bytes.into_bound_py_any(py),
         OptionValue::Int(number) => number.into_bound_py_any(py),
         OptionValue::Double(number) => number.into_bound_py_any(py),
-        _ => Err(PyRuntimeError::new_err("an option's value is of a kind that is not known")),
+        _ => Err(PyRuntimeError::new_err("an option's value is of an unknown kind")),
     }
 }
 
-/// The options of an object are those of the Python object behind it.
+/// Implements `Optionable` through the options of the Python object.
 macro_rules! optionable {
     ($object:ty, $key:ty) => {
         impl Optionable for $object {

@@ -1,4 +1,4 @@
-//! A statement of ADBC's.
+//! An ADBC statement.
 
 use adbc_core::error::Result;
 use adbc_core::options::{OptionStatement, OptionValue};
@@ -12,7 +12,7 @@ use pyo3::types::PyCapsule;
 use super::connection::not_implemented;
 use super::object::{Object, optionable};
 
-/// A query with its parameters, or data and the table that it goes into.
+/// A query with its parameters, or data and the table to ingest it into.
 pub(crate) struct AdbcStatement(pub(super) Object);
 
 optionable!(AdbcStatement, OptionStatement);
@@ -70,7 +70,7 @@ impl Statement for AdbcStatement {
 
 impl Drop for AdbcStatement {
     fn drop(&mut self) {
-        // Nobody is left who could be told of a failure.
+        // In a destructor a failure cannot be reported.
         drop(self.0.call(|statement| statement.call_method0("close").map(drop)));
     }
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use super::Batch;
 
-/// Batches of one schema, each asked of Python when it is wanted.
+/// Batches of one schema, fetched from Python on request.
 pub(super) struct Reader {
     /// `None` after the last batch and after an error.
     next_batch: Option<Py<PyAny>>,
@@ -66,14 +66,14 @@ impl RecordBatchReader for Reader {
     }
 }
 
-/// The class and the text are all that gets through to the consumer.
+/// Only the exception's class and text reach the consumer.
 fn of_python(py: Python<'_>, error: &PyErr) -> ArrowError {
     let name =
         error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
     failure(&format!("{name}: {}", error.value(py)))
 }
 
-/// Without zeros: the text ends up as a string of C.
+/// Without NUL: the text becomes a C string.
 fn failure(text: &str) -> ArrowError {
     ArrowError::ExternalError(text.replace('\0', "\\0").into())
 }

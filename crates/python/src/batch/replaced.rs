@@ -1,4 +1,4 @@
-//! A column that a codec has made, in the place of the one that came.
+//! Replaces a column by a codec's result.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::class_names;
 use crate::{arrow_series, numpy_import};
 
-/// The Arrow array of what a codec returned for a whole column.
+/// The Arrow array of a codec's result for a whole column.
 pub(super) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let values = numpy_import::without_index(values)?;
     if let Some(array) = arrow_series::array(&values)? {
@@ -29,7 +29,7 @@ pub(super) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     )))
 }
 
-/// The batch with an array of its length in a column's place.
+/// The batch with a column replaced by an array of the same length.
 pub(super) fn with_array(
     batch: &RecordBatch,
     index: usize,

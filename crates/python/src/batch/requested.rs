@@ -1,4 +1,4 @@
-//! What a consumer's `requested_schema` asks for, as far as it costs no copy of values.
+//! Follows a consumer's `requested_schema`, as far as that copies no values.
 
 use std::sync::Arc;
 
@@ -6,9 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
 use colonnade_columnar::{StringLayout, export};
 
-/// The batch with each text column in the layout that `wanted` has at its place. A schema of
-/// another number of columns says nothing, and another type than text is not followed: a producer
-/// may hand over what it has.
+/// The batch with each text column in its layout in `wanted`. A schema with another number of
+/// columns is ignored, and so are types other than text: a producer may ignore the request.
 pub(super) fn with_requested_strings(
     batch: RecordBatch,
     wanted: &Schema,

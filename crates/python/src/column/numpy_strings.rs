@@ -1,8 +1,8 @@
-//! Text as NumPy's variable-width strings (`StringDType`), filled from the column's bytes: no
-//! Python string is made on the way.
+//! Text as NumPy's variable-width strings (`StringDType`), filled from the column's bytes without
+//! making Python strings.
 //!
-//! The strings of such an array can only be reached through NumPy's C interface, which is a table
-//! of function pointers in a capsule. All `unsafe` of this file is calling it. The places in the
+//! The strings of such an array are accessible only through NumPy's C interface, a table of
+//! function pointers in a capsule. All `unsafe` in this file is calling it. The indices in the
 //! table are part of NumPy's binary interface since 2.0, the first version with the type.
 
 use std::ffi::{c_char, c_int, c_void};
@@ -27,7 +27,7 @@ type Acquire = unsafe extern "C" fn(*const c_void) -> *mut c_void;
 /// `NpyString_release_allocator`
 type Release = unsafe extern "C" fn(*mut c_void);
 
-/// The functions that are used, each with its place in the table.
+/// The functions in use, each with its index in the table.
 struct Interface {
     pack: Pack,
     pack_null: PackNull,
@@ -65,7 +65,7 @@ pub(super) fn string_array<'py>(
     let dtype = numpy.getattr("dtypes")?.getattr("StringDType")?.call((), Some(&options))?;
     let array = numpy.getattr("empty")?.call1((column.len(), dtype))?;
     if array.getattr("itemsize")?.extract::<usize>()? != STRIDE {
-        return Err(PyRuntimeError::new_err("this NumPy keeps strings in another layout"));
+        return Err(PyRuntimeError::new_err("this NumPy version stores strings in another way"));
     }
     if column.is_empty() {
         return Ok(array);
@@ -75,7 +75,7 @@ pub(super) fn string_array<'py>(
         DataType::Utf8 => fill(&interface, &array, column.as_string::<i32>())?,
         DataType::LargeUtf8 => fill(&interface, &array, column.as_string::<i64>())?,
         DataType::Utf8View => fill(&interface, &array, column.as_string_view())?,
-        other => return Err(PyTypeError::new_err(format!("a column of {other} is no text"))),
+        other => return Err(PyTypeError::new_err(format!("a column of {other} is not text"))),
     }
     Ok(array)
 }
@@ -88,10 +88,10 @@ fn fill<'a>(
 ) -> PyResult<()> {
     let places = array.getattr("__array_interface__")?.get_item("data")?.get_item(0)?;
     let places = NonNull::new(places.extract::<usize>()? as *mut u8)
-        .ok_or_else(|| PyRuntimeError::new_err("NumPy gave no memory for strings"))?;
+        .ok_or_else(|| PyRuntimeError::new_err("NumPy could not allocate memory for strings"))?;
     let dtype = array.getattr("dtype")?;
-    // SAFETY: the dtype is a `StringDType`, and nothing else holds its lock: the array is new and
-    // not known to anyone. It is released below, and no Python code runs before that.
+    // SAFETY: the dtype is a `StringDType`, and nothing else holds its lock, because no other code
+    // knows the new array. The lock is released below, and no Python code runs before that.
     let allocator = unsafe { (interface.acquire)(dtype.as_ptr().cast()) };
     let is_filled = (0..strings.len()).all(|row| {
         // SAFETY: the array has as many strings of `STRIDE` bytes as the column has rows.
@@ -106,7 +106,7 @@ fn fill<'a>(
         };
         status == 0
     });
-    // SAFETY: acquired above, and not used any more.
+    // SAFETY: acquired above, and no longer used.
     unsafe { (interface.release)(allocator) };
     if is_filled { Ok(()) } else { Err(PyMemoryError::new_err("no memory for NumPy's strings")) }
 }

@@ -1,4 +1,4 @@
-//! The columns that a column of lists or structs is made of, with the PostgreSQL types they have.
+//! The child columns of a list or struct column, with their PostgreSQL types.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use colonnade_columnar::{Kind, Shape, Type, list_dimensions};
 /// A part's name, its values and their type.
 type Part = (String, ArrayRef, Option<Arc<Type>>);
 
-/// What PostgreSQL makes of a value with parts.
+/// The PostgreSQL form of a value with parts.
 pub(super) fn form(pg_type: Option<&Type>) -> &'static str {
     let Some(pg_type) = pg_type.map(Type::bare) else { return "plain" };
     match &pg_type.shape {
@@ -29,7 +29,7 @@ pub(super) fn form(pg_type: Option<&Type>) -> &'static str {
     }
 }
 
-/// The columns within.
+/// The child columns.
 pub(super) fn parts(array: &ArrayRef, pg_type: Option<&Type>) -> Vec<Part> {
     let element = || element_type(pg_type, array.data_type());
     match array.data_type() {
@@ -75,13 +75,13 @@ fn field_type(pg_type: Option<&Type>, place: usize) -> Option<Arc<Type>> {
         Shape::Composite(attributes) => {
             attributes.get(place).map(|attribute| Arc::clone(&attribute.pg_type))
         }
-        // The bounds come first.
+        // The first two fields are the bounds.
         Shape::Range(subtype) => (place < 2).then(|| Arc::clone(subtype)),
         _ => None,
     }
 }
 
-/// Where among the elements each list begins, and where the last one ends.
+/// The offsets at which each list's elements begin, and the last list's end.
 pub(super) fn offsets(array: &dyn Array) -> Option<Vec<i64>> {
     match array.data_type() {
         DataType::List(_) => {

@@ -1,5 +1,5 @@
-//! Arrays of Arrow's and NumPy's as array parameters: their values go from buffer to buffer, and no
-//! Python object is made of one.
+//! Arrow and NumPy arrays as array parameters: values go from buffer to buffer without Python
+//! objects.
 
 use std::sync::Arc;
 
@@ -17,23 +17,23 @@ use super::scalars::is_foreign;
 use crate::arrow_import::check_by_owner;
 use crate::{arrow_series, class_names, numpy_import};
 
-/// Where an array comes from.
+/// The library an array comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Library {
-    /// Of which NaT is the NULL, and of whose arrays each element is an object, too.
+    /// NaT is NULL, and the elements of its arrays are available as objects, too.
     NumPy,
     Arrow,
 }
 
-/// Pushes an argument that lies in buffers; false where it does not, or where only its Python
-/// objects can be what the type takes.
+/// Pushes an argument that is a buffer; returns false if it is not, or if only its Python objects
+/// can be converted to the type.
 pub(super) fn push(
     encoded: &mut EncodedParams,
     pg_type: &Type,
     argument: &Bound<'_, PyAny>,
 ) -> Result<bool, Refusal> {
     let Shape::Array(element) = &pg_type.bare().shape else { return Ok(false) };
-    // The binary form has no place for texts that only the server can read.
+    // The binary format cannot hold texts that only the server can parse.
     let is_text = element.is_text_only() || pg_type.bare().is_vector();
     if is_text || matches!(element.shape, Shape::Custom { .. }) {
         return Ok(false);
@@ -58,8 +58,8 @@ pub(super) fn push(
     }
 }
 
-/// Refuses a series of moments without a time zone for an array of those that have one. NumPy's
-/// arrays are UTC, and Arrow's are looked at where they are encoded.
+/// Refuses a naive series for an array of a type with time zone. NumPy's arrays are UTC, and
+/// Arrow's are checked when they are encoded.
 pub(super) fn check_zone(element: &Type, argument: &Bound<'_, PyAny>) -> Result<(), Refusal> {
     if element.kind() == Some(Kind::TimestampTz)
         && is_foreign(argument)
@@ -77,7 +77,7 @@ fn is_naive_in_polars(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !class_names::is_of(&argument.get_type(), "polars") {
         return Ok(false);
     }
-    // Of Datetime alone.
+    // Only Datetime has a time zone.
     let zone = match argument.getattr_opt("dtype")? {
         Some(dtype) => dtype.getattr_opt("time_zone")?,
         None => None,
@@ -85,7 +85,7 @@ fn is_naive_in_polars(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(zone.is_some_and(|zone| zone.is_none()))
 }
 
-/// The objects of a Series or an Index, for an array parameter; anything else as it is.
+/// The objects of a Series or an Index, for an array parameter; other objects unchanged.
 pub(super) fn objects<'py>(
     pg_type: &Type,
     argument: &Bound<'py, PyAny>,
@@ -116,7 +116,7 @@ fn push_array(
         .push(Format::Binary, |out| array_parameter(element, array, dimensions, &options, out));
     match pushed {
         Ok(()) => Ok(true),
-        // The elements one by one may be what the type takes, as floats are for numeric.
+        // Converted one by one, the elements may fit the type, as floats do for numeric.
         Err(ArrayParameterError::Cast(_)) if is_numpy => Ok(false),
         Err(ArrayParameterError::Element(error)) => {
             let index = usize::try_from(error.row).unwrap_or(usize::MAX);

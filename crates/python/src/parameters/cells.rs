@@ -1,4 +1,4 @@
-//! Python values as the cells of a column that is copied to the server.
+//! Python values as the cells of a copied column.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use super::refusal::Refusal;
 use super::{is_null, numpy, push_as_text, push_binary};
 use crate::codecs::Codecs;
 
-/// Types whose binary form is their text.
+/// Types whose binary format is their text.
 const TEXTS: [&str; 4] = ["text", "varchar", "bpchar", "json"];
 
 const LENGTH_BYTES: usize = 4;
 
-/// Where the cells belong.
+/// The position of the cells.
 pub(crate) struct CellPlace<'a> {
     pub(crate) column: &'a str,
-    /// The row of the first one.
+    /// The row of the first cell.
     pub(crate) first_row: u64,
 }
 
-/// The wire form of each value, as one array of bytes.
+/// The binary format of each value, as one array of bytes.
 ///
-/// NaN is a number and NaT is nothing that PostgreSQL has; with `nan_as_null` both are NULL. NULL
-/// are None and pandas' NA.
+/// NaN is a number, and PostgreSQL has no NaT; with `nan_as_null` both are NULL. None and pandas'
+/// NA are always NULL.
 pub(crate) fn encode_cells(
     py: Python<'_>,
     pg_type: &Type,
@@ -41,7 +41,7 @@ pub(crate) fn encode_cells(
     let mut cell = EncodedParams::new();
     let is_text = matches!(&pg_type.shape, Shape::Scalar(line) if TEXTS.contains(&line.name));
     for (index, value) in values.iter().enumerate() {
-        // The most frequent case, without a step in between.
+        // The fast path for the most frequent case.
         if is_text && let Ok(text) = value.cast_exact::<PyString>() {
             let text = text.to_str()?;
             if !text.contains('\0') {
@@ -63,7 +63,7 @@ pub(crate) fn encode_cells(
     Ok(Arc::new(cells.finish()))
 }
 
-/// Encodes one value as the only one of `cell`; answers whether it is NULL.
+/// Encodes one value as the only one of `cell`; returns whether it is NULL.
 fn push_cell(
     cell: &mut EncodedParams,
     pg_type: &Type,

@@ -1,4 +1,4 @@
-//! Bit strings, network addresses and figures.
+//! Bit strings, network addresses and geometric types.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -21,7 +21,7 @@ pub(super) fn bits<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     } else {
         argument.clone()
     };
-    // Other libraries have bit strings of the same form.
+    // Bit strings of other libraries have the same attributes.
     let (len, bytes) = match made.getattr_opt("bytes")? {
         Some(bytes) => (made.len()?, bytes),
         None => match scalars::bytes(&made) {
@@ -32,7 +32,7 @@ pub(super) fn bits<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     Ok(Value::Bits(Bits { len, bytes: Cow::Owned(bytes.extract::<Vec<u8>>()?) }))
 }
 
-/// The address or network of a text or of an object that is one; None for other objects.
+/// The address or network from a text or an object; None for other objects.
 fn parsed<'py>(argument: &Bound<'py, PyAny>, is_cidr: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
     if let Ok(text) = argument.cast::<PyString>() {
         let parse = if is_cidr { "ip_network" } else { "ip_interface" };
@@ -49,16 +49,16 @@ fn parsed<'py>(argument: &Bound<'py, PyAny>, is_cidr: bool) -> PyResult<Option<B
 
 pub(super) fn network<'a>(argument: &Bound<'_, PyAny>, is_cidr: bool) -> PyResult<Value<'a>> {
     const EXPECTED: &str = "an address of ipaddress, or a str";
-    // No address is longer, and Python's error would repeat it.
+    // No address is longer, and Python's error would repeat the text.
     const CHARACTERS_MOST: usize = 100;
     if argument.is_instance_of::<PyString>() && argument.len()? > CHARACTERS_MOST {
-        return Err(PyValueError::new_err("the text is too long for an address"));
+        return Err(PyValueError::new_err("the text is too long to be an address"));
     }
     let Some(made) = parsed(argument, is_cidr)? else { return expected(EXPECTED, argument) };
     if made.str()?.to_str()?.contains('%') {
         return Err(PyValueError::new_err("PostgreSQL's addresses have no scope"));
     }
-    // An interface has the address itself, a network its first one, an address is one.
+    // An interface has an address, a network its first address, and an address is one itself.
     let (address, prefix) = if let Some(network) = made.getattr_opt("network")? {
         let prefix: u8 = network.getattr("prefixlen")?.extract()?;
         if is_cidr && made.getattr("ip")?.ne(network.getattr("network_address")?)? {
@@ -82,7 +82,7 @@ pub(super) fn network<'a>(argument: &Bound<'_, PyAny>, is_cidr: bool) -> PyResul
     Ok(Value::Network(Network { address, prefix, is_cidr }))
 }
 
-/// The items of a sequence of a certain length.
+/// The items of a sequence of the given length.
 fn parts<'py, const N: usize>(
     argument: &Bound<'py, PyAny>,
     what: &str,
@@ -90,7 +90,7 @@ fn parts<'py, const N: usize>(
     let items = if let Ok(tuple) = argument.cast::<PyTuple>() {
         tuple.iter().collect::<Vec<_>>()
     } else if argument.is_instance_of::<PyList>() || argument.hasattr("__array_interface__")? {
-        // One more tells that there are too many; an array may have more than there is memory.
+        // One more item shows that there are too many; an array may be larger than memory.
         argument.try_iter()?.take(N + 1).collect::<PyResult<Vec<_>>>()?
     } else {
         return expected(what, argument);
@@ -111,7 +111,7 @@ pub(super) fn line<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     Ok(Value::Line([float(&a)?, float(&b)?, float(&c)?]))
 }
 
-/// Two ends, or two corners.
+/// Two end points or two corners.
 pub(super) fn two_points(argument: &Bound<'_, PyAny>) -> PyResult<[f64; 4]> {
     let [first, second] = parts(argument, "two points ((x, y), (x, y))")?;
     let ([x1, y1], [x2, y2]) = (point(&first)?, point(&second)?);
@@ -124,7 +124,7 @@ pub(super) fn circle<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     Ok(Value::Circle([x, y, float(&radius)?]))
 }
 
-/// A path; of plain sequences a list is open and a tuple is closed, as in asyncpg.
+/// A path; as in asyncpg, a plain list is open and a plain tuple is closed.
 pub(super) fn path<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     let is_closed = match argument.getattr_opt("is_closed")? {
         Some(flag) => flag.extract()?,
@@ -142,7 +142,8 @@ pub(super) fn points(argument: &Bound<'_, PyAny>) -> PyResult<Vec<[f64; 2]>> {
         return expected(WHAT, argument);
     };
     check_value_bytes(length.saturating_mul(size_of::<[f64; 2]>()))?;
-    // All of them before the first is looked at, whose methods may change the sequence.
+    // All items are taken before the first is converted, because its methods may change the
+    // sequence.
     let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
     let points = items.iter().map(point).collect::<PyResult<Vec<_>>>()?;
     if points.is_empty() {

@@ -34,16 +34,16 @@ use crate::errors;
 use crate::record::is_record;
 use crate::values::classes;
 
-/// `unknown`: declared to be of this type, a parameter is inferred by the server all the same.
+/// The server infers the type of a parameter declared as `unknown`.
 const UNKNOWN: Oid = 705;
 
-/// A cell's length that says that it is NULL.
+/// The length field of a NULL.
 const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
 
-/// What a statement takes.
+/// The parameters of a statement.
 pub(crate) struct Taken<'a> {
     types: &'a [Arc<Type>],
-    /// The types that the caller has declared.
+    /// The types that the caller declared.
     declared: &'a [Oid],
 }
 
@@ -52,13 +52,13 @@ impl<'a> Taken<'a> {
         Self { types: &statement.parameters, declared: &statement.declared }
     }
 
-    /// Whether a string is the text form of whatever the parameter is.
+    /// Whether the parameter takes any string as its text format.
     fn takes_text(&self, index: usize) -> bool {
         self.declared.get(index) == Some(&UNKNOWN)
     }
 }
 
-/// Refuses more arguments than the protocol can count.
+/// Refuses more arguments than the protocol can carry.
 pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
     if count <= usize::from(u16::MAX) {
         return Ok(());
@@ -67,7 +67,7 @@ pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
     Err(errors::of_class(py, "LocalProtocolError", &refused.to_string()))
 }
 
-/// `check_count`, for a call whose text must be prepared before its arguments can be encoded.
+/// `check_count`, before a statement is prepared.
 #[pyfunction]
 fn check_arguments(arguments: &Bound<'_, PyAny>) -> PyResult<()> {
     check_count(arguments.py(), arguments.len()?)
@@ -77,7 +77,7 @@ pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_arguments, module)?)
 }
 
-/// Encodes the arguments of a query; the error names the argument and its type.
+/// Encodes the arguments of a query; an error names the argument and its type.
 pub(crate) fn encode(
     py: Python<'_>,
     taken: &Taken<'_>,
@@ -89,8 +89,8 @@ pub(crate) fn encode(
     Ok(encoded)
 }
 
-/// The same behind what was encoded before. `row` is the place of these arguments among those for
-/// the same statement, which the error names too.
+/// As `encode`, appending to earlier arguments. `row` is the index of this set of arguments for the
+/// same statement, which an error names too.
 pub(crate) fn encode_into(
     py: Python<'_>,
     encoded: &mut EncodedParams,
@@ -116,7 +116,7 @@ pub(crate) fn encode_into(
 
 fn miscounted(expected: usize, arguments: &Bound<'_, PyTuple>) -> PyErr {
     let (py, given) = (arguments.py(), arguments.len());
-    // A list in place of its items, as other drivers take it.
+    // A list instead of its items, as other drivers accept.
     let whole = arguments.iter_borrowed().find(|argument| {
         let list = argument.cast::<PyList>().map(|list| list.len());
         let length = list.or_else(|_| argument.cast::<PyTuple>().map(|tuple| tuple.len()));
@@ -124,7 +124,7 @@ fn miscounted(expected: usize, arguments: &Bound<'_, PyTuple>) -> PyErr {
     });
     let hint = whole.map_or(String::new(), |whole| {
         let class = if whole.is_instance_of::<PyList>() { "list" } else { "tuple" };
-        format!(" (a {class} of {expected}: pass *arguments, each for itself)")
+        format!(" (a {class} of {expected}: pass its items as separate arguments: *arguments)")
     });
     let plural = if expected == 1 { "" } else { "s" };
     let passed = if given == 1 { "was" } else { "were" };
@@ -137,14 +137,14 @@ fn miscounted(expected: usize, arguments: &Bound<'_, PyTuple>) -> PyErr {
     )
 }
 
-/// The items of a sequence; None where it is none.
+/// The items of a sequence; None for other objects.
 pub(crate) fn sequence<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTuple>>> {
     let py = object.py();
-    // Not by a cast to a sequence, which would keep Ctrl-C in the object's methods to itself.
+    // A cast to a sequence would swallow a Ctrl-C raised in the object's methods.
     if !is_record(object) && !classes::SEQUENCE.is_instance(object)? {
         return Ok(None);
     }
-    // No query takes more, and there may be more than there is memory.
+    // No query takes more arguments, and the sequence may be larger than memory.
     let most = usize::from(u16::MAX) + 1;
     let items: Vec<_> = object.try_iter()?.take(most).collect::<PyResult<_>>()?;
     PyTuple::new(py, items).map(Some)
@@ -164,7 +164,7 @@ fn push(
         if argument.is_instance_of::<PyString>() && classes::TEXT_VALUE.is_instance(argument)? {
             return push_text(encoded, argument);
         }
-        // Buffers are of no plain class of Python's.
+        // Buffers are never of Python's plain classes.
         if arrays::push(encoded, pg_type, argument)? {
             return Ok(());
         }
@@ -174,7 +174,7 @@ fn push(
     push_parameter(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
 }
 
-/// The same where only binary forms can stand: there an extension's type reads its text itself.
+/// As `push`, where only binary values are allowed: an extension type must convert text itself.
 fn push_binary(
     encoded: &mut EncodedParams,
     pg_type: &Type,
@@ -182,7 +182,7 @@ fn push_binary(
     argument: &Bound<'_, PyAny>,
 ) -> Result<(), Refusal> {
     push(encoded, pg_type, codecs, argument)?;
-    // A NULL has no form.
+    // A NULL has no format.
     if encoded.formats() != [Format::Text] || encoded.bytes() == NULL_LENGTH {
         return Ok(());
     }
@@ -197,7 +197,7 @@ fn push_binary(
     push_in_binary(encoded, pg_type, &value).map_err(|error| Refusal::of_encoder(&error, &value))
 }
 
-/// The same into a column whose values all go as text.
+/// As `push`, for a column whose values are all sent as text.
 fn push_as_text(
     encoded: &mut EncodedParams,
     pg_type: &Type,
@@ -208,14 +208,14 @@ fn push_as_text(
     if encoded.formats() == [Format::Text] || encoded.bytes() == NULL_LENGTH {
         return Ok(());
     }
-    Err(Refusal::because("the server reads the type as text only: give the value's text"))
+    Err(Refusal::because("the server accepts the type as text only: give the value as str"))
 }
 
-/// A text that the server reads, whatever the type is.
+/// A text that the server parses, for any type.
 fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result<(), Refusal> {
     let text = argument.cast::<PyString>().map_err(PyErr::from)?.to_str()?;
     if text.contains('\0') {
-        return Err(Refusal::because("PostgreSQL's texts have no NUL characters"));
+        return Err(Refusal::because("PostgreSQL's text cannot contain NUL characters"));
     }
     check_value_bytes(text.len())?;
     encoded.push(Format::Text, |out| {
@@ -224,7 +224,7 @@ fn push_text(encoded: &mut EncodedParams, argument: &Bound<'_, PyAny>) -> Result
     })
 }
 
-/// None, and what pandas and NumPy have in its place. A float's NaN is a number.
+/// Whether an object is None or the NULL of pandas or NumPy. A float NaN is a number.
 fn is_null(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(argument.is_none() || (scalars::is_foreign(argument) && numpy::is_missing(argument)?))
 }
@@ -277,7 +277,7 @@ fn custom(codec: usize, raw: &[u8]) -> Value<'static> {
     Value::Custom { codec, raw: Cow::Owned(raw.to_vec()) }
 }
 
-/// A type that nobody knows takes its text form as `str`, its binary form as `bytes`.
+/// An unknown type takes its text format as `str` and its binary format as `bytes`.
 fn unknown<'a>(name: &str, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     if let Ok(text) = argument.cast::<PyString>() {
         return Ok(Value::Text(Cow::Borrowed(text.to_str()?)));

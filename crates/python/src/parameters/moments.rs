@@ -26,7 +26,7 @@ fn moment_us(moment: &Bound<'_, PyDateTime>) -> i64 {
     days_from_civil(civil(moment)) * DAY_US + clock_us(moment)
 }
 
-/// pandas' moments and durations are `datetime`'s with digits that PostgreSQL has no place for.
+/// pandas' datetimes and timedeltas extend `datetime`'s by digits that PostgreSQL cannot store.
 fn check_nanoseconds(argument: &Bound<'_, PyAny>, attribute: &str) -> PyResult<()> {
     let is_exact =
         argument.is_exact_instance_of::<PyDateTime>() || argument.is_exact_instance_of::<PyDelta>();
@@ -35,13 +35,13 @@ fn check_nanoseconds(argument: &Bound<'_, PyAny>, attribute: &str) -> PyResult<(
     }
     match argument.getattr_opt(attribute)? {
         Some(digits) if digits.extract::<i64>().unwrap_or(0) != 0 => {
-            Err(PyValueError::new_err("it has nanoseconds, and PostgreSQL microseconds: round it"))
+            Err(PyValueError::new_err("it has nanoseconds, PostgreSQL only microseconds: round it"))
         }
         _ => Ok(()),
     }
 }
 
-/// The first and the last day that Python can name stand for the infinities, as in asyncpg.
+/// The first and last date that Python can express stand for the infinities, as in asyncpg.
 pub(super) fn date<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     let Ok(date) = argument.cast::<PyDate>() else {
         return match numpy::datetime64(argument)? {
@@ -52,7 +52,7 @@ pub(super) fn date<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     Ok(match civil(date) {
         Civil { year: 9999, month: 12, day: 31 } => Value::DateInfinity(Sign::Positive),
         Civil { year: 1, month: 1, day: 1 } => Value::DateInfinity(Sign::Negative),
-        // A year of four digits is within 32 bits of days.
+        // With a year of four digits, the number of days fits in 32 bits.
         day => Value::Date(days_from_civil(day) as i32),
     })
 }
@@ -61,7 +61,7 @@ pub(super) fn time<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     match argument.cast::<PyTime>() {
         Ok(time) if time.get_tzinfo().is_none() => Ok(Value::Time(clock_us(time))),
         Ok(_) => Err(PyValueError::new_err("a time without time zone takes no tzinfo")),
-        // What a column of times is in NumPy: the time since midnight.
+        // The elements of NumPy's time columns: the time since midnight.
         Err(_) => match numpy::timedelta64(argument)? {
             Some(since_midnight) => Ok(Value::Time(since_midnight.micros()?)),
             None => expected("a datetime.time", argument),
@@ -80,14 +80,14 @@ pub(super) fn time_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
         ));
     };
     if offset.get_microseconds() != 0 {
-        return Err(PyValueError::new_err("the offset of a time zone is whole seconds"));
+        return Err(PyValueError::new_err("the offset of a time zone must be whole seconds"));
     }
-    // Python keeps offsets below a day.
+    // Python's offsets are shorter than a day.
     let offset_s = offset.get_days() * 86_400 + offset.get_seconds();
     Ok(Value::TimeTz { micros: clock_us(time), offset_s })
 }
 
-/// The first and the last moment that Python can name stand for the infinities, as in asyncpg.
+/// The first and last datetime that Python can express stand for the infinities, as in asyncpg.
 fn infinity(moment: &Bound<'_, PyDateTime>) -> Option<Sign> {
     match (civil(moment), clock_us(moment)) {
         (Civil { year: 9999, month: 12, day: 31 }, us) if us == DAY_US - 1 => Some(Sign::Positive),
@@ -119,19 +119,19 @@ pub(super) fn timestamp<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> 
     }
 }
 
-/// Refuses what names a moment only together with the zone of this process. The first and the last
-/// moment are the infinities wherever they are; NumPy's moments are UTC.
+/// Refuses a datetime that depends on this process's time zone. The first and last datetime mean
+/// infinity in any zone; NumPy's datetimes are UTC.
 pub(super) fn check_zone(argument: &Bound<'_, PyAny>) -> PyResult<()> {
     if let Ok(moment) = argument.cast::<PyDateTime>() {
         let has_zone = moment.get_tzinfo().is_some();
-        // A zone may have no offset for the moment; Python calls that naive, too.
+        // `tzinfo` may return no offset for the datetime; Python calls that naive, too.
         let is_naive = !has_zone || moment.call_method0("utcoffset")?.is_none();
         if !is_naive || (!has_zone && infinity(moment).is_some()) {
             return Ok(());
         }
         return Err(PyValueError::new_err(
             "without a time zone it names no moment, and naive_datetimes is \"refuse\": write \
-             .replace(tzinfo=datetime.UTC), or .astimezone() where it is local time",
+             .replace(tzinfo=datetime.UTC), or .astimezone() if it is local time",
         ));
     }
     if argument.is_instance_of::<PyDate>() {
@@ -151,7 +151,7 @@ pub(super) fn timestamp_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a
             let midnight = PyDateTime::new(py, year, month, day, 0, 0, 0, 0, None)?;
             return Ok(Value::TimestampTz(utc_us(&midnight)?));
         }
-        // NumPy has no time zones; as in the columns that it reads, its moments are UTC.
+        // NumPy has no time zones; its datetimes are UTC, as in columns that NumPy reads.
         return match numpy::datetime64(argument)? {
             Some(moment) => Ok(Value::TimestampTz(moment.micros()?)),
             None => expected("a datetime.datetime", argument),
@@ -163,7 +163,7 @@ pub(super) fn timestamp_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a
     {
         return Ok(Value::TimestampInfinity(sign));
     }
-    // pandas has no local time.
+    // pandas does not support local time.
     let plain = if argument.is_exact_instance_of::<PyDateTime>() {
         moment.clone()
     } else {
@@ -172,13 +172,14 @@ pub(super) fn timestamp_tz<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a
     Ok(Value::TimestampTz(utc_us(&plain)?))
 }
 
-/// Microseconds of a moment in UTC. Naive is local time, as `astimezone` and asyncpg take it.
+/// Microseconds since the epoch in UTC. A naive datetime is local time, as in `astimezone` and
+/// asyncpg.
 fn utc_us(moment: &Bound<'_, PyDateTime>) -> PyResult<i64> {
     let utc = moment.call_method1("astimezone", (PyTzInfo::utc(moment.py())?,))?;
     Ok(moment_us(utc.cast::<PyDateTime>()?))
 }
 
-/// The same moment in `datetime`'s own class.
+/// The same datetime as a plain `datetime`.
 fn plain_datetime<'py>(moment: &Bound<'py, PyDateTime>) -> PyResult<Bound<'py, PyDateTime>> {
     PyDateTime::new_with_fold(
         moment.py(),

@@ -1,4 +1,4 @@
-//! Values that are made of values of other types: arrays, composites, ranges.
+//! Values made of values of other types: arrays, composites, ranges.
 
 use colonnade_columnar::{Attribute, Kind, List, Range, Shape, Sign, Type, Value};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use crate::shown::shown;
 use crate::values::{EPOCH_DAYS, classes};
 use colonnade_columnar::calendar::DAY_US;
 
-/// The most dimensions of an array of PostgreSQL's.
+/// The maximum number of dimensions of a PostgreSQL array.
 const DIMENSIONS_MOST: usize = 6;
 
 /// A value within another, which does not borrow from its Python object.
@@ -33,16 +33,16 @@ fn part(
     to_value(pg_type, codecs, object).map(Value::into_owned)
 }
 
-/// How a type's own values look, where that decides what a sequence within an array is.
+/// The Python form of a type's values, which decides how a sequence within an array is read.
 #[derive(Clone, Copy)]
 enum Elements {
-    /// No value is a sequence: every list or tuple is a dimension, and so is any other container.
+    /// Values are never sequences: every list, tuple or other container is a dimension.
     Plain,
     /// Strings of bytes or bits, and mappings: lists and tuples are dimensions.
     Containers,
     /// A tuple is a value: lists are dimensions, as in asyncpg.
     Tuples,
-    /// A list is a value, too: lists of lists are dimensions.
+    /// A list may be a value, too: lists of lists are dimensions.
     Lists,
 }
 
@@ -69,7 +69,7 @@ impl Elements {
         }
     }
 
-    /// Whether an object within an array is a dimension of it, and not one of its elements.
+    /// Whether an object within an array is a dimension and not an element.
     fn is_dimension(self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
         if let Ok(list) = object.cast::<PyList>() {
             return Ok(match self {
@@ -82,19 +82,20 @@ impl Elements {
             Self::Containers => {
                 Ok(object.is_instance_of::<PyTuple>() || numpy_import::holds_objects(object)?)
             }
-            // An array of numbers is a point or a vector; one of objects is made of such.
+            // An array of numbers is a point or a vector; an array of objects holds points or
+            // vectors.
             Self::Tuples => numpy_import::holds_objects(object),
             Self::Lists => Ok(false),
         }
     }
 }
 
-/// Whether an object is iterable and knows its size, and is neither text, bytes nor a mapping.
+/// Whether an object is a sized iterable, but not text, bytes or a mapping.
 fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return Ok(true);
     }
-    // To ask one of these for its size makes an exception, which costs more than to encode it.
+    // Asking these for a size raises an exception, which costs more than encoding the value.
     if object.is_exact_instance_of::<PyInt>()
         || object.is_exact_instance_of::<PyFloat>()
         || object.is_instance_of::<PyDate>()
@@ -116,7 +117,7 @@ fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is_sized && !classes::MAPPING.is_instance(object)?)
 }
 
-/// An array of any type, nested as its dimensions are.
+/// An array of any type, nested by its dimensions.
 pub(super) fn list(
     element: &Type,
     codecs: &Codecs,
@@ -132,12 +133,12 @@ pub(super) fn list(
         ListReader { element, codecs, elements, dimensions: &dimensions, values: Vec::new() };
     reader.read(argument, &mut Vec::new())?;
     let values = reader.values;
-    // An array without elements has no dimensions, as PostgreSQL has it.
+    // As in PostgreSQL, an array without elements has no dimensions.
     let dimensions = if values.is_empty() { Vec::new() } else { dimensions };
     Ok(List { dimensions, elements: values })
 }
 
-/// The lengths of an array, by its first element in each dimension.
+/// The lengths of an array, taken from its first element in each dimension.
 fn dimensions_of(elements: Elements, argument: &Bound<'_, PyAny>) -> Result<Vec<usize>, Refusal> {
     let mut dimensions = vec![argument.len()?];
     let mut level = argument.clone();
@@ -164,7 +165,7 @@ struct ListReader<'t> {
 }
 
 impl ListReader<'_> {
-    /// Reads the dimension that `indices` lead to.
+    /// Reads the dimension at `indices`.
     fn read(&mut self, level: &Bound<'_, PyAny>, indices: &mut Vec<usize>) -> Result<(), Refusal> {
         check_zone(self.element, level)?;
         let depth = indices.len() + 1;
@@ -173,7 +174,7 @@ impl ListReader<'_> {
         if given != length {
             return Err(inhomogeneous(
                 indices,
-                &format!("has the length {given} where its neighbours have {length}"),
+                &format!("has length {given}, but its neighbours have length {length}"),
             ));
         }
         let mut count = 0;
@@ -187,11 +188,11 @@ impl ListReader<'_> {
             let is_dimension = self.elements.is_dimension(&item)?;
             if depth < self.dimensions.len() {
                 if !is_dimension {
-                    return Err(inhomogeneous(indices, "is none where its neighbours are lists"));
+                    return Err(inhomogeneous(indices, "is not a list, but its neighbours are"));
                 }
                 self.read(&item, indices)?;
             } else if is_dimension {
-                return Err(inhomogeneous(indices, "is a list where its neighbours are none"));
+                return Err(inhomogeneous(indices, "is a list, but its neighbours are not"));
             } else {
                 let value = part(self.element, self.codecs, &item)
                     .map_err(|refusal| refusal.within(Step::Element(indices.clone())))?;
@@ -203,16 +204,16 @@ impl ListReader<'_> {
     }
 }
 
-/// An element's own methods, or a codec, have changed what the element is in.
+/// The error if an element's methods or a codec have changed the container of the element.
 fn changed() -> Refusal {
     ChangedError::new_err("its number of elements changed while it was encoded").into()
 }
 
-/// The items of a container, all of them before the first is looked at: their methods, or a codec,
-/// may change it.
+/// The items of a container, all taken before the first is converted: an item's methods, or a
+/// codec, may change the container.
 pub(super) fn items<'py>(container: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyAny>>, Refusal> {
     let length = container.len()?;
-    // Without room for as many: a length may be a lie.
+    // No capacity is reserved: the length may be wrong.
     let mut items = Vec::new();
     for item in container.try_iter()? {
         items.push(item?);
@@ -227,7 +228,7 @@ fn inhomogeneous(indices: &[usize], how: &str) -> Refusal {
     Refusal::because(format!("the array is inhomogeneous: element {} {how}", brackets(indices)))
 }
 
-/// A composite, from its fields in their order or by name.
+/// A composite, from its fields in order or by name.
 pub(super) fn composite<'a>(
     attributes: &[Attribute],
     codecs: &Codecs,
@@ -237,7 +238,7 @@ pub(super) fn composite<'a>(
         part(&attribute.pg_type, codecs, object)
             .map_err(|refusal| refusal.within(Step::Field(attribute.name.clone())))
     };
-    // All of the objects are had before the first is encoded: what is encoded may change the rest.
+    // All objects are taken before the first is encoded, because encoding may change the others.
     let fields = |objects: &[Bound<'_, PyAny>]| {
         let pairs = attributes.iter().zip(objects);
         let values = pairs.map(|(attribute, object)| field(attribute, object));
@@ -250,7 +251,7 @@ pub(super) fn composite<'a>(
         let objects = items(argument)?;
         if objects.len() != attributes.len() {
             return Err(Refusal::because(format!(
-                "the composite has {} fields, and {} were given",
+                "the composite has {} fields, but {} were given",
                 attributes.len(),
                 objects.len()
             )));
@@ -279,7 +280,7 @@ pub(super) fn composite<'a>(
     text_or(argument, "a tuple, a mapping or a Record")
 }
 
-/// The text form, which types have that come as text; the encoder refuses it for the others.
+/// The text format, for types that are sent as text; the encoder refuses it for others.
 fn text_or<'a>(argument: &'a Bound<'_, PyAny>, what: &str) -> Result<Value<'a>, Refusal> {
     match argument.cast::<PyString>() {
         Ok(text) => Ok(Value::Text(text.to_str()?.into())),
@@ -287,7 +288,8 @@ fn text_or<'a>(argument: &'a Bound<'_, PyAny>, what: &str) -> Result<Value<'a>, 
     }
 }
 
-/// A range: an object with bounds, or, as in asyncpg, a tuple of at most two, both of them in it.
+/// A range: an object with bounds, or, as in asyncpg, a tuple of at most two bounds, both
+/// inclusive.
 pub(super) fn range<'a>(
     subtype: &Type,
     codecs: &Codecs,
@@ -307,13 +309,14 @@ fn bounds(
     let bound = |object: &Bound<'_, PyAny>, name| {
         part(subtype, codecs, object).map_err(|refusal| refusal.within(Step::Bound(name)))
     };
-    // Duck-typed: the ranges of other libraries have the same attributes.
+    // By attributes: the ranges of other libraries have the same.
     if let Some(is_empty) = argument.getattr_opt("isempty")? {
         if is_empty.is_truthy()? {
             return Ok(Some(Range::Empty));
         }
         let flag = |name: &str| argument.getattr(name)?.extract::<bool>();
-        // All of it before a bound is encoded, which may change the rest.
+        // Both bounds are taken before the first is encoded, because encoding may change the
+        // object.
         let (lower, upper) = (argument.getattr("lower")?, argument.getattr("upper")?);
         let (lower_inclusive, upper_inclusive) = (flag("lower_inc")?, flag("upper_inc")?);
         return Ok(Some(Range::Bounds {
@@ -377,7 +380,7 @@ fn refused_range(object: &Bound<'_, PyAny>) -> PyErr {
     }
 }
 
-/// The value of the parts that a codec of tuples has made; the inverse of `values::apart`.
+/// The value of the parts that a tuple codec returned; the inverse of `values::apart`.
 pub(super) fn from_parts(
     pg_type: &Type,
     codecs: &Codecs,

@@ -1,6 +1,6 @@
-//! NumPy's scalars, and what NumPy and pandas have in place of None.
+//! NumPy's scalars, and the NULLs of NumPy and pandas.
 //!
-//! Neither library is imported: an object of theirs shows that it is there already.
+//! This module imports neither library: given one of its objects, a library is already there.
 
 use colonnade_columnar::Value;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 use crate::class_names;
 use colonnade_columnar::calendar::{DAY_US, first_day};
 
-/// Microseconds of a second and parts of a microsecond, as NumPy's units count them.
+/// Microseconds in a second, and parts in a microsecond, by NumPy's units.
 const SECOND_US: i128 = 1_000_000;
 
-/// Whether an object is pandas' NA or NaT, or a NaT or the masked value of NumPy's, which would
-/// pass for a number: `float(masked)` is NaN, `int(masked)` is 0.
+/// Whether an object is pandas' NA or NaT, or NumPy's NaT or masked value, which would convert to a
+/// number: `float(masked)` is NaN, `int(masked)` is 0.
 pub(super) fn is_missing(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = argument.get_type();
     let name = class.name()?;
@@ -21,14 +21,14 @@ pub(super) fn is_missing(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
         "NaTType" | "NAType" => class_names::is_of(&class, "pandas"),
         "MaskedConstant" => class_names::is_of(&class, "numpy"),
         "datetime64" | "timedelta64" if class_names::is_of(&class, "numpy") => {
-            // NaT is the one moment that is not equal to itself.
+            // NaT is the only datetime that is not equal to itself.
             argument.ne(argument)?
         }
         _ => false,
     })
 }
 
-/// Whether an object is a NaT of pandas' or NumPy's.
+/// Whether an object is the NaT of pandas or NumPy.
 pub(super) fn is_nat(argument: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !super::scalars::is_foreign(argument) {
         return Ok(false);
@@ -43,7 +43,7 @@ fn is_scalar(argument: &Bound<'_, PyAny>, class_name: &str) -> PyResult<bool> {
     Ok(class.name()? == class_name && class_names::is_of(&class, "numpy"))
 }
 
-/// A number of NumPy's as Python's `int` or `float`; anything else as it is.
+/// A NumPy number as a Python `int` or `float`; other objects unchanged.
 pub(super) fn plain_number<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if !super::scalars::is_foreign(argument) || !class_names::is_of(&argument.get_type(), "numpy") {
         return Ok(argument.clone());
@@ -56,14 +56,14 @@ pub(super) fn plain_number<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<
     }
 }
 
-/// A float of NumPy's that is narrower than Python's.
+/// A NumPy float narrower than Python's.
 pub(super) fn narrow_float(argument: &Bound<'_, PyAny>) -> PyResult<Option<f32>> {
     let is_narrow = super::scalars::is_foreign(argument)
         && (is_scalar(argument, "float32")? || is_scalar(argument, "float16")?);
     if is_narrow { argument.extract::<f32>().map(Some) } else { Ok(None) }
 }
 
-/// A count of one of NumPy's units of time, which is not NaT.
+/// A number of one of NumPy's time units, not NaT.
 pub(super) struct Count {
     count: i128,
     unit: String,
@@ -99,7 +99,7 @@ impl Count {
         Ok(Self { count: i128::from(count) * step, unit })
     }
 
-    /// Microseconds, when the unit is one of fixed length and they are whole.
+    /// Microseconds, if the unit has a fixed length and they are whole.
     fn micros(&self) -> PyResult<i128> {
         let (times, parts): (i128, i128) = match self.unit.as_str() {
             "W" => (7 * 86_400 * SECOND_US, 1),
@@ -120,11 +120,11 @@ impl Count {
             }
             unit => {
                 return Err(PyTypeError::new_err(format!(
-                    "a count of {unit} is no fixed length of time"
+                    "a count of {unit} is not a fixed length of time"
                 )));
             }
         };
-        // A 64-bit count of seven-day weeks is far below 128 bits.
+        // A 64-bit number of weeks in microseconds is far below 128 bits.
         let micros = self.count * times;
         if micros % parts != 0 {
             return Err(PyValueError::new_err(format!(
@@ -149,7 +149,7 @@ impl Moment {
         }
     }
 
-    /// Days since 1970-01-01, when it is the first moment of one.
+    /// Days since 1970-01-01, if it is the start of a day.
     pub(super) fn days(&self) -> PyResult<i32> {
         let days = match self.day_of_calendar()? {
             Some(day) => i128::from(day),
@@ -167,7 +167,7 @@ impl Moment {
             .map_err(|_| PyValueError::new_err("value is outside of 32 bits of days"))
     }
 
-    /// The first day of a year or month, for the units that have no fixed length.
+    /// The first day of a year or month, for units without a fixed length.
     fn day_of_calendar(&self) -> PyResult<Option<i64>> {
         let months = match self.0.unit.as_str() {
             "Y" => self.0.count * 12,
@@ -180,7 +180,7 @@ impl Moment {
 }
 
 impl Duration {
-    /// Microseconds, when they are whole.
+    /// Microseconds, if they are whole.
     pub(super) fn micros(&self) -> PyResult<i64> {
         i64::try_from(self.0.micros()?).map_err(out_of_range)
     }

@@ -1,4 +1,4 @@
-//! What a columnar fetch is asked for beside its query.
+//! The options of a columnar fetch.
 
 use std::str::FromStr;
 
@@ -25,7 +25,7 @@ pub(crate) fn decode_options(
         .map_err(|error| errors::of_class(py, "SchemaError", &error.to_string()))?;
     let mut options = DecodeOptions { infinity, ..DecodeOptions::default() };
     for (key, wanted) in schema.into_iter().flatten() {
-        // In place of a column: every numeric that has no entry of its own.
+        // The key None stands for every numeric column without an entry of its own.
         if key.is_none() {
             options.inexact = Some(wanted.cast::<Inexact>()?.get().notes());
             continue;
@@ -34,7 +34,7 @@ pub(crate) fn decode_options(
         let refused = |shown: String| {
             move |error| errors::of_class(py, "SchemaError", &format!("schema[{shown}]: {error}"))
         };
-        // The place of a column, where names may repeat.
+        // The position of a column, because names may repeat.
         if let Ok(place) = key.extract::<usize>() {
             options.places.push((place, wanted.map_err(refused(place.to_string()))?));
         } else {

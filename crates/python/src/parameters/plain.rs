@@ -1,4 +1,4 @@
-//! The values that most rows are made of, written without a step in between.
+//! A fast path for the values that most rows consist of.
 
 use colonnade_columnar::{EncodeError, PgType, Shape, Type};
 use colonnade_protocol::Format;
@@ -11,10 +11,10 @@ use crate::values::classes;
 
 const LENGTH_BYTES: usize = 4;
 
-/// A value has less than 1 GiB.
+/// A value is smaller than 1 GiB.
 const VALUE_BYTES_END: usize = 1 << 30;
 
-/// Refuses what is no value by its size, before it is copied: a buffer or a sequence may claim more
+/// Refuses a value that is too large, before it is copied: a buffer or a sequence may claim more
 /// than there is memory.
 pub(super) fn check_value_bytes(bytes: usize) -> PyResult<()> {
     if bytes < VALUE_BYTES_END {
@@ -23,7 +23,7 @@ pub(super) fn check_value_bytes(bytes: usize) -> PyResult<()> {
     Err(PyValueError::new_err(EncodeError::TooLong { bytes }.to_string()))
 }
 
-/// The same of an array, in which each element has at least its length.
+/// As `check_value_bytes`, for an array, whose elements each have at least a length field.
 pub(super) fn check_array_elements(count: usize) -> PyResult<()> {
     if count < VALUE_BYTES_END / LENGTH_BYTES {
         return Ok(());
@@ -33,7 +33,7 @@ pub(super) fn check_array_elements(count: usize) -> PyResult<()> {
     )))
 }
 
-/// A type of one value, with its binary form.
+/// A type with single values, by its binary format.
 #[derive(Clone, Copy)]
 pub(super) enum Plain {
     Bool,
@@ -41,14 +41,14 @@ pub(super) enum Plain {
     Int4,
     Int8,
     Float8,
-    /// The binary form is the text.
+    /// The binary format is the text.
     Text,
-    /// Another line of the table.
+    /// Another type of the table.
     Other(&'static PgType),
 }
 
 impl Plain {
-    /// `None` for a type that is made of others, has a user's codec or no binary form.
+    /// `None` for a type with parts, with a user's codec, or without a binary format.
     pub(super) fn of(pg_type: &Type) -> Option<Self> {
         match &pg_type.shape {
             Shape::Domain { base, .. } => Self::of(base),
@@ -65,9 +65,9 @@ impl Plain {
         }
     }
 
-    /// Appends the length and the binary form of a value of the type's own Python class. False,
-    /// and nothing appended, for every other one and for what the type has no place for: the long
-    /// way takes it, or says why not.
+    /// Appends the length and binary format of a value of the type's own Python class. Returns
+    /// false and appends nothing for all other values, including those out of range: the general
+    /// path takes the value or explains the error.
     pub(super) fn append(self, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> bool {
         match self {
             Self::Bool => value
@@ -112,7 +112,7 @@ fn text(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> bool {
     }
 }
 
-/// A value of Python's own classes, of which none means NULL or an array.
+/// A value of a plain Python class, which is never NULL or an array.
 fn other(line: &PgType, value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> PyResult<bool> {
     let py = value.py();
     let is_plain = !scalars::is_foreign(value)

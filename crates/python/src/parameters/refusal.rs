@@ -1,4 +1,4 @@
-//! Why an argument is no parameter, and where in the argument the reason lies.
+//! The reason why an argument was refused, and the place of the reason within the argument.
 
 use std::fmt::Write;
 
@@ -15,20 +15,20 @@ create_exception!(
     colonnade._core,
     ChangedError,
     PyRuntimeError,
-    "An argument changed while it was encoded, so that to encode it again would find another one."
+    "An argument changed while it was encoded, so encoding it again would give another result."
 );
 
-/// A step into a value that is made of values.
+/// A step into a nested value.
 pub(super) enum Step {
-    /// Of an array or another sequence: the index in each dimension.
+    /// An element of an array or another sequence: the index in each dimension.
     Element(Vec<usize>),
-    /// Of a composite.
+    /// A field of a composite.
     Field(String),
-    /// Of a range.
+    /// A bound of a range.
     Bound(&'static str),
 }
 
-/// Why an argument is refused.
+/// The reason why an argument was refused.
 pub(super) struct Refusal {
     /// The innermost step first.
     path: Vec<Step>,
@@ -46,8 +46,8 @@ impl Refusal {
         PyValueError::new_err(reason.into()).into()
     }
 
-    /// The encoder's refusal of a value, which tells the index of an array's element as an index
-    /// in each dimension.
+    /// The encoder's refusal of a value, with the flat index of an array's element converted to an
+    /// index in each dimension.
     pub(super) fn of_encoder(error: &EncodeError, value: &Value<'_>) -> Self {
         let EncodeError::Within(place, inner) = error else {
             return Self::because(error.to_string());
@@ -64,13 +64,13 @@ impl Refusal {
         Self::of_encoder(inner, part.unwrap_or(&Value::Null)).within(step)
     }
 
-    /// The same, seen from the value around.
+    /// The refusal as seen from the enclosing value.
     pub(super) fn within(mut self, step: Step) -> Self {
         self.path.push(step);
         self
     }
 
-    /// The exception for argument `index`, of the set `row` where there are many.
+    /// The exception for argument `index`, of set `row` if there are many.
     pub(super) fn into_error(
         self,
         py: Python<'_>,
@@ -89,7 +89,7 @@ impl Refusal {
                 "invalid input for query argument ${number} of type {type_name}: {shown} \
                  ({place}{reason})"
             ),
-            // As asyncpg says it, with the type behind.
+            // asyncpg's wording, followed by the type.
             Some(row) => format!(
                 "invalid input for query argument ${number} in element #{row} of executemany() \
                  sequence: {shown} (of type {type_name}: {place}{reason})"
@@ -100,7 +100,7 @@ impl Refusal {
         error
     }
 
-    /// The exception for a value of a column that is copied.
+    /// The exception for a value of a copied column.
     pub(super) fn into_cell_error(
         self,
         py: Python<'_>,
@@ -122,8 +122,8 @@ impl Refusal {
         error
     }
 
-    /// Whether the reason says nothing of the value: Ctrl-C and the end of the program come while
-    /// an object's own methods run.
+    /// Whether the reason is not about the value: Ctrl-C and SystemExit may be raised in an
+    /// object's methods.
     fn is_interruption(&self, py: Python<'_>) -> bool {
         !self.reason.is_instance_of::<PyException>(py)
     }
@@ -151,7 +151,7 @@ impl Refusal {
     }
 }
 
-/// Python's containers say by a plain RuntimeError that they changed while they were iterated over.
+/// Python's containers raise a plain RuntimeError if they change during iteration.
 fn named_change(py: Python<'_>, reason: PyErr) -> PyErr {
     if !reason.get_type(py).is(py.get_type::<PyRuntimeError>()) {
         return reason;
@@ -161,7 +161,7 @@ fn named_change(py: Python<'_>, reason: PyErr) -> PyErr {
     change
 }
 
-/// The index in each dimension of an element that is counted through all of them.
+/// The flat index of an element as an index in each dimension.
 pub(super) fn indices(mut index: usize, dimensions: &[usize]) -> Vec<usize> {
     let mut found = Vec::with_capacity(dimensions.len());
     for length in dimensions.iter().rev() {
@@ -177,8 +177,8 @@ pub(super) fn brackets(indices: &[usize]) -> String {
     indices.iter().map(|index| format!("[{index}]")).collect()
 }
 
-/// What a method of an object's own answers; `None` where it raises an exception, which means that
-/// the object is none of that kind. Ctrl-C and the end of the program are no answer.
+/// The result of an object's method; `None` if it raises an exception, which means that the object
+/// is not of that kind. Ctrl-C and SystemExit are passed on.
 pub(super) fn answered<T>(py: Python<'_>, answer: PyResult<T>) -> PyResult<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -188,7 +188,7 @@ pub(super) fn answered<T>(py: Python<'_>, answer: PyResult<T>) -> PyResult<Optio
 }
 
 pub(super) fn expected<T>(what: &str, argument: &Bound<'_, PyAny>) -> PyResult<T> {
-    // With its module: NumPy and Python both have a `bool`.
+    // With its module, because NumPy and Python both have a `bool`.
     let kind = class_names::full(&argument.get_type());
     Err(PyTypeError::new_err(format!("expected {what}, got {kind}")))
 }

@@ -1,4 +1,4 @@
-//! Python values as the cells of rows that are copied to the server.
+//! Python values as the cells of copied rows.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::plain::Plain;
 use super::{NULL_LENGTH, push_as_text, push_binary};
 use crate::codecs::{Codecs, NaiveMoments};
 
-/// The columns of the rows, each with what takes its values.
+/// The columns of the rows, each with its encoder.
 pub(crate) struct RowCells {
     columns: Vec<Column>,
     codecs: Arc<Codecs>,
-    /// The memory of a cell that was pushed as a parameter.
+    /// The memory of a cell that was encoded as a parameter.
     cell: EncodedParams,
 }
 
@@ -28,7 +28,7 @@ struct Column {
 impl RowCells {
     pub(crate) fn new(columns: Vec<(String, Arc<Type>)>, codecs: Arc<Codecs>) -> Self {
         let column = |(name, pg_type): (String, Arc<Type>)| {
-            // The short way does not look for a zone.
+            // The fast path does not check for a time zone.
             let is_checked = codecs.naive_moments() == NaiveMoments::Refused
                 && pg_type.kind() == Some(Kind::TimestampTz);
             let plain = if is_checked { None } else { Plain::of(&pg_type) };
@@ -46,7 +46,7 @@ impl RowCells {
         self.columns.iter().map(|column| column.name.as_str())
     }
 
-    /// Appends the cell of a column; the error names the column and the row.
+    /// Appends the cell of a column; an error names the column and the row.
     pub(crate) fn append(
         &mut self,
         index: usize,

@@ -16,7 +16,7 @@ use super::plain::check_value_bytes;
 use super::{answered, expected, figures, moments, numpy, sequences};
 use crate::values::classes;
 
-/// Whether the class of an object is none of Python's plain ones.
+/// Whether an object's class is not one of Python's plain ones.
 pub(super) fn is_foreign(argument: &Bound<'_, PyAny>) -> bool {
     !(argument.is_exact_instance_of::<PyInt>()
         || argument.is_exact_instance_of::<PyString>()
@@ -30,17 +30,17 @@ pub(super) fn is_foreign(argument: &Bound<'_, PyAny>) -> bool {
         || argument.is_exact_instance_of::<PyDict>())
 }
 
-/// The value of an argument for a type that has a line in the table.
+/// The value of an argument for a type of the table.
 pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     match line.kind {
-        // NumPy's boolean is taken too.
+        // NumPy's boolean is accepted too.
         Kind::Bool => match argument.extract::<bool>() {
             Ok(truth) => Ok(Value::Bool(truth)),
             Err(_) => expected("a bool", argument),
         },
         Kind::Int => Ok(Value::Int(integer(argument)?)),
         Kind::UInt => Ok(Value::UInt(unsigned(argument)?)),
-        // The encoder sees the whole double, or integer, so that it can tell what does not fit.
+        // The encoder gets the whole double or integer, so that it can report what does not fit.
         Kind::Float | Kind::Float32 => {
             match index(argument)?.and_then(|number| number.extract().ok()) {
                 Some(number) => Ok(Value::Int(number)),
@@ -49,7 +49,7 @@ pub(super) fn to_value<'a>(line: &PgType, argument: &'a Bound<'_, PyAny>) -> PyR
         }
         Kind::Text => text(argument),
         Kind::Bytes => match sequences::text(argument)? {
-            // A geometry's; they have no OID of their own.
+            // Geometries have no fixed OID.
             Some(text) if line.oid == 0 => Ok(text),
             _ => Ok(Value::Bytes(bytes(argument)?)),
         },
@@ -91,7 +91,7 @@ fn text<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     }
 }
 
-/// The label of an enum: a string, or a member of a Python enum whose value is one.
+/// The label of an enum: a string, or a Python enum member with a string value.
 pub(super) fn label<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     if let Ok(text) = argument.cast::<PyString>() {
         return Ok(Cow::Borrowed(text.to_str()?));
@@ -106,8 +106,8 @@ pub(super) fn label<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>
     expected("a str", argument)
 }
 
-/// A whole number as Python's `int`. NumPy's and others' integers say by `__index__` that they are
-/// whole numbers; a float or a decimal is one where nothing of it is lost.
+/// A whole number as a Python `int`. Integers of NumPy and other libraries have `__index__`; a
+/// float or a decimal is accepted if it is whole.
 pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if argument.is_instance_of::<PyInt>() {
         return Ok(argument.clone());
@@ -118,7 +118,8 @@ pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
     if let Some(number) = answered(argument.py(), argument.call_method0("__index__"))? {
         return Ok(number);
     }
-    // To make an int of 1E+1000000000 takes a gigabyte, and to divide long integers their square.
+    // Converting 1E+1000000000 to an int takes a gigabyte, and dividing long integers quadratic
+    // time.
     if argument.is_instance(classes::DECIMAL.get(argument.py())?)? {
         let exponent: i64 = argument.call_method0("adjusted")?.extract()?;
         if exponent > INTEGER_DIGITS_MOST {
@@ -137,7 +138,7 @@ pub(super) fn whole<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Py
     }
 }
 
-/// An array that compares element by element is equal to nothing.
+/// An array, which compares element by element, is equal to nothing.
 fn is_equal(argument: &Bound<'_, PyAny>, number: &Bound<'_, PyAny>) -> PyResult<bool> {
     let equal = argument.rich_compare(number, CompareOp::Eq);
     let equal = equal.and_then(|equal| equal.extract::<bool>());
@@ -162,7 +163,7 @@ pub(super) fn unsigned(argument: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
-/// The float of a number; of a whole number only where it is that very number.
+/// A number as a float; an integer only if the conversion is exact.
 pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
     if let Ok(float) = argument.cast_exact::<PyFloat>() {
         return Ok(float.value());
@@ -171,7 +172,7 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
         return expected("a float", argument);
     }
     let float = argument.extract::<f64>().or_else(|error| {
-        // An int of more than 308 digits is a number, and Python says what is wrong with it.
+        // For an int of more than 308 digits, Python raises its own error.
         let py = argument.py();
         if error.is_instance_of::<PyOverflowError>(py) || !error.is_instance_of::<PyException>(py) {
             Err(error)
@@ -183,7 +184,7 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
         Some(number) if !is_equal(&number, &PyFloat::new(argument.py(), float))? => {
             Err(PyValueError::new_err("a float8 cannot hold the integer exactly"))
         }
-        // `float` makes an infinity of a decimal that is too large, and says nothing.
+        // `float` silently converts a decimal that is too large to infinity.
         None if float.is_infinite()
             && !is_equal(argument, &PyFloat::new(argument.py(), float))? =>
         {
@@ -193,7 +194,7 @@ pub(super) fn float(argument: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// A number that says by `__index__` that it is a whole one, as Python's `int`.
+/// A number with `__index__` as a Python `int`.
 fn index<'py>(argument: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     if argument.is_instance_of::<PyFloat>() || argument.is_instance_of::<PyString>() {
         return Ok(None);
@@ -232,11 +233,11 @@ fn uuid<'a>(argument: &'a Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     }
 }
 
-/// Bits of the longest whole number that numeric has: 131,072 digits.
+/// Bits of the largest integer that numeric holds, which has 131,072 digits.
 const NUMERIC_BITS_MOST: u64 = 435_412;
 
-/// So long an integer Python prints at once; longer ones take it the square of the time, and some
-/// it does not print at all.
+/// Python prints integers up to this size quickly; larger ones take quadratic time, and some it
+/// refuses to print.
 const PRINTED_BITS_MOST: u64 = 8_192;
 
 /// More digits before the point than any integer type has.
@@ -250,7 +251,7 @@ fn numeric<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     if argument.is_instance(classes::DECIMAL.get(py)?)? {
         return Ok(Value::Numeric(Cow::Owned(argument.str()?.to_string())));
     }
-    // By the fewest digits that tell the float from every other of its width.
+    // By the fewest digits that distinguish the float from all others of its width.
     if let Some(narrow) = numpy::narrow_float(argument)? {
         return Ok(Value::Numeric(Cow::Owned(narrow.to_string())));
     }
@@ -272,14 +273,14 @@ fn bit_length(number: &Bound<'_, PyAny>) -> PyResult<u64> {
 
 /// The digits of an `int` of any class.
 fn digits(number: &Bound<'_, PyAny>) -> PyResult<String> {
-    // A subclass may print itself otherwise.
+    // A subclass may override how it is printed.
     let number = number.py().get_type::<PyInt>().call1((number,))?;
     let bits = bit_length(&number)?;
     if bits <= PRINTED_BITS_MOST {
         return Ok(number.str()?.to_string());
     }
     if bits > NUMERIC_BITS_MOST {
-        let text = "a numeric has 131072 digits before the point at most";
+        let text = "a numeric has at most 131072 digits before the point";
         return Err(PyValueError::new_err(text));
     }
     let mut text = String::new();
@@ -290,8 +291,8 @@ fn digits(number: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(text)
 }
 
-/// Appends a number's digits, with zeros before where it has fewer than `width`: those of its upper
-/// and of its lower half.
+/// Appends a number's digits, zero-padded to `width`: those of its upper half, then of its lower
+/// half.
 fn push_digits(number: &Bound<'_, PyAny>, width: usize, text: &mut String) -> PyResult<()> {
     let bits = bit_length(number)?;
     if bits <= PRINTED_BITS_MOST {
@@ -300,7 +301,7 @@ fn push_digits(number: &Bound<'_, PyAny>, width: usize, text: &mut String) -> Py
         text.push_str(&printed);
         return Ok(());
     }
-    // Less than half of the digits, of which each has 3.3 bits.
+    // Fewer than half of the digits, at 3.3 bits each.
     let lower = (bits / 7) as usize;
     let unit = 10_u8.into_pyobject(number.py())?.pow(lower, number.py().None())?;
     let halves = number.divmod(unit)?;

@@ -1,4 +1,4 @@
-//! Values that are sequences or mappings of plain ones, and no arrays.
+//! Values that are sequences or mappings of plain values, but not arrays.
 
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ pub(super) fn snapshot<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     })
 }
 
-/// A vector: a sequence of numbers, an array of NumPy's, or the text form.
+/// A vector: a sequence of numbers, a NumPy array, or the text format.
 pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     const WHAT: &str = "a sequence of floats";
     if let Some(buffer) = answered(argument.py(), PyBuffer::<f32>::get(argument))?
@@ -71,7 +71,8 @@ pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
         return expected(WHAT, argument);
     }
     check_value_bytes(length.saturating_mul(size_of::<f32>()))?;
-    // All of them before the first is looked at, whose methods may change the sequence.
+    // All items are taken before the first is converted, because its methods may change the
+    // sequence.
     let items = argument.try_iter()?.collect::<PyResult<Vec<_>>>()?;
     let numbers = items.iter().enumerate().map(|(index, item)| {
         let number = float(item).map_err(|error| {
@@ -81,13 +82,13 @@ pub(super) fn floats<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
         if narrow.is_finite() || !number.is_finite() {
             Ok(narrow)
         } else {
-            Err(PyValueError::new_err(format!("element [{index}]: {number} is beyond 32 bits")))
+            Err(PyValueError::new_err(format!("element [{index}]: {number} is outside of 32 bits")))
         }
     });
     Ok(Value::Floats(numbers.collect::<PyResult<_>>()?))
 }
 
-/// The text of a type whose values are none, as the server prints it.
+/// The text of a type without values of its own, as the server prints it.
 pub(super) fn text<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Option<Value<'a>>> {
     match argument.cast::<PyString>() {
         Ok(text) => Ok(Some(Value::Text(Cow::Owned(text.to_str()?.to_owned())))),
@@ -95,7 +96,7 @@ pub(super) fn text<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Option<Value<'a>
     }
 }
 
-/// hstore: keys and values are text, and a value may be NULL; or the text form.
+/// An hstore: keys and values are text, and a value may be NULL; or the text format.
 pub(super) fn map<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
     if let Some(text) = text(argument)? {
         return Ok(text);
@@ -106,7 +107,7 @@ pub(super) fn map<'a>(argument: &Bound<'_, PyAny>) -> PyResult<Value<'a>> {
             let items = argument.call_method0("items")?;
             PyList::new(argument.py(), items.try_iter()?.collect::<PyResult<Vec<_>>>()?)?
         }
-        // Pairs, as asyncpg takes them.
+        // Pairs, as asyncpg accepts them.
         Err(_) if argument.is_instance_of::<PyList>() || argument.is_instance_of::<PyTuple>() => {
             PyList::new(argument.py(), argument.try_iter()?.collect::<PyResult<Vec<_>>>()?)?
         }

@@ -1,4 +1,4 @@
-//! Records that are made together, column by column.
+//! Records made together, column by column.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -8,20 +8,20 @@ use super::class::RowClass;
 use super::layout::{allocate, allocate_tuple, is_tracked, values_offset};
 use super::names::RecordNames;
 
-/// Rows that get their values. Nobody sees them before they are finished, not even the garbage
+/// Rows being filled. No other code sees them before they are finished, not even the garbage
 /// collector.
 pub(crate) struct RecordBlock<'a> {
     py: Python<'a>,
     class: &'a RowClass,
     names: &'a Py<RecordNames>,
-    /// Where the values lie in each record, in bytes from its beginning.
+    /// The offset of the values in each record, in bytes.
     values_offset: usize,
-    /// Values of each record.
+    /// The number of values in each record.
     width: usize,
-    /// Columns that were pushed: so many values of each record are there.
+    /// The number of columns pushed, and so of values in each record.
     filled: usize,
     is_tracked: bool,
-    /// Each owned.
+    /// Owned references.
     records: Vec<*mut ffi::PyObject>,
 }
 
@@ -32,14 +32,14 @@ impl<'a> RecordBlock<'a> {
         let width = shared.len(py);
         let is_tracked = match class {
             RowClass::Record(class) => is_tracked(class, shared),
-            // The empty tuple is one for all, and never tracked.
+            // The empty tuple is a singleton and never tracked.
             RowClass::Tuple => width > 0 && !shared.is_atomic,
         };
         let (values_offset, records) = (values_offset(class), Vec::new());
         Self { py, class, names, values_offset, width, filled: 0, is_tracked, records }
     }
 
-    /// Begins so many rows; those before were handed over.
+    /// Begins a block of `rows` rows; the previous ones were passed on.
     pub(crate) fn begin(&mut self, rows: usize) -> PyResult<()> {
         self.filled = 0;
         self.records.reserve(rows);
@@ -50,7 +50,7 @@ impl<'a> RecordBlock<'a> {
                     allocate(class, self.names.as_ptr(), self.width)
                 },
                 RowClass::Tuple if self.width == 0 => PyTuple::empty(self.py).into_ptr(),
-                // SAFETY: a token of the interpreter is here.
+                // SAFETY: the interpreter is attached.
                 RowClass::Tuple => unsafe { allocate_tuple(self.width) },
             };
             if record.is_null() {
@@ -61,8 +61,8 @@ impl<'a> RecordBlock<'a> {
         Ok(())
     }
 
-    /// Gives each row its next value; of fewer values than rows, the last rows have None. The error
-    /// comes with the row in the block.
+    /// Gives each row its next value; if there are fewer values than rows, the last rows have None.
+    /// An error comes with the row in the block.
     #[inline]
     pub(crate) fn push_column<E>(
         &mut self,
@@ -72,7 +72,7 @@ impl<'a> RecordBlock<'a> {
         if column >= self.width {
             return Ok(());
         }
-        // From here on the column may have values, and is not begun again.
+        // From here on the column may have values, so it must not be filled again.
         self.filled += 1;
         let mut values = values;
         for (row, record) in self.records.iter().enumerate() {
@@ -80,8 +80,8 @@ impl<'a> RecordBlock<'a> {
                 Some(value) => value.map_err(|error| (row, error))?,
                 None => self.py.None(),
             };
-            // SAFETY: nobody else has seen the record; the place is one of its `width`, and holds a
-            // null pointer, since each column is filled once.
+            // SAFETY: no other code has seen the record; the slot is one of its `width`, and holds
+            // a null pointer, because each column is filled once.
             unsafe {
                 let values = record.byte_add(self.values_offset).cast::<*mut ffi::PyObject>();
                 values.add(column).write(value.into_ptr());
@@ -90,14 +90,14 @@ impl<'a> RecordBlock<'a> {
         Ok(())
     }
 
-    /// Appends the records to a list. Columns that were not pushed have None.
+    /// Appends the records to a list. Missing columns become None.
     pub(crate) fn finish_into(&mut self, list: &Bound<'_, PyList>) -> PyResult<()> {
         while self.filled < self.width {
             let nothing = std::iter::empty::<Result<Py<PyAny>, PyErr>>();
             self.push_column(nothing).map_err(|(_, error)| error)?;
         }
         for record in self.records.drain(..) {
-            // SAFETY: the record is owned by the block and whole, and is not tracked yet.
+            // SAFETY: the block owns the record, which is complete and not tracked yet.
             let record = unsafe {
                 if self.is_tracked {
                     ffi::PyObject_GC_Track(record.cast());
@@ -113,7 +113,7 @@ impl<'a> RecordBlock<'a> {
 impl Drop for RecordBlock<'_> {
     fn drop(&mut self) {
         for record in self.records.drain(..) {
-            // SAFETY: the record is owned by the block; that it may lack values is allowed for.
+            // SAFETY: the block owns the record; its destructor allows for missing values.
             unsafe { ffi::Py_DECREF(record) };
         }
     }

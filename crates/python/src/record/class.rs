@@ -1,4 +1,4 @@
-//! The class `Record`, and which classes can take its place.
+//! The class `Record`, and the classes that can replace it.
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
@@ -21,13 +21,13 @@ pub(crate) fn record_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(RECORD.get_or_try_init(py, || make(py))?.bind(py))
 }
 
-/// Whether a class is `Record`, and none of its subclasses.
+/// Whether a class is `Record` itself and not a subclass.
 #[inline]
 pub(super) fn is_record_itself(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
     RECORD.get(py).is_some_and(|record| std::ptr::eq(record.as_ptr().cast(), class))
 }
 
-/// Whether an object is a record, of whatever class.
+/// Whether an object is a record of any class.
 pub(crate) fn is_record(object: &Bound<'_, PyAny>) -> bool {
     record_type(object.py()).is_ok_and(|class| object.is_instance(class).unwrap_or(false))
 }
@@ -65,7 +65,7 @@ fn make(py: Python<'_>) -> PyResult<Py<PyType>> {
     make_type(py, c"colonnade.Record", sizes, flags, &mut slots)
 }
 
-/// A class of these slots, the last of which is the empty one.
+/// Makes a class of these slots, which end with the empty slot.
 pub(super) fn make_type(
     py: Python<'_>,
     name: &'static CStr,
@@ -80,19 +80,19 @@ pub(super) fn make_type(
         flags: flags as c_uint,
         slots: slots.as_mut_ptr(),
     };
-    // SAFETY: the slots end with the empty one, and each has a function of the kind that its
-    // number stands for; names, documentation and tables of methods live as long as the process.
+    // SAFETY: the slots end with the empty one, and each function has the type of its slot; names,
+    // documentation and method tables live as long as the process.
     let made = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))? };
     Ok(made.cast_into::<PyType>()?.unbind())
 }
 
-/// `tp_new`: rows come from a server.
+/// `tp_new`: only the driver makes rows.
 unsafe extern "C" fn refuse_to_make(
     class: *mut ffi::PyTypeObject,
     _arguments: *mut ffi::PyObject,
     _keywords: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls this with a class that is alive, and the format has one name.
+    // SAFETY: the interpreter calls this with a live class, and the format has one name.
     unsafe {
         ffi::PyErr_Format(
             ffi::PyExc_TypeError,
@@ -102,7 +102,7 @@ unsafe extern "C" fn refuse_to_make(
     }
 }
 
-/// `Record`, or a subclass of it whose instances are made as those of `Record` are.
+/// `Record`, or a subclass whose instances are made as those of `Record` are.
 pub(crate) struct RecordClass {
     class: Py<PyType>,
     is_record_itself: bool,
@@ -110,7 +110,7 @@ pub(crate) struct RecordClass {
 }
 
 impl RecordClass {
-    /// The class that a caller asked for; `Record` where it is none, or None.
+    /// The class for a `record_class`; `Record` for None.
     pub(crate) fn of(py: Python<'_>, asked: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let record = record_type(py)?;
         let Some(asked) = asked.filter(|asked| !asked.is_none() && !asked.is(record)) else {
@@ -128,14 +128,14 @@ impl RecordClass {
                 ),
             ));
         };
-        // SAFETY: both are types that are alive.
+        // SAFETY: both are live types.
         let (is_plain, adds_a_dict) = unsafe {
             let (class, record) = (class.as_type_ptr(), record.as_type_ptr());
             let is_plain = (*class).tp_new.map(|new| new as usize)
                 == (*record).tp_new.map(|new| new as usize)
                 && (*class).tp_init.map(|init| init as usize)
                     == (*record).tp_init.map(|init| init as usize);
-            // Since Python 3.12 a `__dict__` does not show in the size.
+            // Since Python 3.12 a `__dict__` does not count in the size.
             let adds_a_dict =
                 (*class).tp_dictoffset != 0 || (*class).tp_basicsize != (*record).tp_basicsize;
             (is_plain, adds_a_dict)
@@ -167,15 +167,15 @@ impl RecordClass {
     }
 }
 
-/// What the rows of a result are made as.
+/// The class of a result's rows.
 pub(crate) enum RowClass {
     Record(RecordClass),
-    /// Python's own tuples, which know no names.
+    /// Plain Python tuples, without names.
     Tuple,
 }
 
 impl RowClass {
-    /// The class that a caller asked for: `Record` where it is None, a subclass, or `tuple`.
+    /// The class for a `record_class`: `Record` if it is None, a subclass, or `tuple`.
     pub(crate) fn of(py: Python<'_>, asked: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         if asked.is_some_and(|asked| asked.is(py.get_type::<PyTuple>())) {
             return Ok(Self::Tuple);

@@ -1,4 +1,4 @@
-//! Iterators over a record: over its values, and over pairs of name and value.
+//! Iterators over a record: its values, or pairs of name and value.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -14,24 +14,24 @@ use super::protocols::tuple_of;
 
 type Object = *mut ffi::PyObject;
 
-/// An iterator, of either class.
+/// An iterator of either class.
 #[repr(C)]
 struct RawIterator {
     base: ffi::PyObject,
-    /// Owned.
+    /// An owned reference.
     record: Object,
-    /// How many values were given out.
+    /// The number of values returned so far.
     position: usize,
 }
 
 /// Over the values of a record.
 ///
 /// # Safety
-/// A pointer to a record that is alive.
+/// A pointer to a live record.
 pub(super) unsafe fn values_of(record: Object) -> Object {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let make = |py| make_iterator(py, c"colonnade._core.RecordIterator", next_value);
-    // SAFETY: by the function's own condition.
+    // SAFETY: by the function's contract.
     unsafe { iterator_of(record, &CLASS, make) }
 }
 
@@ -42,7 +42,7 @@ pub(super) unsafe fn values_of(record: Object) -> Object {
 pub(super) unsafe fn items_of(record: Object) -> Object {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let make = |py| make_iterator(py, c"colonnade._core.RecordItemsIterator", next_item);
-    // SAFETY: by the function's own condition.
+    // SAFETY: by the function's contract.
     unsafe { iterator_of(record, &CLASS, make) }
 }
 
@@ -51,8 +51,8 @@ unsafe fn iterator_of(
     class: &'static PyOnceLock<Py<PyType>>,
     make: impl FnOnce(Python<'static>) -> PyResult<Py<PyType>>,
 ) -> Object {
-    // SAFETY: the record is alive; the new object is of the class and its fields are written
-    // before anybody sees it.
+    // SAFETY: the record is alive; the new object is of the class, and its fields are written
+    // before any other code sees it.
     unsafe {
         let py = Python::assume_attached();
         let class = match class.get_or_try_init(py, || make(py)) {
@@ -94,9 +94,9 @@ fn make_iterator(
     make_type(py, name, [size_of::<RawIterator>(), 0], flags, &mut slots)
 }
 
-/// The iterator's next position, where there is one.
+/// The iterator's next position, if there is one.
 unsafe fn advance(iterator: Object) -> Option<(Object, usize)> {
-    // SAFETY: the interpreter calls this with an iterator, and nobody else is in it.
+    // SAFETY: the interpreter calls this with an iterator, one call at a time.
     unsafe {
         let raw = iterator.cast::<RawIterator>();
         let (record, position) = ((*raw).record, (*raw).position);
@@ -152,7 +152,7 @@ unsafe extern "C" fn traverse(
 }
 
 unsafe extern "C" fn dealloc(iterator: Object) {
-    // SAFETY: nobody holds the iterator any more; it holds its record and its type.
+    // SAFETY: no reference to the iterator remains; it owns its record and its type.
     unsafe {
         ffi::PyObject_GC_UnTrack(iterator.cast());
         ffi::Py_DECREF((*iterator.cast::<RawIterator>()).record);

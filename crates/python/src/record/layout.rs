@@ -1,8 +1,8 @@
-//! How a record lies in memory, how it comes to be, and how it goes.
+//! A record's layout in memory, its creation and its destruction.
 //!
-//! A `Record` of atomic values has no header for the garbage collector in front of it, as a number
-//! or a text has none: it is not counted as a new object, so that millions of rows do not set off
-//! the collector's passes, and costs 16 bytes less. All other records have one.
+//! A `Record` of atomic values has no garbage-collector header, just as a number or a string has
+//! none. It is not counted as a new object, so millions of rows do not trigger garbage collection,
+//! and it is 16 bytes smaller. All other records have the header.
 
 use std::cell::{Cell, RefCell};
 use std::mem::offset_of;
@@ -14,17 +14,16 @@ use pyo3::prelude::*;
 use super::class::{RecordClass, RowClass, is_record_itself};
 use super::names::RecordNames;
 
-/// Records within records are destroyed on the stack down to this depth, and then one by one.
+/// Nested records are destroyed on the stack down to this depth, and then one by one.
 const DEPTH_MAX: usize = 50;
 
-/// The head of a record; as many pointers to values follow as `ob_size` says, and behind them what
-/// a subclass adds.
+/// The head of a record, followed by `ob_size` pointers to values and by a subclass's own fields.
 #[repr(C)]
 pub(super) struct RawRecord {
     base: ffi::PyVarObject,
     /// A [`RecordNames`] with a name for each value, owned.
     names: *mut ffi::PyObject,
-    /// Each owned, or null as long as the record is not finished.
+    /// Owned references, or null until the record is finished.
     values: [*mut ffi::PyObject; 0],
 }
 
@@ -33,59 +32,59 @@ pub(super) struct RawRecord {
 /// # Safety
 /// A pointer to a record that lives as long as the reference is used.
 pub(super) unsafe fn names<'a>(record: *mut ffi::PyObject) -> &'a RecordNames {
-    // SAFETY: by the function's own condition a record; every record has names of this class from
-    // the moment it is made, which only its destruction takes away.
+    // SAFETY: by the function's contract a record; every record has names of this class from its
+    // creation until its destruction.
     unsafe { names_of_pointer(&raw const (*record.cast::<RawRecord>()).names) }
 }
 
 /// # Safety
-/// Where a pointer to a [`RecordNames`] lies that lives as long as the reference is used.
+/// The address of a pointer to a [`RecordNames`], which lives as long as the reference is used.
 unsafe fn names_of_pointer<'a>(names: *const *mut ffi::PyObject) -> &'a RecordNames {
-    // SAFETY: by the function's own condition.
+    // SAFETY: by the function's contract.
     unsafe {
         let py = Python::assume_attached();
         &*ptr::from_ref((*names.cast::<Py<RecordNames>>()).bind(py).get())
     }
 }
 
-/// The values of a record; one that is not finished has null pointers among them.
+/// The values of a record; an unfinished one has null pointers among them.
 ///
 /// # Safety
 /// As for [`names`].
 pub(super) unsafe fn values<'a>(record: *mut ffi::PyObject) -> &'a [*mut ffi::PyObject] {
-    // SAFETY: by the function's own condition a record; it was allocated with room for `ob_size`
-    // pointers, all of which were written when it was made.
+    // SAFETY: by the function's contract a record; it was allocated with room for `ob_size`
+    // pointers, all written when it was made.
     unsafe {
         let values = (&raw const (*record.cast::<RawRecord>()).values).cast();
         std::slice::from_raw_parts(values, ffi::Py_SIZE(record).unsigned_abs())
     }
 }
 
-/// Whether an object can hold others, so that it may be part of a cycle.
+/// Whether an object can hold references and so be part of a cycle.
 pub(super) fn can_hold_others(object: &Bound<'_, PyAny>) -> bool {
     // SAFETY: the object is alive.
     unsafe { ffi::PyObject_IS_GC(object.as_ptr()) != 0 }
 }
 
-/// Whether the garbage collector has to know the records of a class with these names.
+/// Whether the garbage collector must know the records of a class with these names.
 pub(super) fn is_tracked(class: &RecordClass, names: &RecordNames) -> bool {
     class.adds_a_dict() || !names.is_atomic
 }
 
-/// Whether the collector's header is in front of a record.
+/// Whether a record has a garbage-collector header.
 ///
 /// # Safety
 /// As for [`names`].
 unsafe fn has_collector_header(record: *mut ffi::PyObject) -> bool {
-    // SAFETY: by the function's own condition. A record stays what it was made as: `Record` is an
-    // immutable type, whose instances' class nobody can change.
+    // SAFETY: by the function's contract. A record keeps the class it was made with: `Record` is an
+    // immutable type, so `__class__` of its instances cannot be assigned.
     unsafe {
         let py = Python::assume_attached();
         !is_record_itself(py, ffi::Py_TYPE(record)) || !names(record).is_atomic
     }
 }
 
-/// `tp_is_gc`: what the interpreter asks before it looks at the collector's header.
+/// `tp_is_gc`: called by the interpreter before it reads the garbage-collector header.
 ///
 /// # Safety
 /// Called by the interpreter only, with a record.
@@ -94,7 +93,7 @@ pub(super) unsafe extern "C" fn is_gc(record: *mut ffi::PyObject) -> std::ffi::c
     unsafe { has_collector_header(record).into() }
 }
 
-/// How far behind the beginning of a row its values lie.
+/// The offset of a row's values, in bytes.
 pub(super) fn values_offset(class: &RowClass) -> usize {
     match class {
         RowClass::Record(_) => offset_of!(RawRecord, values),
@@ -102,15 +101,15 @@ pub(super) fn values_offset(class: &RowClass) -> usize {
     }
 }
 
-/// A new tuple of so many values, at least one, all of them null pointers; not tracked. Null with
-/// an exception where there is no memory.
+/// A new untracked tuple of `len` null pointers, at least one. Null with an exception if memory is
+/// exhausted.
 ///
 /// # Safety
-/// The interpreter is held.
+/// The interpreter must be attached.
 #[inline]
 pub(super) unsafe fn allocate_tuple(len: usize) -> *mut ffi::PyObject {
-    // SAFETY: by the function's own condition; a tuple of one value or more is a new one, tracked
-    // from the beginning, that nobody else has.
+    // SAFETY: by the function's contract; a tuple of one value or more is a new object, tracked
+    // from the beginning, with no other reference.
     unsafe {
         let tuple = ffi::PyTuple_New(len as ffi::Py_ssize_t);
         if !tuple.is_null() {
@@ -120,7 +119,7 @@ pub(super) unsafe fn allocate_tuple(len: usize) -> *mut ffi::PyObject {
     }
 }
 
-/// A new record without values, not tracked; null with an exception where there is no memory.
+/// A new untracked record without values; null with an exception if memory is exhausted.
 ///
 /// # Safety
 /// `names` is a [`RecordNames`] of `len` names.
@@ -130,13 +129,13 @@ pub(super) unsafe fn allocate(
     names: *mut ffi::PyObject,
     len: usize,
 ) -> *mut ffi::PyObject {
-    // No more than the names of a tuple.
+    // A tuple holds the names, so their number fits.
     let size = len as ffi::Py_ssize_t;
-    // SAFETY: the class is `Record` or, as `RecordClass` has checked, a subclass that adds nothing
-    // to how its instances are made. `Record` alone has no more than its head and its values, so
-    // that memory as it comes will do, once each of them is written below; what a subclass adds is
-    // made null by `PyType_GenericAlloc`, which also tracks the object. `has_collector_header`
-    // says of each what is done here.
+    // SAFETY: the class is `Record` or, as `RecordClass` has checked, a subclass that makes its
+    // instances in the same way. A `Record` is just its head and its values, so uninitialized
+    // memory will do, because each of them is written below. A subclass's own fields are set to
+    // null by `PyType_GenericAlloc`, which also tracks the object. `has_collector_header` agrees
+    // with both cases.
     unsafe {
         let record = if !class.is_record_itself() {
             let made = ffi::PyType_GenericAlloc(class.as_ptr(), size);
@@ -158,17 +157,17 @@ pub(super) unsafe fn allocate(
     }
 }
 
-/// Where the values of a record lie.
+/// The address of a record's values.
 ///
 /// # Safety
 /// A pointer to a record.
 #[inline]
 pub(super) unsafe fn places(record: *mut ffi::PyObject) -> *mut *mut ffi::PyObject {
-    // SAFETY: by the function's own condition.
+    // SAFETY: by the function's contract.
     unsafe { (&raw mut (*record.cast::<RawRecord>()).values).cast() }
 }
 
-/// A record that gets its values. Nobody sees it before it is finished, not even the garbage
+/// A record being filled. No other code sees it before it is finished, not even the garbage
 /// collector.
 pub(crate) struct UnfinishedRecord<'py> {
     record: Bound<'py, PyAny>,
@@ -183,7 +182,7 @@ impl<'py> UnfinishedRecord<'py> {
         names: &Py<RecordNames>,
     ) -> PyResult<Self> {
         let shared = names.bind(py).get();
-        // SAFETY: the names are those of the given object.
+        // SAFETY: the names belong to the given object.
         let record = unsafe {
             let record = allocate(class, names.as_ptr(), shared.len(py));
             Bound::from_owned_ptr_or_err(py, record)?
@@ -191,11 +190,11 @@ impl<'py> UnfinishedRecord<'py> {
         Ok(Self { record, filled: 0, is_tracked: is_tracked(class, shared) })
     }
 
-    /// The next value. What there is no place for is dropped.
+    /// Adds the next value. Excess values are dropped.
     pub(crate) fn push(&mut self, value: Py<PyAny>) {
         let record = self.record.as_ptr();
-        // SAFETY: nobody else has seen the record, and the place is one of its `ob_size`; it holds
-        // a null pointer, since each is filled once.
+        // SAFETY: no other code has seen the record, and the slot is one of its `ob_size`; it holds
+        // a null pointer, because each slot is filled once.
         unsafe {
             if self.filled < ffi::Py_SIZE(record).unsigned_abs() {
                 places(record).add(self.filled).write(value.into_ptr());
@@ -204,7 +203,7 @@ impl<'py> UnfinishedRecord<'py> {
         }
     }
 
-    /// The record. Places that got no value have None.
+    /// The finished record. Missing values become None.
     pub(crate) fn finish(mut self) -> Bound<'py, PyAny> {
         let py = self.record.py();
         // SAFETY: the record is alive.
@@ -213,14 +212,15 @@ impl<'py> UnfinishedRecord<'py> {
             self.push(py.None());
         }
         if self.is_tracked {
-            // SAFETY: of a type with garbage collection, not tracked yet, and whole.
+            // SAFETY: the record's type has garbage collection, and the record is complete and not
+            // tracked yet.
             unsafe { ffi::PyObject_GC_Track(self.record.as_ptr().cast()) };
         }
         self.record
     }
 }
 
-/// `tp_traverse`: what a record holds.
+/// `tp_traverse`: visits a record's references.
 ///
 /// # Safety
 /// Called by the interpreter only, with a record.
@@ -229,8 +229,8 @@ pub(super) unsafe extern "C" fn traverse(
     visit: ffi::visitproc,
     argument: *mut std::ffi::c_void,
 ) -> std::ffi::c_int {
-    // SAFETY: the record is alive during the call, and `visit` takes what is not null. The names
-    // need no visit: they hold nothing but strings and numbers.
+    // SAFETY: the record is alive during the call, and `visit` accepts any non-null object. The
+    // names need no visit: they hold only strings and numbers.
     unsafe {
         let class = ffi::Py_TYPE(record).cast();
         let held = values(record).iter().copied().filter(|value| !value.is_null());
@@ -245,19 +245,19 @@ pub(super) unsafe extern "C" fn traverse(
 }
 
 thread_local! {
-    /// How many records are being destroyed, one because of the other.
+    /// The current depth of nested destruction.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
-    /// Records too deep within others to be destroyed on the same stack.
+    /// Records nested too deep to be destroyed on the same stack.
     static LATER: RefCell<Vec<*mut ffi::PyObject>> = const { RefCell::new(Vec::new()) };
 }
 
 /// `tp_dealloc`.
 ///
 /// # Safety
-/// Called by the interpreter only, with a record that nobody holds any more.
+/// Called by the interpreter only, with a record that has no more references.
 pub(super) unsafe extern "C" fn dealloc(record: *mut ffi::PyObject) {
-    // SAFETY: the record is nobody's any more; to untrack one that is not tracked does nothing.
-    // Once its values are gone nobody reads it.
+    // SAFETY: the record has no more references; untracking an untracked object does nothing. Once
+    // its values are released, nothing reads it.
     unsafe {
         if has_collector_header(record) {
             ffi::PyObject_GC_UnTrack(record.cast());
@@ -266,7 +266,7 @@ pub(super) unsafe extern "C" fn dealloc(record: *mut ffi::PyObject) {
             return destroy(record);
         }
         let depth = DEPTH.get();
-        // A thread that ends may have no such list any more.
+        // The list may already be gone in a thread that is ending.
         if depth >= DEPTH_MAX && LATER.try_with(|later| later.borrow_mut().push(record)).is_ok() {
             return;
         }
@@ -281,14 +281,14 @@ pub(super) unsafe extern "C" fn dealloc(record: *mut ffi::PyObject) {
     }
 }
 
-/// Lets go of a record's values and then of its memory.
+/// Releases a record's values and then its memory.
 ///
 /// # Safety
-/// A record that nobody holds any more and that is not tracked.
+/// An untracked record that has no more references.
 unsafe fn destroy(record: *mut ffi::PyObject) {
-    // SAFETY: each pointer is owned by the record or null; it is read once and not used again.
-    // The type's `tp_free` begins at the collector's header, where there is one. Instances of a
-    // type from the heap hold it, and the base class lets go of it for all.
+    // SAFETY: each pointer is owned by the record or null; it is read once and not used again. The
+    // type's `tp_free` starts at the garbage-collector header, if there is one. Instances of a heap
+    // type hold a reference to it, which the base class releases for all subclasses.
     unsafe {
         for value in values(record) {
             ffi::Py_XDECREF(*value);
@@ -304,7 +304,7 @@ unsafe fn destroy(record: *mut ffi::PyObject) {
     }
 }
 
-/// Bytes of a record without values.
+/// The size of a record without values.
 pub(super) const HEAD_BYTES: usize = size_of::<RawRecord>();
-/// Bytes of one value.
+/// The size of one value.
 pub(super) const VALUE_BYTES: usize = size_of::<*mut ffi::PyObject>();

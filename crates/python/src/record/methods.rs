@@ -15,10 +15,10 @@ use super::protocols::{given, position, tuple_of};
 
 type Object = *mut ffi::PyObject;
 
-/// A table as the interpreter wants it: at one place for ever, and by a pointer that may write.
+/// A table for the interpreter: at a fixed address, and behind a mutable pointer.
 struct Table<const N: usize>(UnsafeCell<[ffi::PyMethodDef; N]>);
 
-// SAFETY: the interpreter only reads the tables, and nobody else has them.
+// SAFETY: the interpreter only reads the tables, and nothing else accesses them.
 unsafe impl<const N: usize> Sync for Table<N> {}
 
 static RECORD: Table<6> = Table(UnsafeCell::new([
@@ -27,7 +27,7 @@ static RECORD: Table<6> = Table(UnsafeCell::new([
         ml_meth: ffi::PyMethodDefPointer { PyCFunctionFast: get },
         ml_flags: ffi::METH_FASTCALL,
         ml_doc: c"get($self, name, default=None, /)\n--\n\n\
-            The value of a column, or `default` where there is no such column."
+            The value of a column, or `default` if there is no such column."
             .as_ptr(),
     },
     without_arguments(
@@ -76,7 +76,7 @@ pub(super) fn iterator_table() -> *mut c_void {
 }
 
 unsafe extern "C" fn get(record: Object, arguments: *mut Object, count: ffi::Py_ssize_t) -> Object {
-    // SAFETY: the interpreter calls this with a record and `count` arguments that are alive.
+    // SAFETY: the interpreter calls this with a live record and `count` live arguments.
     unsafe {
         if !(1..=2).contains(&count) {
             let told = c"Record.get() expected 1 or 2 arguments, got %zd".as_ptr();
@@ -107,8 +107,7 @@ unsafe extern "C" fn items(record: Object, _: Object) -> Object {
     unsafe { iterators::items_of(record) }
 }
 
-/// What pickle and copy make a record of: its class, its names and its values, and what a subclass
-/// has in its `__dict__`.
+/// The reduced form for pickle and copy: class, names, values, and a subclass's `__dict__`.
 unsafe extern "C" fn reduce(record: Object, _: Object) -> Object {
     // SAFETY: the interpreter calls this with a record, whose values are alive.
     unsafe {

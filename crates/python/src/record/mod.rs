@@ -1,8 +1,8 @@
-//! A row: a sequence of values that can be asked by name.
+//! A row: a sequence of values that can also be read by column name.
 //!
-//! A record is one block of memory, as a tuple is: its values lie behind its header, and what the
-//! columns are called is shared by all records of a result. Records of atomic values take no part
-//! in cyclic garbage collection: a million of them set no pass off, and none looks into them.
+//! A record is one block of memory, like a tuple: its values follow its header, and all records of
+//! a result share the column names. Records of atomic values take no part in cyclic garbage
+//! collection: a million of them triggers no collection, and no collection visits them.
 
 mod block;
 mod class;
@@ -21,15 +21,14 @@ pub(crate) use self::layout::UnfinishedRecord;
 pub(crate) use self::names::RecordNames;
 use crate::errors;
 
-/// Adds the class, and what makes a record anew of its parts, which is how it is copied and
-/// pickled.
+/// Adds the class, and the function that rebuilds a record when it is copied or unpickled.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Record", record_type(module.py())?)?;
     module.add_function(wrap_pyfunction!(restore_record, module)?)?;
     module.add_function(wrap_pyfunction!(check_record_class, module)?)
 }
 
-/// A record of a class, with these names and values: how pickle and copy make one.
+/// Rebuilds a record of a class with these names and values, for pickle and copy.
 #[pyfunction]
 #[pyo3(signature = (record_class, names, values, /))]
 fn restore_record<'py>(
@@ -52,8 +51,7 @@ fn restore_record<'py>(
     Ok(record.finish())
 }
 
-/// Raises InterfaceError where a class cannot be that of rows, as `Record`, which None stands for,
-/// its subclasses and `tuple` can.
+/// Raises InterfaceError unless the class is `Record` (None), a subclass of it, or `tuple`.
 #[pyfunction]
 #[pyo3(signature = (record_class, /))]
 fn check_record_class(record_class: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! What the columns of a result are called: shared by all of its records.
+//! The column names of a result, shared by all of its records.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -9,9 +9,9 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 pub(crate) struct RecordNames {
     pub(super) names: Py<PyTuple>,
     /// The position of each name, the last one of equal names: as in asyncpg, a later column hides
-    /// a former one.
+    /// an earlier one.
     pub(super) positions: Py<PyDict>,
-    /// Whether the values of the records can be part of no cycle.
+    /// Whether the records' values can never be part of a cycle.
     pub(super) is_atomic: bool,
 }
 

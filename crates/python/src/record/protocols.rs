@@ -1,4 +1,4 @@
-//! What Python's operators do with a record: as a tuple, and by name as a mapping.
+//! Python's operators on a record: as a tuple, and by name as a mapping.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -23,9 +23,10 @@ pub(super) fn given(py: Python<'_>, made: PyResult<Bound<'_, PyAny>>) -> Object 
     }
 }
 
-/// A tuple of objects that are held elsewhere. Null with an exception where there is no memory.
+/// A tuple of borrowed objects. Null with an exception if memory is exhausted.
 pub(super) unsafe fn tuple_of(objects: impl ExactSizeIterator<Item = Object>) -> Object {
-    // SAFETY: by the caller's word the objects are alive; each place of the tuple is written once.
+    // SAFETY: by the caller's contract the objects are alive; each slot of the tuple is written
+    // once.
     unsafe {
         let tuple = ffi::PyTuple_New(objects.len() as ffi::Py_ssize_t);
         if tuple.is_null() {
@@ -38,7 +39,7 @@ pub(super) unsafe fn tuple_of(objects: impl ExactSizeIterator<Item = Object>) ->
     }
 }
 
-/// The position of a key that is a string, or None: also with an exception set.
+/// The position of a string key, or None; None also with an exception set.
 pub(super) unsafe fn position(record: Object, key: Object) -> Option<usize> {
     // SAFETY: the record and the key are alive, and so are the names that the record holds.
     unsafe {
@@ -69,21 +70,21 @@ pub(super) unsafe extern "C" fn item(record: Object, index: ffi::Py_ssize_t) -> 
     }
 }
 
-// Errors are set by the interpreter's own functions: here PyO3 does not know that the interpreter
-// is held, and what it has a hand in waits for the next call that it knows of to be let go.
+// Errors are set by the interpreter's own functions: PyO3 does not know here that the interpreter
+// is attached, and would defer releasing references until the next call that it knows of.
 
 unsafe fn out_of_range() -> Object {
-    // SAFETY: within a call by the interpreter.
+    // SAFETY: called by the interpreter.
     unsafe {
         ffi::PyErr_SetString(ffi::PyExc_IndexError, c"record index out of range".as_ptr());
     }
     ptr::null_mut()
 }
 
-/// `KeyError(key)`, as a mapping raises it, with the names that there are for a note.
+/// `KeyError(key)`, as a mapping raises it, with a note that lists the names.
 unsafe fn no_such_key(record: Object, key: Object) -> Object {
-    // SAFETY: by the caller's word the record and the key are alive, and so are the record's names;
-    // what is made here is let go here.
+    // SAFETY: by the caller's contract the record and the key are alive, and so are the record's
+    // names; references made here are released here.
     unsafe {
         let error = ffi::PyObject_CallFunctionObjArgs(
             ffi::PyExc_KeyError,
@@ -101,9 +102,9 @@ unsafe fn no_such_key(record: Object, key: Object) -> Object {
     ptr::null_mut()
 }
 
-/// Adds a record's names to an exception; false with another exception set.
+/// Adds a note with a record's names to an exception; returns false with another exception set.
 unsafe fn note_names(record: Object, error: Object) -> bool {
-    // SAFETY: by the caller's word both are alive, and so are the record's names.
+    // SAFETY: by the caller's contract both are alive, and so are the record's names.
     unsafe {
         let comma = ffi::PyUnicode_FromString(c", ".as_ptr());
         if comma.is_null() {
@@ -175,7 +176,7 @@ unsafe fn slice(record: Object, key: Object) -> Object {
     }
 }
 
-/// `key in record`: whether a value is called so.
+/// `key in record`: whether a column has this name.
 pub(super) unsafe extern "C" fn contains(record: Object, key: Object) -> c_int {
     // SAFETY: the interpreter calls this with a record and any object.
     unsafe {
@@ -207,9 +208,9 @@ pub(super) unsafe extern "C" fn hash(record: Object) -> ffi::Py_hash_t {
     }
 }
 
-/// The values of a record or of a tuple; None of anything else.
+/// The values of a record or a tuple; None for other objects.
 unsafe fn compared<'a>(object: Object) -> Option<&'a [Object]> {
-    // SAFETY: the object is alive; a tuple has as many items as it says, none of them null.
+    // SAFETY: the object is alive; a tuple has as many items as its size says, none of them null.
     unsafe {
         if ffi::PyTuple_Check(object) != 0 {
             let items = (&raw const (*object.cast::<ffi::PyTupleObject>()).ob_item).cast();
@@ -221,10 +222,10 @@ unsafe fn compared<'a>(object: Object) -> Option<&'a [Object]> {
     }
 }
 
-/// The comparisons, with records and with tuples, as tuples have them.
+/// Compares records with records and tuples, as tuples compare.
 pub(super) unsafe extern "C" fn compare(left: Object, right: Object, operator: c_int) -> Object {
-    // SAFETY: the interpreter calls this with a record on one side and anything on the other. The
-    // objects of both sides are held by tuples and records, which never change.
+    // SAFETY: the interpreter calls this with a record on one side and any object on the other.
+    // Tuples and records hold the objects of both sides, and never change.
     unsafe {
         let (Some(ours), Some(theirs)) = (compared(left), compared(right)) else {
             return ffi::Py_NewRef(ffi::Py_NotImplemented());

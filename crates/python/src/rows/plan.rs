@@ -1,5 +1,5 @@
-//! What the rows of a statement are made with: worked out once, and kept as long as the statement
-//! is, since a query for one row takes no longer than that work.
+//! A statement's plan for making rows: worked out once and kept as long as the statement, because
+//! the work takes as long as a query for one row.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -11,16 +11,16 @@ use pyo3::prelude::*;
 use crate::record::RecordNames;
 use crate::values::Maker;
 
-/// So many plans are kept before those of statements that are gone are looked for.
+/// At this many plans, those of dropped statements are removed.
 const PLANS_MAX: usize = 256;
 
-/// How the rows of a statement become records.
+/// How a statement's rows become records.
 pub(crate) struct RowPlan {
     pub(super) names: Py<RecordNames>,
     pub(super) columns: Vec<PlannedColumn>,
 }
 
-/// How the values of a column become objects.
+/// How a column's values become objects.
 pub(super) struct PlannedColumn {
     /// The column's type as rows read it.
     pub(super) pg_type: Arc<Type>,
@@ -40,24 +40,24 @@ impl RowPlan {
         Ok(Self { names: RecordNames::new(py, names, is_atomic)?, columns: planned })
     }
 
-    /// The format in which each column is asked for.
+    /// The format to request for each column.
     pub(crate) fn formats(&self) -> Vec<Format> {
         self.columns.iter().map(|column| column.pg_type.format()).collect()
     }
 }
 
-/// The plans of a session, by the columns that they are for.
+/// A session's plans, by their columns.
 #[derive(Default)]
 pub(crate) struct RowPlans(HashMap<usize, (Weak<[ResultColumn]>, Arc<RowPlan>)>);
 
 impl RowPlans {
-    /// The plan for the columns of a statement.
+    /// The plan for a statement's columns.
     pub(crate) fn find(
         &mut self,
         py: Python<'_>,
         columns: &Arc<[ResultColumn]>,
     ) -> PyResult<Arc<RowPlan>> {
-        // As long as the weak reference is kept, nothing else can come to lie at the address.
+        // The weak reference keeps the allocation, so the address is not reused.
         let address = Arc::as_ptr(columns).cast::<ResultColumn>().addr();
         if columns.is_empty() {
             return Ok(Arc::new(RowPlan::new(py, columns)?));

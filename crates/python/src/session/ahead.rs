@@ -1,4 +1,4 @@
-//! What a pool asks of a session: to be reset without a wait, and to share what is known of types.
+//! The session's methods for a pool: resets without a wait, and a shared catalog.
 
 use pyo3::prelude::*;
 
@@ -8,45 +8,46 @@ use crate::errors;
 
 #[pymethods]
 impl Session {
-    /// Whether nothing was asked of the server since start-up, or since the last reset.
+    /// Whether no request was made since start-up or since the last reset.
     #[getter]
     fn is_untouched(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.core.is_untouched())
     }
 
-    /// How much was asked of the server, without start-up and what was sent ahead.
+    /// The number of requests, without start-up and commands sent ahead.
     #[getter]
     fn exchanges(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.lock(py)?.core.exchanges())
     }
 
-    /// A reset was waited for, and has ended well.
+    /// Records that an awaited reset has ended well.
     fn mark_untouched(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.mark_untouched();
         Ok(())
     }
 
-    /// Resets the server's session ahead of what is asked next, without an event; a failure closes
-    /// the session. False where the reset must be waited for: nothing was begun.
+    /// Resets the server's session ahead of the next request, without an event; a failure closes
+    /// the session. Returns False and does nothing if the reset must be waited for.
     fn script_ahead(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
         let begun = self.lock(py)?.core.script_ahead(sql);
         begun.map_err(|error| errors::of_session(py, error))
     }
 
-    /// Begins a transaction by a command that travels with what is asked next, without an event; a
-    /// failure closes the session. False where something is under way or a transaction is open.
+    /// Begins a transaction by a command that travels with the next request, without an event; a
+    /// failure closes the session. Returns False if an exchange is under way or a transaction is
+    /// open.
     fn begin_ahead(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
         let begun = self.lock(py)?.core.begin_ahead(sql);
         begun.map_err(|error| errors::of_session(py, error))
     }
 
-    /// Whether the server is busy with what was sent ahead: a cancel request would hit that.
+    /// Whether the server is busy with a command sent ahead: a cancel request would hit that.
     #[getter]
     fn runs_ahead(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.core.runs_ahead())
     }
 
-    /// Lets the session use a catalog that others have too, before anything is prepared.
+    /// Shares a catalog with other sessions; call it before preparing any statement.
     fn share_catalog(&self, py: Python<'_>, catalog: &Catalog) -> PyResult<()> {
         self.begin(py, |core: &mut Core| {
             core.share_catalog(catalog.0.clone());

@@ -15,12 +15,12 @@ use crate::parameters::{CellPlace, RowCells};
 use crate::pg_type::PgType;
 use crate::{errors, parameters};
 
-/// The most that one message of COPY data holds; a message has less than 1 GiB.
+/// The largest piece of COPY data in one message; a message is smaller than 1 GiB.
 const PIECE_BYTES: usize = 16 * 1024 * 1024;
 
 impl Session {
-    /// Sends COPY data of any length, and says how many bytes wait to be written to the socket;
-    /// `None` where the server has refused the copy.
+    /// Sends COPY data of any length. Returns the number of bytes waiting to be written to the
+    /// socket; `None` if the server has refused the copy.
     fn send_pieces(&self, py: Python<'_>, data: &[u8]) -> PyResult<Option<usize>> {
         let core = &mut self.lock(py)?.core;
         for piece in data.chunks(PIECE_BYTES) {
@@ -42,8 +42,8 @@ impl Session {
         self.begin(py, |core| core.copy_out(sql))
     }
 
-    /// Sends COPY data (any bytes-like object), and says how many bytes wait to be written to the
-    /// socket; None where the server has refused the copy.
+    /// Sends COPY data (any bytes-like object). Returns the number of bytes waiting to be written
+    /// to the socket; None if the server has refused the copy.
     fn copy_data(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
         if let Ok(bytes) = data.cast::<PyBytes>() {
             return self.send_pieces(py, bytes.as_bytes());
@@ -51,8 +51,9 @@ impl Session {
         self.send_pieces(py, &copied(&PyBuffer::<u8>::get(data)?, py)?)
     }
 
-    /// Sends the encoder's next chunk of COPY data, and says how many bytes wait to be written to
-    /// the socket; 0 where the source has no more, None where the server has refused the copy.
+    /// Sends the encoder's next chunk of COPY data. Returns the number of bytes waiting to be
+    /// written to the socket; 0 if the source is exhausted, None if the server has refused the
+    /// copy.
     fn copy_rows(
         &self,
         py: Python<'_>,
@@ -73,7 +74,7 @@ impl Session {
         }
     }
 
-    /// What encodes records for a COPY into columns of these names and types.
+    /// An encoder of records for a COPY into columns of these names and types.
     fn record_encoder(
         &self,
         py: Python<'_>,
@@ -84,13 +85,13 @@ impl Session {
         Ok(RecordEncoder::new(RowCells::new(columns.collect(), codecs)))
     }
 
-    /// Sends the records that were encoded; answers as `copy_data`.
+    /// Sends the encoded records; returns as `copy_data`.
     fn copy_records(&self, py: Python<'_>, encoder: &RecordEncoder) -> PyResult<Option<usize>> {
         encoder.send(py, |bytes| self.send_pieces(py, bytes))
     }
 
-    /// A column of the cells that the type takes for Python values. The error names the column and
-    /// the row, counted from `first_row`.
+    /// The encoded cells of a column of Python values. An error names the column and the row,
+    /// counted from `first_row`.
     fn encode_column(
         &self,
         py: Python<'_>,
@@ -106,13 +107,13 @@ impl Session {
             .map(ArrowColumn)
     }
 
-    /// Says that all COPY data was sent.
+    /// Ends the COPY data.
     fn copy_done(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.copy_done();
         Ok(())
     }
 
-    /// Gives the COPY up; the server's error quotes the reason.
+    /// Aborts the COPY; the server's error quotes the reason.
     fn copy_fail(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         self.begin(py, |core| core.copy_fail(reason))
     }

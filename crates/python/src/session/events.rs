@@ -1,4 +1,4 @@
-//! What comes out of a session: the events of exchanges, and what the server says out of turn.
+//! A session's output: the events of exchanges, and the messages sent out of turn.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::statement::{Statement, described};
 
 #[pymethods]
 impl Session {
-    /// The next event: a GssToken, a Batch, CopyIn, bytes of a COPY out, or the Completion of the
-    /// exchange; None where more must be read first. Raises what the exchange failed with.
+    /// The next event: a GssToken, a Batch, CopyIn, bytes of a COPY TO STDOUT, or the Completion of
+    /// the exchange; None if more must be read first. Raises the exchange's error.
     pub(crate) fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (event, codecs) = {
             let mut inner = self.lock(py)?;
@@ -65,7 +65,7 @@ impl Session {
     }
 }
 
-/// The rows that an event hands over, or that a command has affected.
+/// The number of rows in an event, or affected by a command.
 fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
     match event {
         Event::Batch(made) => u64::try_from(made.batch.num_rows()).ok(),
@@ -79,13 +79,13 @@ fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
     }
 }
 
-/// How an exchange ended well.
+/// The outcome of a successful exchange.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Completion {
     /// The command tag, such as `SELECT 5`, or None.
     #[pyo3(get)]
     tag: Option<String>,
-    /// The statement that was prepared, or of which more is known now, or None.
+    /// The prepared statement, or the statement with refined columns, or None.
     #[pyo3(get)]
     statement: Option<Py<Statement>>,
     /// The records of a query in rows, or None.
@@ -97,7 +97,7 @@ pub(crate) struct Completion {
     /// The rows of a query that are kept as they came, or None.
     #[pyo3(get)]
     held: Option<Py<HeldRows>>,
-    /// Whether a portal was left before its end: it may have more rows.
+    /// Whether the portal is suspended: it may have more rows.
     #[pyo3(get)]
     has_more: bool,
     columns: Option<Arc<[ResultColumn]>>,
@@ -141,14 +141,14 @@ impl Completion {
 
 #[pymethods]
 impl Completion {
-    /// Name, type and type modifier of each column of a query in rows; none of anything else.
+    /// The name, type and type modifier of each column of a query for rows; otherwise none.
     #[getter]
     fn columns(&self) -> Vec<(String, PgType, i32)> {
         self.columns.as_deref().map_or_else(Vec::new, described)
     }
 }
 
-/// The server waits for a token of GSSAPI, and gives its own, which is empty at the beginning.
+/// The server waits for a GSSAPI token; carries its own, which is empty at the beginning.
 #[pyclass(frozen, get_all, module = "colonnade._core")]
 pub(crate) struct GssToken {
     token: Py<PyBytes>,
@@ -158,7 +158,7 @@ pub(crate) struct GssToken {
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct CopyIn;
 
-/// A notice of the server: its fields by their one-letter codes.
+/// A notice from the server: its fields by their one-letter codes.
 #[pyclass(frozen, get_all, module = "colonnade._core")]
 pub(crate) struct Notice {
     fields: Py<PyDict>,

@@ -1,4 +1,4 @@
-//! One statement for many sets of arguments.
+//! One statement with many sets of arguments.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use crate::sink::RowSink;
 use crate::statement::Statement;
 use crate::{errors, parameters};
 
-/// So long the encoding of a chunk may hold the interpreter, and so many rows are encoded between
-/// two looks at the clock. What a generator of the caller's takes for a row cannot be cut.
+/// The longest time that encoding a chunk holds the interpreter, and the number of rows between two
+/// reads of the clock. The time that a caller's generator takes for one row cannot be limited.
 const CHUNK_TIME_MAX: Duration = Duration::from_millis(1);
 const ROWS_PER_LOOK: u64 = 16;
 
-/// The arguments of one statement, which become messages chunk by chunk.
+/// The arguments of one statement, encoded as messages in chunks.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct ManyArguments(Mutex<Writing>);
 
@@ -29,14 +29,14 @@ struct Writing {
     statement: Arc<colonnade_session::Statement>,
     codecs: Arc<Codecs>,
     messages: BindExecute,
-    /// Rows so far.
+    /// The number of rows so far.
     row_count: u64,
     params: EncodedParams,
-    /// The memory of the chunk before.
+    /// The memory of the previous chunk.
     chunk: Vec<u8>,
 }
 
-/// Why a chunk is at its end.
+/// The reason why a chunk ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChunkEnd {
     /// There may be more rows.
@@ -94,12 +94,12 @@ impl Writing {
 
 #[pymethods]
 impl Session {
-    /// Begins to run a statement many times, of which only the end is told.
+    /// Begins to run a statement many times, and returns only the completion.
     fn execute_many(&self, py: Python<'_>, statement: &Statement) -> PyResult<ManyArguments> {
         self.many(py, statement, RowSink::Nowhere)
     }
 
-    /// Begins to run a statement many times; the Completion holds the rows of all of them.
+    /// Begins to run a statement many times; the Completion holds the rows of all executions.
     #[pyo3(signature = (statement, record_class = None))]
     fn fetch_many(
         &self,
@@ -111,7 +111,7 @@ impl Session {
         self.many(py, statement, sink)
     }
 
-    /// As `fetch_many`, into one Batch of the rows of all of them; see `fetch_batches`.
+    /// As `fetch_many`, with the rows of all executions in one Batch; see `fetch_batches`.
     #[pyo3(signature = (statement, schema, infinity))]
     fn fetch_many_batch(
         &self,
@@ -125,8 +125,9 @@ impl Session {
         self.many(py, statement, RowSink::columns(sink, columns))
     }
 
-    /// Sends a chunk of about `limit_bytes` of what an iterator of sequences gives. False where
-    /// there are no more rows, or no more are wanted: the exchange fails, and its end says why.
+    /// Sends a chunk of about `limit_bytes` of an iterator's sequences. Returns False if there are
+    /// no more rows, or no more are wanted because the exchange is failing; its end gives the
+    /// reason.
     fn send_many(
         &self,
         py: Python<'_>,
@@ -134,7 +135,7 @@ impl Session {
         rows: &Bound<'_, PyIterator>,
         limit_bytes: usize,
     ) -> PyResult<bool> {
-        // The session is free meanwhile: a generator may ask it things.
+        // The session is not locked meanwhile: a generator may call it.
         let Ok(mut writing) = arguments.0.try_lock() else {
             return Err(errors::interface(
                 py,
@@ -146,14 +147,14 @@ impl Session {
         Ok(is_wanted && end == ChunkEnd::Full)
     }
 
-    /// Says that all was sent.
+    /// Ends the series.
     fn end_many(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.end_many();
         Ok(())
     }
 
-    /// Gives up what was begun, and has it undone, unless a transaction surrounds it; the exchange
-    /// ends as if nothing had failed.
+    /// Aborts the series and rolls it back, unless it runs in a transaction; the exchange ends as
+    /// if nothing had failed.
     fn give_up_many(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.give_up_many();
         Ok(())

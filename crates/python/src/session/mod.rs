@@ -1,5 +1,5 @@
-//! The session as Python's transports and connections use it: bytes in and out, and its state. What
-//! can be asked of a server stands in a file for each kind of exchange.
+//! The session for Python's transports and connections: bytes in and out, and its state. Each kind
+//! of exchange has a file of its own.
 
 mod ahead;
 mod copy;
@@ -32,10 +32,10 @@ use crate::rows::RowPlans;
 use crate::sink::RowSink;
 use crate::stopwatch::{QueryTiming, Stopwatch};
 
-/// Reads below this are handled at once: to release the interpreter would cost more.
+/// Smaller reads are handled at once: releasing the interpreter would cost more.
 const DETACH_BYTES_MIN: usize = 4 * 1024;
 
-/// Why a forked child is refused, and what it is to do.
+/// Why a forked child is refused, and what to do instead.
 const INHERITED: &str = "the connection belongs to the parent process, which opened it before it \
     forked: open one in each process, after the fork";
 
@@ -43,10 +43,10 @@ type Core = CoreSession<RowSink>;
 
 struct Inner {
     core: Core,
-    /// What users have set in place of types' own conversions.
+    /// Users' codecs in place of types' own conversions.
     codecs: Arc<Codecs>,
     row_plans: RowPlans,
-    /// From when on the age of statements is told.
+    /// The moment from which statements' ages are counted.
     since: Instant,
     stopwatch: Stopwatch,
 }
@@ -58,7 +58,7 @@ impl Inner {
         self.stopwatch.received(start, length, self.core.take_ahead_bytes());
     }
 
-    /// An exchange is about to begin: the one whose time is taken, unless others are under way.
+    /// Records that an exchange is about to begin: it is timed unless others are under way.
     fn runs(&mut self, is_cached: bool) {
         if self.core.is_idle() {
             self.stopwatch.run(is_cached);
@@ -66,21 +66,21 @@ impl Inner {
     }
 }
 
-/// One connection's side of the talk with a server. No I/O: whoever owns the socket moves bytes.
+/// One connection's end of a session with a server. No I/O: the owner of the socket moves bytes.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Session {
     inner: Mutex<Inner>,
-    /// Whether this is the copy that a forked child has of its parent's talk. Not behind the lock,
-    /// which a thread may have held that the child does not have.
+    /// Whether this is a forked child's copy of its parent's session. Outside the lock, which a
+    /// thread of the parent may have held during the fork.
     is_inherited: AtomicBool,
-    /// Whether this side has closed the connection. Not behind the lock, which the call that is
-    /// broken off may hold: it learns of the end when it takes the lock the next time.
+    /// Whether this side has closed the connection. Outside the lock, which the interrupted call
+    /// may hold: it notices when it next takes the lock.
     is_cut_off: AtomicBool,
 }
 
 impl Session {
-    /// The session, unless another thread is inside it: to wait here while holding the
-    /// interpreter could wait for ever.
+    /// Locks the session, or fails if another thread is inside it: waiting here with the
+    /// interpreter attached could deadlock.
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Inner>> {
         if self.is_inherited() {
             return Err(errors::interface(py, INHERITED));
@@ -98,12 +98,12 @@ impl Session {
         self.is_cut_off.load(Ordering::Relaxed)
     }
 
-    /// Where the next read of the socket goes.
+    /// The window for the next read of the socket.
     pub(crate) fn window(&self, py: Python<'_>) -> PyResult<colonnade_session::ReceiveWindow> {
         Ok(self.lock(py)?.core.receive_buffer())
     }
 
-    /// Whether the last read ended what was under way, and left nothing else to see to.
+    /// Whether the last read ended everything under way and left nothing else to handle.
     pub(crate) fn is_quiet(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.core.is_quiet())
     }
@@ -121,9 +121,9 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Statements are kept for `statement_seconds` at most, and texts of up to `statement_bytes`;
-    /// 0 sets no limit. With `extension_values` rows have the own values of extensions' types, and
-    /// not their texts. With `refuses_naive_moments` nothing without a time zone is a timestamptz.
+    /// Statements are kept for at most `statement_seconds`, and texts up to `statement_bytes`; 0
+    /// sets no limit. With `extension_values`, rows get values of extension types as their own
+    /// classes and not as text. With `refuses_naive_moments`, a timestamptz must have a time zone.
     #[new]
     #[pyo3(signature = (
         statement_cache_size = 100,
@@ -165,12 +165,12 @@ impl Session {
         Ok(Self { inner, is_inherited, is_cut_off })
     }
 
-    /// Where the next read of the socket goes (buffer protocol).
+    /// The window for the next read of the socket (buffer protocol).
     fn receive_buffer(&self, py: Python<'_>) -> PyResult<ReceiveWindow> {
         Ok(ReceiveWindow::new(self.window(py)?))
     }
 
-    /// So many bytes were read: parses and decodes them with the interpreter released.
+    /// Parses and decodes `length` bytes that were read, with the interpreter released.
     pub(crate) fn receive_data(&self, py: Python<'_>, length: usize) -> PyResult<()> {
         if length < DETACH_BYTES_MIN {
             self.lock(py)?.receive(length);
@@ -187,20 +187,20 @@ impl Session {
         if taken { Ok(()) } else { self.lock(py).map(drop) }
     }
 
-    /// Bytes that were read elsewhere: copies them in, then as `receive_data`.
+    /// Copies in bytes that were read elsewhere, then does as `receive_data`.
     fn receive_bytes(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         self.lock(py)?.core.receive_bytes(data);
         Ok(())
     }
 
-    /// The peer has closed its side.
+    /// Records that the peer has closed its side.
     fn receive_eof(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.receive_eof();
         Ok(())
     }
 
-    /// This side closes the connection. The call that is under way fails, also where it is inside
-    /// the session at this moment.
+    /// Closes the connection from this side. The call under way fails, even if it is inside the
+    /// session at this moment.
     fn cut_off(&self) {
         self.is_cut_off.store(true, Ordering::Relaxed);
         if let Ok(mut inner) = self.inner.try_lock() {
@@ -215,19 +215,19 @@ impl Session {
         Ok(inner.core.send_with(|data| PyBytes::new(py, data)))
     }
 
-    /// Where the time of the last call went; None before the first one. `pool_wait` is what it had
-    /// to wait for the connection, in seconds.
+    /// The timing of the last call; None before the first one. `pool_wait` is the time it waited
+    /// for a connection, in seconds.
     fn timing(&self, py: Python<'_>, pool_wait: f64) -> PyResult<Option<QueryTiming>> {
         Ok(self.lock(py)?.stopwatch.timing(pool_wait))
     }
 
-    /// Whether reading on is wanted; False holds the server back.
+    /// Whether to go on reading; False holds the server back.
     #[getter]
     fn wants_read(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.core.wants_read())
     }
 
-    /// Whether nothing without a time zone is a timestamptz.
+    /// Whether a timestamptz must have a time zone.
     #[getter]
     fn refuses_naive_moments(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.codecs.naive_moments() == NaiveMoments::Refused)
@@ -239,39 +239,40 @@ impl Session {
         Ok(self.lock(py)?.core.is_idle())
     }
 
-    /// Whether the talk has ended, or is the parent process's. It goes on while another thread is
-    /// within it.
+    /// Whether the session has ended, or belongs to the parent process. It counts as open while
+    /// another thread is inside it.
     #[getter]
     pub(crate) fn is_closed(&self, py: Python<'_>) -> bool {
         let has_ended = || self.lock(py).is_ok_and(|inner| inner.core.is_closed());
         self.is_inherited() || self.is_cut_off() || has_ended()
     }
 
-    /// Whether this process is a fork of the one that the talk belongs to.
+    /// Whether this process is a fork of the session's owner.
     #[getter]
     fn is_inherited(&self) -> bool {
         self.is_inherited.load(Ordering::Relaxed)
     }
 
-    /// This process has been forked: from now on nothing can be asked, nor sent.
+    /// Records that this process was forked: from now on every request is refused, and nothing is
+    /// sent.
     fn leave_to_parent(&self) {
         self.is_inherited.store(true, Ordering::Relaxed);
     }
 
-    /// What the server said when it ended the talk, as the exception that it stands for.
+    /// The server's message when it ended the session, as an exception.
     #[getter]
     fn farewell(&self, py: Python<'_>) -> PyResult<Option<PyErr>> {
         let inner = self.lock(py)?;
         Ok(inner.core.farewell().map(|fields| errors::of_server(py, "from_fields", fields)))
     }
 
-    /// Whether the server has accepted who we are; what it refuses after that, it refuses for good.
+    /// Whether the server has accepted our authentication; later refusals at start-up are final.
     #[getter]
     fn is_authenticated(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.core.is_authenticated())
     }
 
-    /// "idle", "in transaction" or "failed": as of the last time the server was ready.
+    /// "idle", "in transaction" or "failed": as of the server's last ReadyForQuery.
     #[getter]
     fn transaction_status(&self, py: Python<'_>) -> PyResult<&'static str> {
         Ok(match self.lock(py)?.core.transaction_status() {
@@ -281,7 +282,7 @@ impl Session {
         })
     }
 
-    /// The run-time parameters the server has reported.
+    /// The run-time parameters that the server has reported.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -291,7 +292,7 @@ impl Session {
         Ok(dict)
     }
 
-    /// The backend's process identifier; None before the server has told, and in a forked child.
+    /// The backend's process ID; None before the server has sent it, and in a forked child.
     #[getter]
     fn process_id(&self, py: Python<'_>) -> PyResult<Option<i32>> {
         if self.is_inherited() {
@@ -300,14 +301,14 @@ impl Session {
         Ok(self.lock(py)?.core.cancel_key().map(|key| key.process_id))
     }
 
-    /// The whole message of a cancel connection; None before the server has given a key.
+    /// The complete message of a cancel connection; None before the server has sent a key.
     fn cancel_request<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let request = self.lock(py)?.core.cancel_key().map(colonnade_session::CancelKey::request);
         Ok(request.map(|request| PyBytes::new(py, &request)))
     }
 
-    /// Opens the talk as `info` says. `tls_server_end_point` is the channel-binding data of a TLS
-    /// connection; None without TLS, and where its certificate gives none.
+    /// Opens the session with the options in `info`. `tls_server_end_point` is the channel-binding
+    /// data of a TLS connection; None without TLS, or if its certificate gives none.
     #[pyo3(signature = (info, password, *, tls, tls_server_end_point))]
     fn startup(
         &self,
@@ -328,18 +329,18 @@ impl Session {
         self.begin(py, |core| core.startup(Startup { parameters, authenticator }))
     }
 
-    /// Answers a GssToken with the client's own.
+    /// Answers a GssToken with the client's token.
     fn gss_token(&self, py: Python<'_>, token: &[u8]) -> PyResult<()> {
         self.begin(py, |core| core.gss_token(token))
     }
 
-    /// Nobody waits for the exchange under way any more.
+    /// Abandons the exchange under way.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.abandon();
         Ok(())
     }
 
-    /// Says good-bye; nothing can be asked any more.
+    /// Sends Terminate; no further requests are possible.
     fn terminate(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.terminate();
         Ok(())
@@ -358,7 +359,7 @@ impl Session {
     }
 }
 
-/// The message with which a connection asks for TLS, before any other.
+/// The message that requests TLS, before any other.
 #[pyfunction]
 fn ssl_request(py: Python<'_>) -> Bound<'_, PyBytes> {
     let mut out = Vec::with_capacity(8);

@@ -1,4 +1,4 @@
-//! Portals: statements that give their rows piece by piece.
+//! Portals: statements that return their rows in pieces.
 
 use std::sync::Arc;
 
@@ -50,9 +50,9 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Begins to bind a statement to its arguments; the portal is there once the exchange has ended
-    /// well. Its rows come in the formats that columns of this schema take, or without one in those
-    /// of rows.
+    /// Begins to bind a statement to its arguments; the portal exists once the exchange has ended
+    /// well. Its rows come in the formats for columns of this schema, or without a schema in those
+    /// for rows.
     #[pyo3(signature = (statement, arguments, schema = None))]
     fn bind(
         &self,
@@ -81,7 +81,7 @@ impl Session {
         bound.map(Portal).map_err(|error| errors::of_session(py, error))
     }
 
-    /// As `bind`, and asks for the first rows; the Completion holds them, of `record_class`.
+    /// As `bind`, and fetches the first rows; the Completion holds them as `record_class`.
     #[pyo3(signature = (statement, arguments, row_limit, record_class = None))]
     fn open_rows(
         &self,
@@ -113,7 +113,7 @@ impl Session {
         self.open(py, statement, &encoded, row_limit, sink)
     }
 
-    /// Begins to ask a portal for its next rows; the Completion holds them.
+    /// Begins to fetch a portal's next rows; the Completion holds them.
     #[pyo3(signature = (portal, row_limit, record_class = None))]
     fn more_rows(
         &self,
@@ -126,7 +126,7 @@ impl Session {
         self.more(py, portal, row_limit, sink)
     }
 
-    /// Begins to ask a portal for its next rows, as one Batch.
+    /// Begins to fetch a portal's next rows, as one Batch.
     fn more_batches(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Statements: to prepare them, and to run them for rows, for columns, or for their effect.
+//! Statements: preparing them, and running them for rows, for columns, or for their effect.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::statement::Statement;
 use crate::{errors, parameters};
 
 impl Session {
-    /// Where rows become records of a class; None stands for Record.
+    /// A sink for records of a class; None stands for Record.
     pub(super) fn record_sink(
         &self,
         py: Python<'_>,
@@ -54,7 +54,7 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// The statement kept for a text with these types declared, or None.
+    /// The statement kept for a text and these declared types, or None.
     #[pyo3(signature = (sql, declared = None))]
     fn cached_statement(
         &self,
@@ -67,14 +67,14 @@ impl Session {
         Ok(inner.core.cached_statement(sql, &declared.unwrap_or_default(), now).map(Statement::new))
     }
 
-    /// How many prepared statements are kept.
+    /// The number of prepared statements kept.
     #[getter]
     fn cached_statements(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.lock(py)?.core.cached_statements())
     }
 
     /// Begins to prepare a text; the Completion holds the Statement. `declared` has OIDs of its
-    /// parameters' types; 0, and those that are missing, the server infers.
+    /// parameters' types; the server infers those that are 0 or missing.
     #[pyo3(signature = (sql, declared = None))]
     fn prepare(&self, py: Python<'_>, sql: &str, declared: Option<Vec<u32>>) -> PyResult<()> {
         self.begin(py, |core| core.prepare(sql, &declared.unwrap_or_default()))?;
@@ -89,15 +89,15 @@ impl Session {
         Ok(inner.core.cached_plain(sql, now).map(Statement::new))
     }
 
-    /// As `prepare`, for a query of the driver's own: no codec takes part in it.
+    /// As `prepare`, for one of the driver's own queries: it ignores users' codecs.
     fn prepare_plain(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
         self.begin(py, |core| core.prepare_plain(sql))?;
         self.lock(py)?.stopwatch.prepare();
         Ok(())
     }
 
-    /// Begins to prepare a statement of the caller's own, which the server closes when nobody has
-    /// it any more; the Completion holds the Statement. None lets it have a name of its own.
+    /// Begins to prepare a statement that the caller owns and that the server closes after its last
+    /// user drops it; the Completion holds the Statement. If `name` is None, a name is made for it.
     #[pyo3(signature = (sql, name))]
     fn prepare_owned(&self, py: Python<'_>, sql: &str, name: Option<&str>) -> PyResult<()> {
         self.begin(py, |core| core.prepare_owned(sql, name))
@@ -108,9 +108,9 @@ impl Session {
         self.begin(py, |core| core.describe(sql))
     }
 
-    /// Begins a query whose Completion holds its rows; `row_limit` 0 asks for all. The rows are of
-    /// `record_class`, a subclass of Record that InterfaceError refuses if it makes its instances
-    /// in another way; None stands for Record. Always True.
+    /// Begins a query whose Completion holds its rows; `row_limit` 0 fetches all. The rows are of
+    /// `record_class`, a subclass of Record; InterfaceError refuses one that makes its instances in
+    /// another way. None stands for Record. Always True.
     #[pyo3(signature = (statement, arguments, row_limit, record_class = None))]
     fn fetch_rows(
         &self,
@@ -124,8 +124,8 @@ impl Session {
         self.query(py, statement, arguments, row_limit, sink).map(|()| true)
     }
 
-    /// As `fetch_rows`, of the statement that is kept for a text with these types declared; False
-    /// where none is.
+    /// As `fetch_rows`, with the statement kept for a text and these declared types; False if there
+    /// is none.
     #[pyo3(signature = (sql, arguments, row_limit, record_class = None, declared = None))]
     fn fetch_kept(
         &self,
@@ -142,8 +142,7 @@ impl Session {
     }
 
     /// Begins a query whose Completion holds its rows as they came, to be decoded later. They
-    /// become rows of `record_class`, while they come where `makes_rows`, or else when they are
-    /// asked for.
+    /// become rows of `record_class`: as they come if `makes_rows`, otherwise on request.
     #[pyo3(signature = (statement, arguments, record_class, makes_rows))]
     fn hold_rows(
         &self,
@@ -163,8 +162,8 @@ impl Session {
         self.query(py, statement, arguments, 0, RowSink::Held(sink)).map(|()| true)
     }
 
-    /// As `hold_rows`, of the statement that is kept for a text with these types declared; False
-    /// where none is.
+    /// As `hold_rows`, with the statement kept for a text and these declared types; False if there
+    /// is none.
     #[pyo3(signature = (sql, arguments, record_class, makes_rows, declared = None))]
     fn hold_kept(
         &self,
@@ -241,7 +240,7 @@ impl Session {
         self.query(py, statement, arguments, 0, RowSink::Nowhere).map(|()| true)
     }
 
-    /// As `execute`, of the statement that is kept for a text; False where none is.
+    /// As `execute`, with the statement kept for a text; False if there is none.
     fn execute_kept(
         &self,
         py: Python<'_>,

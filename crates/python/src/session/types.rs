@@ -1,4 +1,4 @@
-//! What the session knows of types, and what users put in their place.
+//! The session's knowledge of types, and users' codecs for them.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::statement::Statement;
 
 #[pymethods]
 impl Session {
-    /// Lets Python functions read and write a type; answers the codec's number. `codec_format` is
+    /// Makes Python functions read and write a type; returns the codec's number. `codec_format` is
     /// "text", "binary" or "tuple".
     fn set_codec(
         &self,
@@ -26,7 +26,7 @@ impl Session {
             "text" => CodecFormat::Text,
             "binary" => CodecFormat::Binary,
             "tuple" => CodecFormat::Tuple,
-            other => return Err(errors::interface(py, &format!("no codec format {other:?}"))),
+            other => return Err(errors::interface(py, &format!("unknown codec format {other:?}"))),
         };
         let mut inner = self.lock(py)?;
         let (codecs, number) = inner.codecs.with(Codec { oid, format, encoder, decoder });
@@ -35,32 +35,32 @@ impl Session {
         Ok(number)
     }
 
-    /// Lets a type be read and written as a type of the table is. False where the table has none
-    /// of that name.
+    /// Makes the session read and write a type as another type of the table. Returns False if the
+    /// table has no type of that name.
     fn set_alias(&self, py: Python<'_>, oid: u32, name: &str) -> PyResult<bool> {
         let Some(other) = named_type(name) else { return Ok(false) };
         self.begin(py, |core| core.set_alias(oid, &other)).map(|()| true)
     }
 
-    /// Lets a type be read and written as it is.
+    /// Makes the session read and write a type by its own conversion again.
     fn reset_type(&self, py: Python<'_>, oid: u32) -> PyResult<()> {
         self.begin(py, |core| core.reset_type(oid))
     }
 
-    /// Forgets what is known of the database's types, and the statements made with it.
+    /// Forgets the database's types, and the statements made with them.
     fn forget_types(&self, py: Python<'_>) -> PyResult<()> {
         self.begin(py, Core::forget_types)
     }
 
-    /// Forgets the statements where another session, which has the same catalog, has found that a
-    /// type or the shape of a result is out of date.
+    /// Forgets the statements if another session with the same catalog has found a type, or a
+    /// result's columns, out of date.
     fn follow_catalog(&self, py: Python<'_>) -> PyResult<()> {
         let followed = self.lock(py)?.core.follow_catalog();
         followed.map_err(|error| errors::of_session(py, error))
     }
 
-    /// Forgets a statement and the types of its parameters, one of which may have been altered;
-    /// false where none can be.
+    /// Forgets a statement and the types of its parameters, because one may have been altered;
+    /// returns false if none can have been.
     fn forget_parameters(&self, py: Python<'_>, statement: &Statement) -> PyResult<bool> {
         let forgotten = self.lock(py)?.core.forget_parameters(&statement.statement);
         forgotten.map_err(|error| errors::of_session(py, error))

@@ -12,8 +12,8 @@ use crate::arrow_names::arrow_type_name;
 use crate::codecs::Codecs;
 use crate::moments;
 
-/// Every value of a column as a Python object, None for NULL: those that rows have, where the
-/// column's PostgreSQL type is given.
+/// Every value of a column as a Python object, None for NULL: as rows have it, if the column's
+/// PostgreSQL type is given.
 pub(crate) fn list_of_array<'py>(
     py: Python<'py>,
     pg_type: Option<&Type>,
@@ -47,7 +47,7 @@ pub(crate) fn list_of_array<'py>(
     Ok(list)
 }
 
-/// The value at an index that is not NULL. Where a moment has no place in Python it says so.
+/// The value at an index that is not NULL; an error for a timestamp outside Python's range.
 fn plain_value(array: &dyn Array, index: usize) -> PyResult<Value<'_>> {
     Ok(match array.data_type() {
         DataType::Time32(_) | DataType::Time64(_) => Value::Time(moments::micros(array, index)?),
@@ -57,7 +57,8 @@ fn plain_value(array: &dyn Array, index: usize) -> PyResult<Value<'_>> {
     })
 }
 
-/// Whether the values of an Arrow type are not yet those of rows, or hold others.
+/// Whether the values of an Arrow type need their PostgreSQL type to become those of rows, or
+/// contain values that do.
 fn needs_type(pg_type: Option<&Type>, data_type: &DataType) -> bool {
     if pg_type.is_some_and(Type::has_codecs) {
         return true;

@@ -1,5 +1,5 @@
-//! A column of a block of rows as Python objects: what kind of value it has is told once for all
-//! of them.
+//! A column of a block of rows as Python objects: the kind of value is decided once for the whole
+//! column.
 
 use std::borrow::Cow;
 
@@ -14,18 +14,18 @@ use crate::record::RecordBlock;
 
 /// The values of a column, one for each row of a block.
 pub(crate) struct Cells<'a> {
-    /// What the spans are of.
+    /// The bytes that the spans refer to.
     pub(crate) bytes: &'a [u8],
     pub(crate) spans: &'a [Span],
     /// The column's type as rows read it.
     pub(crate) pg_type: &'a Type,
 }
 
-/// Which row of the block, and why.
+/// The row in the block, and the reason.
 type Refused = (usize, ValueError);
 
 impl Cells<'_> {
-    /// Gives each record the object of its value, None for NULL.
+    /// Passes on the object of each value, None for NULL.
     #[inline(always)]
     fn each<'a>(
         &'a self,
@@ -61,7 +61,7 @@ impl Maker {
     }
 }
 
-/// A loop for each of the kinds that most columns are of.
+/// One loop for each of the most frequent kinds.
 fn fill_scalars(
     py: Python<'_>,
     codecs: &Codecs,

@@ -1,4 +1,4 @@
-//! The Python classes that values become, each looked up once.
+//! The Python classes of values, each looked up once.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

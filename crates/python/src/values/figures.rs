@@ -1,4 +1,5 @@
-//! Bit strings, network addresses and figures: classes of `colonnade.types` and `ipaddress`.
+//! Bit strings, network addresses and geometric types: classes of `colonnade.types` and
+//! `ipaddress`.
 
 use std::net::IpAddr;
 
@@ -14,7 +15,7 @@ pub(super) fn bits(py: Python<'_>, bits: &Bits<'_>) -> PyResult<Py<PyAny>> {
     Ok(made.unbind())
 }
 
-/// A host's address, an address with its network, or a network, as `ipaddress` tells them apart.
+/// A host's address, an address with its network, or a network: three classes of `ipaddress`.
 pub(super) fn network(py: Python<'_>, network: &Network) -> PyResult<Py<PyAny>> {
     let Network { address, prefix, is_cidr } = *network;
     let (number, alone, [host, interface, of_network]) = match address {
@@ -37,7 +38,7 @@ pub(super) fn network(py: Python<'_>, network: &Network) -> PyResult<Py<PyAny>> 
     made.map(Bound::unbind)
 }
 
-/// A figure that is made of numbers.
+/// A geometric value made of numbers.
 pub(super) fn of_numbers<const N: usize>(
     py: Python<'_>,
     class: &'static Class,
@@ -46,7 +47,7 @@ pub(super) fn of_numbers<const N: usize>(
     class.get(py)?.call1(PyTuple::new(py, numbers)?).map(Bound::unbind)
 }
 
-/// A figure that is made of two points.
+/// A geometric value made of two points.
 pub(super) fn of_points(
     py: Python<'_>,
     class: &'static Class,

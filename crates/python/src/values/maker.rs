@@ -1,4 +1,4 @@
-//! What a type adds to its values: the names of fields, and the codecs of users.
+//! A type's contribution to its values: the names of fields, and users' codecs.
 
 use colonnade_columnar::{CodecFormat, Kind, PgType, Shape, Type, Value};
 use colonnade_protocol::Span;
@@ -9,7 +9,7 @@ use super::{ValueError, apart, multirange, nested_list, range, to_python};
 use crate::codecs::Codecs;
 use crate::record::{RecordClass, RecordNames, UnfinishedRecord};
 
-/// Makes the Python objects of one type. Made once for a column, used for each of its rows.
+/// Makes the Python objects of one type. Made once per column, used for each row.
 pub(crate) enum Maker {
     /// A type of the table.
     Scalar {
@@ -17,9 +17,9 @@ pub(crate) enum Maker {
         /// As in `Plain`.
         is_atomic: bool,
     },
-    /// The value says it all.
+    /// A type whose values need nothing but themselves.
     Plain {
-        /// Whether the objects hold no others that could hold them in turn.
+        /// Whether the objects hold no references that could form a cycle.
         is_atomic: bool,
     },
     List(Box<Self>),
@@ -30,11 +30,11 @@ pub(crate) enum Maker {
     },
     Range(Box<Self>),
     Multirange(Box<Self>),
-    /// A user's codec that takes a value's parts.
+    /// A type with a user's codec that takes a value's parts.
     Parts {
         codec: usize,
     },
-    /// A user's codec that takes text or bytes.
+    /// A type with a user's codec that takes text or bytes.
     Encoded,
 }
 
@@ -65,7 +65,7 @@ impl Maker {
         })
     }
 
-    /// Whether the objects can be part of no cycle.
+    /// Whether the objects can never be part of a cycle.
     pub(crate) fn is_atomic(&self) -> bool {
         match self {
             Self::Scalar { is_atomic, .. } | Self::Plain { is_atomic } => *is_atomic,
@@ -75,7 +75,7 @@ impl Maker {
         }
     }
 
-    /// The Python object of a value as it came. `scratch` is memory that is used again.
+    /// The Python object of a value as received. `scratch` is reusable memory.
     pub(crate) fn read(
         &self,
         py: Python<'_>,
@@ -85,7 +85,7 @@ impl Maker {
         scratch: &mut Vec<Span>,
     ) -> Result<Py<PyAny>, ValueError> {
         if matches!(self, Self::List(_) | Self::Composite { .. }) {
-            // Parts that have parts find none of it.
+            // Nested parts get new memory.
             let mut cells = std::mem::take(scratch);
             let made = self.read_parts(py, codecs, pg_type, raw, &mut cells);
             *scratch = cells;
@@ -96,7 +96,7 @@ impl Maker {
         self.make(py, codecs, pg_type.value(raw).map_err(ValueError::Decode)?)
     }
 
-    /// Of a list of one dimension and of a composite, each in the binary form.
+    /// For a one-dimensional list or a composite, in the binary format.
     fn read_parts(
         &self,
         py: Python<'_>,
@@ -156,7 +156,7 @@ impl Maker {
     }
 
     /// The Python object of a value of the type.
-    // Of most types it is nothing but a call, which should not become two.
+    // For most types this is just a call, and it should not become two.
     #[inline(always)]
     pub(crate) fn make(
         &self,
@@ -198,7 +198,7 @@ impl Maker {
                 let parts = apart(py, codecs, value)?;
                 Ok(codecs.decode_parts(py, *codec, parts)?)
             }
-            // A type with parts may come as its text.
+            // A type with parts may come as text.
             (_, value) => to_python(py, codecs, value),
         }
     }

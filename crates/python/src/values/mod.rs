@@ -1,4 +1,4 @@
-//! Neutral values as Python objects: the same ones for rows and for columns read value by value.
+//! Neutral values as Python objects: the same for rows and for columns read value by value.
 
 mod arrow;
 mod cells;
@@ -22,16 +22,16 @@ pub(crate) use self::maker::Maker;
 use crate::codecs::Codecs;
 use colonnade_columnar::calendar::DAY_US;
 
-/// Days from 1970-01-01 to 2000-01-01, from which PostgreSQL counts.
+/// Days from 1970-01-01 to 2000-01-01, PostgreSQL's epoch.
 pub(crate) const EPOCH_DAYS: i64 = 10_957;
 
-/// Why a field gives no Python object.
+/// The reason why a field has no Python object.
 pub(crate) enum ValueError {
-    /// The bytes are no value of the type.
+    /// The bytes are not a value of the type.
     Decode(Reason),
-    /// The value is right, but Python's type has no place for it; the text says so.
+    /// The value is valid, but outside the range of Python's type; the text says so.
     OutOfRange(String),
-    /// Python refused.
+    /// Python raised an exception.
     Python(PyErr),
 }
 
@@ -67,8 +67,8 @@ impl From<ValueError> for PyErr {
     }
 }
 
-/// The Python object of a value. What only its type knows is left out: the fields of a composite
-/// come without their names, as a tuple. A [`Maker`] adds them.
+/// The Python object of a value, without its type's contribution: the fields of a composite come
+/// without names, as a tuple. A [`Maker`] adds them.
 pub(crate) fn to_python(
     py: Python<'_>,
     codecs: &Codecs,
@@ -94,7 +94,7 @@ pub(crate) fn to_python(
         }
         _ => return rarer_to_python(py, codecs, value),
     };
-    // None of these owns anything; to look for what it could own takes as long as to make it.
+    // None of these owns memory; checking for it would take as long as making the value.
     std::mem::forget(value);
     Ok(object)
 }
@@ -164,14 +164,14 @@ fn decimal(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
     classes::DECIMAL.get(py)?.call1((text,)).map(Bound::unbind)
 }
 
-/// An array as lists within lists, as deep as it has dimensions.
+/// An array as lists within lists, one level per dimension.
 fn nested_list<'a>(
     py: Python<'_>,
     list: List<'a>,
     part: impl Fn(Value<'a>) -> Result<Py<PyAny>, ValueError>,
 ) -> Result<Py<PyAny>, ValueError> {
     let mut level = list.elements.into_iter().map(part).collect::<Result<Vec<_>, _>>()?;
-    // From the innermost dimension outwards; the outermost one is the list of what is left.
+    // From the innermost dimension outwards; the outermost list is the remainder.
     for length in list.dimensions.iter().skip(1).rev() {
         level = level
             .chunks((*length).max(1))
@@ -216,9 +216,9 @@ fn multirange<'a>(
     Ok(PyList::new(py, ranges)?.into_any().unbind())
 }
 
-/// A value taken apart, as a codec of tuples has it: an interval as months, days and microseconds;
-/// moments as days or microseconds since 2000-01-01; a time with time zone as microseconds and its
-/// seconds west of UTC; the fields of a composite.
+/// A value's parts for a tuple codec: an interval as months, days and microseconds; dates, times
+/// and timestamps as days or microseconds since 2000-01-01; a time with time zone as microseconds
+/// and seconds west of UTC; the fields of a composite.
 fn apart(py: Python<'_>, codecs: &Codecs, value: Value<'_>) -> Result<Py<PyAny>, ValueError> {
     Ok(match value {
         Value::Interval { months, days, micros } => tuple(py, (months, days, micros))?,

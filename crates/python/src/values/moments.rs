@@ -7,9 +7,9 @@ use pyo3::types::{PyDate, PyDateTime, PyDelta, PyTime, PyTzInfo};
 use super::ValueError;
 use colonnade_columnar::calendar::{DAY_US, civil_from_days, clock_from_us};
 
-/// More days than this, either way, are no `timedelta`.
+/// The range of `timedelta`, in days either way.
 const DELTA_DAYS_MAX: i64 = 999_999_999;
-/// What asyncpg takes a year and a month for.
+/// asyncpg's length of a year and a month.
 const DAYS_OF_YEAR: i64 = 365;
 const DAYS_OF_MONTH: i64 = 30;
 
@@ -34,7 +34,7 @@ pub(super) fn time(
         let columns =
             if zone.is_none() { ", or fetch it as columns with \"int64\" in schema" } else { "" };
         return Err(ValueError::OutOfRange(format!(
-            "24:00:00 has no place in Python's time of day: cast it to text{columns}"
+            "Python's time cannot hold 24:00:00: cast it to text{columns}"
         )));
     }
     let (hour, minute, second, us) = clock_from_us(us);
@@ -58,7 +58,7 @@ pub(super) fn timestamp(
     Ok(made.into_any().unbind())
 }
 
-/// As asyncpg has them: the first and the last moment that Python can name.
+/// As in asyncpg: the first and last datetime that Python can express.
 pub(super) fn timestamp_infinity(py: Python<'_>, sign: Sign) -> PyResult<Py<PyAny>> {
     let made = match sign {
         Sign::Positive => PyDateTime::new(py, 9999, 12, 31, 23, 59, 59, 999_999, None),
@@ -79,7 +79,7 @@ pub(super) fn interval(
     let rest = micros.rem_euclid(DAY_US);
     match i32::try_from(days) {
         Ok(days) if i64::from(days).abs() <= DELTA_DAYS_MAX => {
-            // Less than a day, so that both parts fit.
+            // Less than a day, so both parts fit.
             let (seconds, micros) = ((rest / 1_000_000) as i32, (rest % 1_000_000) as i32);
             Ok(PyDelta::new(py, days, seconds, micros, false)?.into_any().unbind())
         }
@@ -94,7 +94,7 @@ pub(super) fn interval_infinity(sign: Sign) -> ValueError {
 
 fn no_interval(what: &str) -> ValueError {
     ValueError::OutOfRange(format!(
-        "{what} has no place in Python's timedelta (999999999 days either way): cast it to text"
+        "{what} is outside Python's timedelta (999999999 days either way): cast it to text"
     ))
 }
 
@@ -104,7 +104,7 @@ fn python_year(year: i64, class: &str) -> Result<i32, ValueError> {
         _ => {
             let shown = if year < 1 { format!("{} BC", 1 - year) } else { year.to_string() };
             Err(ValueError::OutOfRange(format!(
-                "the year {shown} has no place in Python's {class} (1 to 9999): cast it to text, \
+                "the year {shown} is outside Python's {class} (1 to 9999): cast it to text, \
                  or fetch columns and read them as NumPy or Arrow"
             )))
         }

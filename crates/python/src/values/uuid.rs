@@ -1,4 +1,4 @@
-//! Objects of `uuid.UUID`.
+//! `uuid.UUID` objects.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -8,14 +8,14 @@ use pyo3::types::{IntoPyDict, PyType};
 
 use super::classes;
 
-/// Makes UUIDs of their numbers. The class's own `__init__` looks at six ways to be called and
-/// takes ten times as long as to fill the two slots that it fills.
+/// Makes UUIDs from their numbers. The class's `__init__` checks for six ways to be called, and
+/// takes ten times as long as filling its two slots.
 pub(super) struct UuidMaker {
     class: Py<PyType>,
     slots: Option<Slots>,
 }
 
-/// The descriptors of the class's two slots, and what everybody's second one holds.
+/// The descriptors of the class's two slots, and the value that all UUIDs have in the second one.
 struct Slots {
     int: Py<PyAny>,
     is_safe: Py<PyAny>,
@@ -33,7 +33,7 @@ impl UuidMaker {
         })
     }
 
-    /// Whether an object of ours is as one that the class has made.
+    /// Whether an object made here equals one made by the class.
     fn is_true(&self, py: Python<'_>) -> PyResult<bool> {
         let bytes = [7; 16];
         let (ours, theirs) = (self.make(py, bytes)?, self.called(py, bytes)?);
@@ -47,9 +47,9 @@ impl UuidMaker {
             return self.called(py, bytes);
         };
         let number = u128::from_be_bytes(bytes).into_pyobject(py)?;
-        // SAFETY: the class is alive and of Python's making, so that its instances are allocated
-        // by `PyType_GenericAlloc` and hold nothing but slots, which are null; nobody sees the new
-        // object before both are set. To untrack it is right, as what it holds can hold nothing.
+        // SAFETY: the class is alive and made by Python code, so `PyType_GenericAlloc` allocates
+        // its instances, which hold only slots, all null; no other code sees the new object before
+        // both are set. Untracking is correct, because the values in the slots hold no references.
         unsafe {
             let class = self.class.as_ptr().cast();
             let made = ffi::PyType_GenericAlloc(class, 0);
@@ -70,7 +70,7 @@ impl UuidMaker {
 }
 
 impl Slots {
-    /// Refuses a class that is not as it was when this was written.
+    /// Refuses a class that differs from the one this code was written for.
     fn of(class: &Bound<'_, PyType>) -> PyResult<Self> {
         let py = class.py();
         let member = PyModule::import(py, "types")?.getattr("MemberDescriptorType")?;
@@ -87,17 +87,17 @@ impl Slots {
     }
 }
 
-/// What the slot's own `__set__` does; `UUID.__setattr__` refuses everybody.
+/// Does as the slot's own `__set__`; `UUID.__setattr__` always refuses.
 ///
 /// # Safety
-/// A descriptor of a slot, an object of the slot's class, and any object.
+/// A slot's descriptor, an object of the slot's class, and any object.
 unsafe fn set(
     py: Python<'_>,
     slot: &Py<PyAny>,
     object: *mut ffi::PyObject,
     value: *mut ffi::PyObject,
 ) -> PyResult<()> {
-    // SAFETY: by the function's own condition; every descriptor of a slot can set it.
+    // SAFETY: by the function's contract; every slot's descriptor can set it.
     let outcome = unsafe {
         let class = ffi::Py_TYPE(slot.as_ptr());
         (*class).tp_descr_set.map_or(-1, |set| set(slot.as_ptr(), object, value))

@@ -2,7 +2,7 @@
 //! parameter.
 //!
 //! `cargo run --release -p colonnade-columnar --example encode_bench [filter]`. Each figure is the
-//! least of many rounds, which is what a busy machine disturbs least.
+//! minimum of many rounds, which other load disturbs least.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

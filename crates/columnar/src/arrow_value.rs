@@ -17,18 +17,18 @@ use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use crate::value::{List, Value};
 
-/// Microseconds of a second, of a millisecond.
+/// Microseconds in a second and in a millisecond.
 const SECOND: i64 = 1_000_000;
 const MILLISECOND: i64 = 1_000;
 
-/// Milliseconds of a day.
+/// Milliseconds in a day.
 const DAY_MILLIS: i64 = 86_400_000;
 
-/// Nanoseconds of a microsecond.
+/// Nanoseconds in a microsecond.
 const NANOS: i64 = 1_000;
 
-/// The value in a row; `None` where no [`Value`] is exactly that: nanoseconds that are no whole
-/// microseconds, numbers of another unit that leave 64 bits, unions.
+/// The value in a row; `None` if no [`Value`] represents it exactly: nanoseconds that are not whole
+/// microseconds, numbers that exceed 64 bits in another unit, unions.
 pub fn value_of(array: &dyn Array, row: usize) -> Option<Value<'_>> {
     if array.is_null(row) {
         return Some(Value::Null);
@@ -72,7 +72,7 @@ fn at<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
     array.as_primitive::<T>().value(row)
 }
 
-/// A date, a time, a moment, or a length of time.
+/// A date, a time, a timestamp or a duration.
 fn moment(array: &dyn Array, row: usize) -> Option<Value<'static>> {
     Some(match array.data_type() {
         DataType::Date32 => Value::Date(at::<Date32Type>(array, row)),
@@ -130,12 +130,12 @@ fn moment(array: &dyn Array, row: usize) -> Option<Value<'static>> {
     })
 }
 
-/// `count / parts`, where nothing is left.
+/// `count / parts`, if there is no remainder.
 fn whole(count: i64, parts: i64) -> Option<i64> {
     (count % parts == 0).then_some(count / parts)
 }
 
-/// A decimal, or a value that holds others.
+/// A decimal, or a nested value.
 fn part(array: &dyn Array, row: usize) -> Option<Value<'_>> {
     Some(match array.data_type() {
         DataType::Decimal32(..) => number(array.as_primitive::<Decimal32Type>(), row),
@@ -171,7 +171,7 @@ fn number<T: arrow_array::types::DecimalType + ArrowPrimitiveType>(
     Value::Numeric(Cow::Owned(array.value_as_string(row)))
 }
 
-/// Where the elements of a list are: the array they lie in, the first of them, how many.
+/// The elements of a list: the array that holds them, the index of the first, and their number.
 pub(crate) fn elements(array: &dyn Array, row: usize) -> Option<(&dyn Array, usize, usize)> {
     let size = |size: i64| usize::try_from(size).ok();
     Some(match array.data_type() {
@@ -203,7 +203,7 @@ pub(crate) fn elements(array: &dyn Array, row: usize) -> Option<(&dyn Array, usi
     })
 }
 
-/// A list of one dimension, or of more where its elements are lists.
+/// A one-dimensional list, or a multidimensional one if its elements are lists.
 fn list(values: &dyn Array, start: usize, len: usize) -> Option<Value<'_>> {
     let mut elements = Vec::with_capacity(len);
     for row in start..start.checked_add(len)? {
@@ -229,7 +229,7 @@ fn list(values: &dyn Array, start: usize, len: usize) -> Option<Value<'_>> {
     Some(Value::List(List { dimensions, elements: flat }))
 }
 
-/// A mapping of texts.
+/// A map of texts.
 fn map(array: &dyn Array, row: usize) -> Option<Value<'_>> {
     let map = array.as_map();
     let start = usize::try_from(*map.value_offsets().get(row)?).ok()?;

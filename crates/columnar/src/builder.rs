@@ -13,37 +13,37 @@ use crate::schema::{Infinity, Override, SchemaError};
 use crate::trusted;
 use crate::types::{Request, Type, column_builder, extension_metadata};
 
-/// Rows per block, of few columns: enough to forget what a call per column costs. From 256 to 2048
-/// the `decode_bench` example shows no difference.
+/// Rows per block if there are few columns: enough to amortize the call per column. From 256 to
+/// 2048 the `decode_bench` example shows no difference.
 const BLOCK_ROWS_MOST: usize = 512;
 
-/// Rows per block, of very many columns.
+/// Rows per block if there are very many columns.
 const BLOCK_ROWS_LEAST: usize = 64;
 
 /// Spans per block in between: they take 128 KiB, so that they are still in a near cache when the
 /// last column reads its own.
 const BLOCK_SPANS: usize = 16 * 1024;
 
-/// How a result is to be decoded.
+/// Options for decoding a result.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DecodeOptions {
-    /// What becomes of infinities.
+    /// The treatment of infinities.
     pub infinity: Infinity,
-    /// Whether the result comes in several batches, all of the first one's types: a `numeric`
-    /// without declared scale then has room for what later ones may bring.
+    /// Whether the result comes in several batches with the first one's types: a `numeric` without
+    /// a declared scale then reserves digits for later batches.
     pub is_stream: bool,
     /// Arrow types by column name; an entry holds for every column of its name, and the last
     /// entry for a name wins.
     pub overrides: Vec<(String, Override)>,
-    /// Arrow types by the column's place, which win over those by name.
+    /// Arrow types by column position; these override those by name.
     pub places: Vec<(usize, Override)>,
-    /// Makes floats of the columns of `numeric` that no override names, and is told of the first
-    /// value of each that its float does not hold.
+    /// Decodes the `numeric` columns without an override as floats, and records the first value of
+    /// each that its float does not hold exactly.
     pub inexact: Option<Inexact>,
 }
 
 impl DecodeOptions {
-    /// The Arrow type that is asked for of a column.
+    /// The Arrow type requested for a column.
     fn cast_of(&self, place: usize, name: &str) -> Option<Override> {
         let mut places = self.places.iter().rev().filter(|(asked, _)| *asked == place);
         let mut names = self.overrides.iter().rev().filter(|(asked, _)| asked == name);
@@ -92,7 +92,7 @@ impl ResultColumn {
 
 /// Builds record batches from the rows of one result.
 ///
-/// The first batch fixes the Arrow schema of those that follow: until then a `numeric` without
+/// The first batch fixes the Arrow schema of those that follow: until then, a `numeric` without a
 /// declared scale grows with its values, and text may turn out to need 64-bit offsets.
 pub struct BatchBuilder {
     columns: Vec<Column>,
@@ -100,13 +100,13 @@ pub struct BatchBuilder {
     spans: Spans,
     /// See [`BLOCK_SPANS`].
     block_rows: usize,
-    /// Rows in the batch that is being built; every column has so many, unless `failed`.
+    /// Rows in the batch being built; every column has this many, unless `failed` is set.
     rows: usize,
-    /// Rows in the batches before.
+    /// Rows in the previous batches.
     rows_before: u64,
     /// The schema of the last batch.
     schema: Option<SchemaRef>,
-    /// After an error the columns may differ in length: nothing more is made of them.
+    /// After an error the columns may differ in length, and are not used any more.
     failed: Option<DecodeError>,
 }
 
@@ -118,7 +118,7 @@ struct Column {
 }
 
 impl BatchBuilder {
-    /// Builders for the columns of a result, whose values must be asked for in
+    /// Builders for the columns of a result, whose values must be requested in
     /// [`BatchBuilder::formats`].
     pub fn new(fields: &[ResultColumn], options: &DecodeOptions) -> Result<Self, SchemaError> {
         let unknown = |(name, _): &&(String, Override)| fields.iter().all(|f| *f.name != **name);
@@ -148,12 +148,12 @@ impl BatchBuilder {
         self.columns.iter().map(|column| column.format).collect()
     }
 
-    /// Appends rows off the cursor until it is empty or this batch holds `limit_rows` rows, and
-    /// answers how many.
+    /// Appends rows from the cursor until it is empty or this batch holds `limit_rows` rows, and
+    /// returns their number.
     ///
-    /// Which error is reported does not depend on how the rows were cut into runs: it is the one
-    /// in the first row that has one, and there in the first column. After an error the builder
-    /// gives nothing but that error.
+    /// The way rows are split into runs does not affect which error is reported: the first error in
+    /// the first row with an error, by column order. After an error the builder only returns that
+    /// error.
     pub fn append(
         &mut self,
         rows: &mut DataRows<'_>,
@@ -194,18 +194,18 @@ impl BatchBuilder {
         }
     }
 
-    /// Rows in the batch that is being built.
+    /// Rows in the batch being built.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Bytes that the batch's columns have in use.
+    /// Bytes used by the batch's columns.
     pub fn nbytes(&self) -> usize {
         self.columns.iter().map(|column| column.builder.nbytes()).sum()
     }
 
-    /// The batch of all rows since the last one. Takes no pass over the values, and leaves the
-    /// builder ready for the rows that follow.
+    /// The batch of all rows since the last one. Does not visit the values again, and leaves the
+    /// builder ready for more rows.
     pub fn finish(&mut self) -> Result<RecordBatch, DecodeError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -218,7 +218,7 @@ impl BatchBuilder {
         Ok(trusted::record_batch(schema, arrays, rows))
     }
 
-    /// The last batch's schema when it fits, which is the rule; else a new one.
+    /// The last batch's schema if it still fits, which is usual; otherwise a new one.
     fn schema_of(&mut self, arrays: &[ArrayRef]) -> SchemaRef {
         let fits = |schema: &&SchemaRef| {
             schema.fields().iter().zip(arrays).all(|(f, array)| f.data_type() == array.data_type())
@@ -363,7 +363,7 @@ mod tests {
             error.to_string(),
             "column \"a\" of type int4, row 7: the value has 0 bytes instead of 4"
         );
-        // The error stays.
+        // The error persists.
         let bytes = messages([&[int4(1)][..]]);
         assert_eq!(builder.append(&mut data_rows(&bytes).unwrap(), 1).unwrap_err(), error);
         assert!(builder.finish().is_err());
@@ -421,7 +421,7 @@ mod tests {
         assert!(error("b", "decimal128(3, 2)").ends_with("U<characters>, S<bytes>, binary"));
     }
 
-    /// A value of each type from one seed; the last arm holds no type of the table.
+    /// A value of each type from one seed; the last arm matches no type of the table.
     fn sample(line: &crate::PgType, seed: i64) -> Value<'static> {
         use crate::Kind;
         match line.kind {
@@ -473,7 +473,7 @@ mod tests {
         }
     }
 
-    /// Whether a type has values, and a binary form of them that parameters are sent in.
+    /// Whether a type has values, and a binary format for parameters.
     fn is_encoded(line: &crate::PgType) -> bool {
         line.parameter == Format::Binary && line.kind != crate::Kind::Void
     }
@@ -512,7 +512,7 @@ mod tests {
             prop_assert_eq!(whole, Ok(batch));
         }
 
-        /// Whatever bytes a value has, it decodes or is refused, as a row and as a column alike.
+        /// Any bytes decode or are refused, with the same outcome as a row and as a column.
         #[test]
         fn any_bytes(
             line in prop::sample::select(TYPES),

@@ -1,12 +1,12 @@
 //! Days and microseconds since 1970 to and from the calendar.
 
-/// Microseconds of a day.
+/// Microseconds in a day.
 pub const DAY_US: i64 = 86_400_000_000;
 
 /// A day of the proleptic Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Civil {
-    /// As astronomers count: the year 0 is 1 BC.
+    /// Astronomical year numbering: the year 0 is 1 BC.
     pub year: i64,
     /// From 1.
     pub month: u8,
@@ -43,8 +43,8 @@ pub fn days_from_civil(civil: Civil) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// The day count of the first day of a month, which is counted from January 1970; None beyond every
-/// date that PostgreSQL has.
+/// The day number of a month's first day, with months counted from January 1970; None outside the
+/// range of PostgreSQL's dates.
 pub fn first_day(months: i64) -> Option<i64> {
     // Ten million years.
     if months.unsigned_abs() > 120_000_000 {
@@ -58,7 +58,7 @@ pub fn first_day(months: i64) -> Option<i64> {
 /// Hour, minute, second and microsecond of a time of day.
 pub fn clock_from_us(us: i64) -> (u8, u8, u8, u32) {
     let seconds = us / 1_000_000;
-    // A time of day is below 86,401 seconds, so that each part fits.
+    // A time of day is below 86,401 seconds, so each part fits.
     (
         (seconds / 3_600) as u8,
         (seconds / 60 % 60) as u8,

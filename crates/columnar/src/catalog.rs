@@ -1,5 +1,4 @@
-//! What a server's catalogs say of the types that users made, kept for all who ask the same
-//! database.
+//! Type definitions from a database's catalogs, shared by all of its connections.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,15 +11,15 @@ use crate::types::{
     printed_line, unprinted_line,
 };
 
-/// Types within types that are followed; PostgreSQL's own are never so deep.
+/// The maximum nesting of types; PostgreSQL's own are never this deep.
 const DEPTH_MAX: usize = 64;
 
-/// Types that one is made of, each counted as often as it occurs; a row of a table with the most
-/// columns, each a composite, is below that. What walks over a type walks over all of them, and a
-/// composite of two that are composites of two, and so on, would keep it busy for ever.
+/// The maximum number of parts in a type, each counted as often as it occurs; a row of a table with
+/// the most columns, each a composite, stays below it. Code that visits a type visits all of its
+/// parts, and a composite of two composites of two, and so on, would never end.
 const PARTS_MAX: usize = 20_000;
 
-/// The types of one database that were asked for so far. Clones share what they know.
+/// The types of one database that have been looked up. Clones share them.
 #[derive(Clone, Default, Debug)]
 pub struct Catalog(Arc<Known>);
 
@@ -31,7 +30,7 @@ struct Known {
     generation: AtomicU64,
 }
 
-/// What the catalogs say of one type.
+/// A type's row in the catalogs.
 #[derive(Clone, Default, Debug)]
 pub struct TypeRow {
     /// `pg_type.oid`
@@ -42,21 +41,21 @@ pub struct TypeRow {
     pub name: String,
     /// `pg_type.typtype`: base, composite, domain, enum, multirange, pseudo-type, range.
     pub kind: u8,
-    /// Of an array, the type of its elements; else 0.
+    /// For an array, the type of its elements; otherwise 0.
     pub element: Oid,
-    /// Of a domain, the type below it; else 0.
+    /// For a domain, its base type; otherwise 0.
     pub base: Oid,
-    /// Of a domain, `pg_type.typtypmod`.
+    /// For a domain, `pg_type.typtypmod`.
     pub type_modifier: i32,
-    /// Of a range or multirange, the type of its bounds; else 0.
+    /// For a range or multirange, the type of its bounds; otherwise 0.
     pub subtype: Oid,
-    /// The function that writes its binary form, without schema; empty where there is none.
+    /// The send function, without schema; empty if there is none.
     pub send: String,
-    /// Whether that function is one of PostgreSQL's own.
+    /// Whether the send function is built in.
     pub send_is_built_in: bool,
-    /// Of a composite: name, type and type modifier of each column that was not dropped.
+    /// For a composite: name, type and type modifier of each column that was not dropped.
     pub attributes: Vec<(String, Oid, i32)>,
-    /// Of an enum, its labels in their order.
+    /// For an enum, its labels in order.
     pub labels: Vec<String>,
 }
 
@@ -68,8 +67,8 @@ impl Catalog {
         self.0.types.read().unwrap_or_else(PoisonError::into_inner).get(&oid).map(Arc::clone)
     }
 
-    /// Takes what the catalogs said of `asked`: a type that is not among `rows` is known from now
-    /// on to be one that nobody knows.
+    /// Records the answer to a lookup of `asked`: a type that is not among `rows` is known to be
+    /// unknown from now on.
     pub fn learn(&self, asked: &[Oid], rows: &[TypeRow]) {
         let by_oid: HashMap<Oid, &TypeRow> = rows.iter().map(|row| (row.oid, row)).collect();
         let mut resolved = HashMap::new();
@@ -135,7 +134,7 @@ impl Catalog {
         self.0.types.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether none was learned.
+    /// Whether no types have been looked up.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -168,7 +167,7 @@ fn type_of_row(row: &TypeRow, mut part: impl FnMut(Oid) -> Arc<Type>) -> Type {
     Type { oid: row.oid, name, schema: row.schema.clone(), shape }
 }
 
-/// A type by the name that it has in the table: a built-in one, or one of an extension.
+/// A type by its name in the tables, built in or from an extension.
 pub fn named_type(name: &str) -> Option<Type> {
     let lines = TYPES.iter().chain(EXTENSION_TYPES);
     let line = lines.into_iter().find(|line| line.name == name)?;
@@ -180,8 +179,8 @@ pub fn named_type(name: &str) -> Option<Type> {
     })
 }
 
-/// A base type that a user or an extension made: known by the function that writes it. A name alone
-/// says nothing about the bytes, and neither does an extension's function under another name.
+/// A base type made by a user or an extension, recognized by its send function. A name alone says
+/// nothing about the bytes, and neither does an extension's function under another name.
 fn scalar_shape(row: &TypeRow) -> Shape {
     if row.send.is_empty() {
         return Shape::Scalar(&TEXT_ONLY);
@@ -194,77 +193,77 @@ fn scalar_shape(row: &TypeRow) -> Shape {
     line.map_or(Shape::Opaque, |line| Shape::Scalar(printed_line(line).unwrap_or(line)))
 }
 
-/// The types as one connection sees them: the database's, and over them the user's codecs.
+/// A connection's types: the database's, overlaid with the user's codecs.
 #[derive(Clone, Default, Debug)]
 pub struct Types {
     catalog: Catalog,
-    /// The catalog's generation that this connection's statements were made with, or a later one.
+    /// The catalog's generation at the last check; this connection's statements are no older.
     generation: u64,
-    /// By the type's OID: what the owner has put in its place.
+    /// The owner's replacements, by type OID.
     changes: Arc<BTreeMap<Oid, Change>>,
-    /// Whether rows have the own values of extensions' types, and not their texts.
+    /// Whether rows get values of extension types as their own classes and not as text.
     extension_values: bool,
 }
 
-/// What the owner of a connection has put in the place of a type's own reading and writing.
+/// The owner's replacement for a type's own conversion.
 #[derive(Clone, Debug)]
 enum Change {
-    /// A codec: its number and what it reads.
+    /// A codec: its number and its format.
     Codec(usize, CodecFormat),
     /// The shape of another type.
     Alias(Shape),
 }
 
 impl Types {
-    /// What a catalog knows, without codecs.
+    /// The types of a catalog, without codecs.
     pub fn new(catalog: Catalog) -> Self {
         let generation = catalog.generation();
         Self { catalog, generation, changes: Arc::default(), extension_values: false }
     }
 
-    /// Lets rows have the own values of extensions' types from now on, and not their texts.
+    /// From now on, rows get values of extension types as their own classes and not as text.
     pub fn show_extension_values(&mut self) {
         self.extension_values = true;
     }
 
-    /// Takes a catalog that others have too, and keeps the codecs.
+    /// Uses a catalog that other connections share, and keeps the codecs.
     pub fn share(&mut self, catalog: Catalog) {
         self.generation = catalog.generation();
         self.catalog = catalog;
     }
 
-    /// Tells those who share the catalog that something is out of date: a type was altered, or the
-    /// shape of a result.
+    /// Announces to all users of the catalog that a type or the columns of a result are out of
+    /// date.
     pub fn tell_outdated(&mut self) {
         let before = self.catalog.0.generation.fetch_add(1, Ordering::Relaxed);
-        // What others have told meanwhile is still to be followed.
+        // Announcements by others since then still have to be followed.
         if self.generation == before {
             self.generation = before.wrapping_add(1);
         }
     }
 
-    /// Whether somebody has told so since this connection has looked.
+    /// Whether a change was announced since this connection looked.
     pub fn is_outdated(&mut self) -> bool {
         let latest = self.catalog.generation();
         std::mem::replace(&mut self.generation, latest) != latest
     }
 
-    /// What is shared with other connections to the database.
+    /// The catalog shared with other connections to the database.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The type of an OID; `None` when the catalogs must be asked.
+    /// The type of an OID; `None` if it must be looked up.
     pub fn find(&self, oid: Oid) -> Option<Arc<Type>> {
         self.catalog.known(oid).map(|found| self.seen(&found))
     }
 
-    /// The same, whatever the owner of the connection has put in its place.
+    /// As `find`, but ignoring the owner's replacements.
     pub fn find_plain(&self, oid: Oid) -> Option<Arc<Type>> {
         self.catalog.known(oid)
     }
 
-    /// Those of the OIDs that the catalogs must be asked for, each once.
+    /// The OIDs among these that must be looked up, each once.
     pub fn missing(&self, oids: impl IntoIterator<Item = Oid>) -> Vec<Oid> {
         let mut missing: Vec<Oid> =
             oids.into_iter().filter(|oid| self.catalog.known(*oid).is_none()).collect();
@@ -273,22 +272,22 @@ impl Types {
         missing
     }
 
-    /// Lets a codec read and write a type.
+    /// Sets a codec to read and write a type.
     pub fn set_codec(&mut self, oid: Oid, codec: usize, format: CodecFormat) {
         Arc::make_mut(&mut self.changes).insert(oid, Change::Codec(codec, format));
     }
 
-    /// Lets a type be read and written as another one.
+    /// Sets another type's conversion to read and write a type.
     pub fn set_alias(&mut self, oid: Oid, other: &Type) {
         Arc::make_mut(&mut self.changes).insert(oid, Change::Alias(other.shape.clone()));
     }
 
-    /// Lets the type be read and written as it is.
+    /// Restores a type's own conversion.
     pub fn reset_type(&mut self, oid: Oid) {
         Arc::make_mut(&mut self.changes).remove(&oid);
     }
 
-    /// A type as this connection sees it.
+    /// A type with this connection's replacements.
     fn seen(&self, found: &Arc<Type>) -> Arc<Type> {
         if !self.sees_otherwise(found) {
             return Arc::clone(found);
@@ -340,7 +339,7 @@ impl Types {
         }
     }
 
-    /// The line that takes the place of one whose rows are printed.
+    /// The replacement for a line whose rows are printed.
     fn own_line(&self, line: &'static PgType) -> Option<&'static PgType> {
         if self.extension_values { unprinted_line(line) } else { None }
     }
@@ -350,7 +349,7 @@ impl Types {
 mod tests {
     use super::*;
 
-    /// A composite of so many fields of one type.
+    /// A composite of `count` fields of one type.
     fn composite(oid: Oid, field: Oid, count: usize) -> TypeRow {
         let attributes = (0..count).map(|number| (format!("f{number}"), field, -1)).collect();
         TypeRow { oid, name: format!("t{oid}"), kind: b'c', attributes, ..TypeRow::default() }
@@ -370,13 +369,13 @@ mod tests {
     fn types_of_types_have_an_end() {
         const FIRST: Oid = 100_000;
         let catalog = Catalog::default();
-        // Each is two of the next one: the first would be 2^60 parts.
+        // Each is two of the next one: the first would have 2^60 parts.
         let doubling: Vec<_> = (FIRST..FIRST + 60).map(|oid| composite(oid, oid + 1, 2)).collect();
         catalog.learn(&[FIRST], &doubling);
         // Each has two bounds that are such ranges.
         let range = |oid| TypeRow { oid, kind: b'r', subtype: oid + 1, ..TypeRow::default() };
         catalog.learn(&[], &(FIRST + 300..FIRST + 360).map(range).collect::<Vec<_>>());
-        // Of itself, as no type can be.
+        // A type made of itself, which cannot exist.
         catalog.learn(&[], &[composite(FIRST + 100, FIRST + 100, 1_000)]);
         catalog.learn(&[], &[array(FIRST + 101, FIRST + 101)]);
         // Deeper with each answer.

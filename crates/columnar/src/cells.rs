@@ -1,5 +1,5 @@
-//! Cells of one width, which NumPy reads where they lie, as the text or bytes that they hold: no
-//! other library knows them.
+//! Fixed-width cells, which NumPy reads in place, as the text or bytes that they hold: no other
+//! library supports them.
 
 use arrow_array::types::{BinaryType, ByteArrayType, LargeBinaryType, LargeUtf8Type, Utf8Type};
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
@@ -9,14 +9,14 @@ use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 
 use crate::trusted;
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CellEncoding {
-    /// Text, four bytes for each character, least significant first.
+    /// Text, four bytes per character, least significant first.
     Ucs4,
-    /// Text of ASCII.
+    /// ASCII text.
     Ascii,
-    /// Bytes that do not end in zeros.
+    /// Bytes that do not end with zeros.
     Bytes,
 }
 
@@ -27,18 +27,18 @@ impl CellEncoding {
         ("colonnade.bytes", Self::Bytes),
     ];
 
-    /// The extension name of the field of such a column.
+    /// The extension name of a cell column's field.
     pub(crate) fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
     }
 
-    /// What the column of a field holds, when that is cells.
+    /// The content of a field's column, if it holds cells.
     pub fn of(field: &Field) -> Option<Self> {
         let name = field.metadata().get(EXTENSION_TYPE_NAME_KEY)?;
         Self::NAMES.iter().find(|(known, _)| known == name).map(|(_, encoding)| *encoding)
     }
 
-    /// NumPy's dtype of a cell of so many bytes, as a schema spells it.
+    /// NumPy's dtype of a cell of `width` bytes, as a schema spells it.
     pub fn dtype(self, width: i32) -> String {
         match self {
             Self::Ucs4 => format!("U{}", width / 4),
@@ -47,7 +47,7 @@ impl CellEncoding {
     }
 }
 
-/// The cells as plain utf8 or binary, with 64-bit offsets where 32 do not reach.
+/// The cells as plain utf8 or binary, with 64-bit offsets if 32 bits are not enough.
 pub fn plain(cells: &FixedSizeBinaryArray, encoding: CellEncoding) -> ArrayRef {
     let mut data = Vec::new();
     let mut ends = vec![0];
@@ -76,7 +76,7 @@ fn array<T: ByteArrayType>(
     trusted::byte_array::<T>(offsets, Buffer::from_vec(data), cells.nulls().cloned())
 }
 
-/// Texts in cells of so many characters, of four bytes each, NULL as an empty one; `None` when a
+/// Texts in cells of `capacity` characters of four bytes each, NULL as an empty cell; `None` if a
 /// text is longer.
 pub fn characters<'a>(
     texts: impl ExactSizeIterator<Item = Option<&'a str>>,
@@ -98,7 +98,7 @@ pub fn characters<'a>(
     Some(cells)
 }
 
-/// Values in cells of so many bytes, NULL as an empty one; `None` when a value is longer.
+/// Values in cells of `capacity` bytes, NULL as an empty cell; `None` if a value is longer.
 pub fn bytes<'a>(
     values: impl ExactSizeIterator<Item = Option<&'a [u8]>>,
     capacity: usize,
@@ -111,7 +111,8 @@ pub fn bytes<'a>(
     Some(cells)
 }
 
-/// Appends what a cell holds; text is UTF-8 whatever has been written into the cell's memory.
+/// Appends the content of a cell; text is always UTF-8, whatever was written into the cell's
+/// memory.
 fn push(cell: &[u8], encoding: CellEncoding, data: &mut Vec<u8>) {
     let used = cell.len() - cell.iter().rev().take_while(|byte| **byte == 0).count();
     match encoding {

@@ -1,4 +1,4 @@
-//! The seam of a type: one column of one block of rows goes in, one Arrow array comes out.
+//! The interface of a type: one column of one block of rows goes in, one Arrow array comes out.
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
@@ -15,12 +15,12 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `bytes` is the run ([`colonnade_protocol::DataRows::bytes`]) whose scan gave `spans`.
+    /// `bytes` must be the run ([`colonnade_protocol::DataRows::bytes`]) whose scan gave `spans`.
     pub fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
         Self { bytes, spans }
     }
 
-    /// How many rows the block has.
+    /// The number of rows in the block.
     #[inline]
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -39,14 +39,14 @@ impl<'a> Fields<'a> {
         self.spans.iter().map(move |span| span.slice(bytes))
     }
 
-    /// The bytes that the values lie in, and where each lies there; for copying more than one value
-    /// at a time.
+    /// The bytes that contain the values, and the position of each; for copying several values at a
+    /// time.
     #[inline]
     pub(crate) fn parts(&self) -> (&'a [u8], &'a [Span]) {
         (self.bytes, self.spans)
     }
 
-    /// Bytes of all values together.
+    /// The total size of the values in bytes.
     #[inline]
     pub fn byte_len(&self) -> usize {
         self.spans.iter().map(|span| span.len()).sum()
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         Self { bytes: self.bytes, spans: self.spans.get(row..row + 1).unwrap_or(&[]) }
     }
 
-    /// Which rows hold a value, as bitmap words of up to 64 rows: (bits, rows).
+    /// The rows with a value, as bitmap words of up to 64 rows: (bits, rows).
     pub(crate) fn valid_words(&self) -> impl Iterator<Item = (u64, usize)> {
         self.spans.chunks(64).map(|rows| {
             let mut bits = 0_u64;
@@ -71,31 +71,30 @@ impl<'a> Fields<'a> {
 
 /// Builds the Arrow array of one column, a block of rows at a time.
 pub trait ColumnBuilder: Send + Sync {
-    /// Appends a block. The error names the first row of the block that is at fault, so that what
-    /// is reported does not depend on how the rows were cut into blocks; after it the builder is
-    /// spent, and nothing more may be asked of it.
+    /// Appends a block. An error names the block's first faulty row, so that the way rows are split
+    /// into blocks does not change the error; after an error the builder must not be used.
     fn append(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)>;
 
-    /// Appends so many cells that lie one after another, each behind its length, and nothing beside
-    /// them. False, and nothing is appended, unless the builder can take them at once.
+    /// Appends `count` adjacent cells, each preceded by its length, with nothing else in `cells`.
+    /// Returns false, and appends nothing, if the builder cannot take them at once.
     fn append_cells(&mut self, _cells: &[u8], _count: usize) -> bool {
         false
     }
 
-    /// The array of all rows so far, without a pass over the values; leaves the builder empty.
-    /// From the first call on the Arrow type stays as it is.
+    /// The array of all rows so far, without another pass over the values; leaves the builder
+    /// empty. From the first call on, the Arrow type is fixed.
     fn finish(&mut self) -> ArrayRef;
 
-    /// The Arrow type, as it is known so far.
+    /// The Arrow type, as far as it is known.
     fn data_type(&self) -> DataType;
 
-    /// Bytes that are in use by values, offsets and validity.
+    /// Bytes used by values, offsets and validity.
     fn nbytes(&self) -> usize;
 }
 
-/// Takes a finished buffer out of its builder and leaves an empty one with room for as much: the
-/// next batch of a stream is as large, and need not grow step by step. Room that is not written
-/// takes no memory.
+/// Takes a finished buffer out of its builder and leaves an empty one with the same capacity: the
+/// next batch of a stream is about as large and need not grow step by step. Capacity that is not
+/// written to takes no memory.
 pub(crate) fn take_buffer<T>(values: &mut Vec<T>) -> Vec<T> {
     let next = Vec::with_capacity(values.len());
     std::mem::replace(values, next)

@@ -1,5 +1,5 @@
-//! One value of a column as the value that a row gives. Types that Arrow does not have are texts,
-//! numbers or structs in a column, and only their PostgreSQL type says what those mean.
+//! One value of a column as the value that a row gives. Columns store types that Arrow lacks as
+//! texts, numbers or structs, and only the PostgreSQL type tells their meaning.
 
 use core::net::IpAddr;
 use std::borrow::Cow;
@@ -15,9 +15,9 @@ use crate::arrow_value::{elements, value_of};
 use crate::types::{Attribute, Kind, Shape, Type};
 use crate::value::{Bits, List, Network, Range, Value};
 
-/// The value in a row of a column of the type; `None` where no [`Value`] is exactly that.
+/// The value in a row of a column of the type; `None` if no [`Value`] represents it exactly.
 ///
-/// A column that was asked for in another Arrow type gives the values of that one.
+/// A column cast to another Arrow type gives values of that type.
 pub fn column_value<'a>(pg_type: &Type, array: &'a dyn Array, row: usize) -> Option<Value<'a>> {
     if array.is_null(row) {
         return Some(Value::Null);
@@ -59,7 +59,7 @@ pub fn column_value<'a>(pg_type: &Type, array: &'a dyn Array, row: usize) -> Opt
     }
 }
 
-/// What a codec reads: the text or the bytes; `None` where it takes the type's own values.
+/// The text or bytes for a codec; `None` if the codec takes the type's own values.
 fn encoded(array: &dyn Array, row: usize) -> Option<&[u8]> {
     match array.data_type() {
         DataType::Utf8 => Some(array.as_string::<i32>().value(row).as_bytes()),
@@ -71,13 +71,13 @@ fn encoded(array: &dyn Array, row: usize) -> Option<&[u8]> {
     }
 }
 
-/// How many dimensions the arrays of a column have, by the type of their elements; `None` where
-/// the column is none of such arrays.
+/// The number of dimensions of a column's arrays, given the type of their elements; `None` if the
+/// column does not hold such arrays.
 pub fn list_dimensions(element: &Type, data_type: &DataType) -> Option<usize> {
     list_depth(data_type).checked_sub(own_depth(element, data_type)).filter(|depth| *depth > 0)
 }
 
-/// Lists within lists of a type.
+/// The nesting depth of lists in a type.
 fn list_depth(data_type: &DataType) -> usize {
     match data_type {
         DataType::List(item) | DataType::LargeList(item) => 1 + list_depth(item.data_type()),
@@ -85,7 +85,7 @@ fn list_depth(data_type: &DataType) -> usize {
     }
 }
 
-/// How many of an array's lists belong to a single element.
+/// How many of an array's list levels belong to a single element.
 fn own_depth(element: &Type, data_type: &DataType) -> usize {
     match &element.bare().shape {
         Shape::Array(_) | Shape::Multirange(_) => 1,
@@ -105,7 +105,7 @@ fn ends_in_fixed_size(data_type: &DataType) -> bool {
     }
 }
 
-/// Adds the elements of a list, which is the dimension so deep in.
+/// Adds the elements of a list, a dimension at this depth.
 fn push_elements<'a>(
     element: &Type,
     array: &'a dyn Array,
@@ -153,7 +153,7 @@ fn range<'a>(subtype: &Type, array: &'a StructArray, row: usize) -> Option<Range
     })
 }
 
-/// A value of which the column holds the parts or the text; `None` where it holds the value.
+/// A value that the column stores as parts or text; `None` if the column stores the value itself.
 fn scalar<'a>(kind: Kind, name: &str, array: &'a dyn Array, row: usize) -> Option<Value<'a>> {
     Some(match kind {
         Kind::Bits => bits(text(array, row)?)?,
@@ -254,7 +254,7 @@ mod tests {
     use crate::testing::{Cell, decode_in_runs, field};
     use crate::types::built_in;
 
-    /// The value as a row has it, of the same bytes that a column was made of.
+    /// The value as a row has it, from the bytes that the column was made of.
     #[track_caller]
     fn agree(oid: u32, values: &[Value<'static>]) {
         let pg_type = built_in(oid).unwrap();

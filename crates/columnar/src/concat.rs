@@ -1,8 +1,9 @@
-//! Several results of one query, or of its parts, as one.
+//! Concatenates several results of one query or of its parts.
 //!
-//! Their columns are of the same types but where a result decides: numerics without a declared
-//! scale have that of their own largest, text beyond 2 GiB has longer offsets, and each dictionary
-//! has the values that it met. There the whole has what it would have had as one result.
+//! Their columns have equal types, except where the values decide: numerics without a declared
+//! scale have the largest scale among their own values, text beyond 2 GiB has 64-bit offsets, and
+//! each dictionary has the values that occurred. In these cases the whole gets the type that a
+//! single result would have had.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,10 +24,10 @@ use crate::export::{StringLayout, convert};
 const DECIMAL128_DIGITS: u8 = 38;
 const DECIMAL256_DIGITS: u8 = 76;
 
-/// The rows of all batches, which must not be none, one after another.
+/// The rows of all batches, one after another; at least one batch is needed.
 ///
 /// # Errors
-/// Batches with other columns than the first one, or a whole that Arrow's offsets cannot reach.
+/// Batches with other columns than the first one, or a whole that exceeds Arrow's offsets.
 pub fn concat(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
     let Some(first) = batches.first() else {
         return Err(ArrowError::InvalidArgumentError("there is no batch".to_owned()));
@@ -93,7 +94,7 @@ fn joined(data: &[ArrayData]) -> Result<ArrayRef, ArrowError> {
     Ok(make_array(whole.freeze()))
 }
 
-/// Whether offsets of 32 bits reach the end of what is joined, on every level.
+/// Whether 32-bit offsets reach the end of the joined data, on every level.
 fn offsets_reach(data: &[ArrayData]) -> bool {
     let counts_bytes = |part: &ArrayData| part.buffers().get(1).map_or(0, |bytes| bytes.len());
     let counts_children = |part: &ArrayData| part.child_data().first().map_or(0, ArrayData::len);
@@ -116,7 +117,7 @@ fn is_dictionary_of_text(kind: &DataType) -> bool {
     **key == DataType::Int32 && **value == DataType::Utf8
 }
 
-/// One dictionary with each text once, in the order in which the parts have them.
+/// One dictionary with each text once, in the order of first occurrence.
 fn one_dictionary(parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowError> {
     let mut places: HashMap<String, i32> = HashMap::new();
     let mut texts: Vec<String> = Vec::new();
@@ -149,7 +150,7 @@ fn decimal_scale(kind: &DataType) -> Option<i8> {
     }
 }
 
-/// All parts at one scale, in 128 bits where that is wide enough.
+/// All parts at one scale, in 128 bits if that is wide enough.
 fn decimals(parts: &[&ArrayRef], scale: i8) -> Result<ArrayRef, ArrowError> {
     if let Some(narrow) = in_narrow_decimals(parts, scale) {
         let narrow: Vec<ArrayData> = narrow.iter().map(Array::to_data).collect();
@@ -171,7 +172,7 @@ fn decimals(parts: &[&ArrayRef], scale: i8) -> Result<ArrayRef, ArrowError> {
     joined(&wide)
 }
 
-/// None where a value needs more digits than 128 bits have.
+/// None if a value needs more digits than 128 bits have.
 fn in_narrow_decimals(
     parts: &[&ArrayRef],
     scale: i8,
@@ -190,7 +191,7 @@ fn in_narrow_decimals(
     parts.iter().map(scaled).collect()
 }
 
-/// How many zeros bring a number from one scale to another, which is as large or larger.
+/// The number of zeros that converts from one scale to another one that is no smaller.
 fn zeros(from: i8, to: i8) -> u32 {
     u32::try_from(i16::from(to) - i16::from(from)).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! Decimals as the nearest float64, and which of them a float64 does not hold.
+//! Decimals as the nearest float64, and whether a float64 holds each of them.
 //!
-//! A decimal is held where it is the shortest one that reads back as its float, as 0.1 is, or where
-//! the float is exactly the decimal, as 2^60 is: what is printed of the float, or computed with it,
-//! then says what the decimal said.
+//! A float holds a decimal if the decimal is the shortest one that reads back as the float, as 0.1
+//! is, or if both are exactly equal, as for 2^60. Then printing the float, or computing with it,
+//! gives what the decimal would.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, DecimalType};
@@ -10,16 +10,17 @@ use arrow_array::{Array, PrimitiveArray};
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 
-/// Every decimal of 15 digits is held, and its digits are a float themselves.
+/// Below this, a float holds every decimal, because it has at most 15 digits, and those digits are
+/// a float themselves.
 pub(crate) const HELD_MOST: u64 = 1_000_000_000_000_000;
 
-/// The powers of ten that are floats.
+/// The powers of ten that a float64 holds exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Powers of ten that zeros at the end are taken off by, the largest first.
+/// Powers of ten for removing trailing zeros, the largest first.
 const ZEROS: [(u128, i32); 5] =
     [(10_000_000_000_000_000, 16), (100_000_000, 8), (10_000, 4), (100, 2), (10, 1)];
 
@@ -28,11 +29,11 @@ const ZEROS: [(u128, i32); 5] =
 pub struct DecimalFloats {
     /// The nearest float64 of each row, NaN for NULL.
     pub values: Vec<f64>,
-    /// The first row whose value is not held.
+    /// The first row whose float does not hold the value.
     pub first_inexact: Option<usize>,
 }
 
-/// The floats of a column of decimals of 128 or 256 bits; `None` of another column.
+/// The floats of a column of 128-bit or 256-bit decimals; `None` for another column.
 pub fn decimal_floats(column: &dyn Array) -> Option<DecimalFloats> {
     match column.data_type() {
         DataType::Decimal128(_, scale) => {
@@ -63,7 +64,7 @@ where
         }
         let text = value.to_string();
         let digits = text.trim_start_matches('-');
-        // Digits and an exponent always are a number.
+        // Digits and an exponent always form a number.
         let magnitude: f64 = format!("{digits}e{}", -scale).parse().unwrap_or(f64::NAN);
         if first_inexact.is_none() && !is_held(digits, scale, magnitude) {
             first_inexact = Some(row);
@@ -74,7 +75,7 @@ where
 }
 
 /// The float of a decimal of up to 15 digits beside zeros at its end: an integer and a power of ten
-/// that are both floats, so that one operation rounds once. `None` means nothing.
+/// that are both floats, so that one operation rounds once. `None` says nothing about the decimal.
 #[inline]
 fn short(value: i128, scale: i32) -> Option<f64> {
     let (mut digits, mut power) = (value.unsigned_abs(), -scale);
@@ -107,13 +108,13 @@ pub(crate) fn is_held(digits: &str, scale: i32, float: f64) -> bool {
     if written == significant && last == power {
         return true;
     }
-    // A float has as many digits after the point as bits, and prints all of them.
+    // A float has as many digits after the point as bits there, and prints all of them.
     let places = usize::try_from(scale.max(0)).unwrap_or(0);
     let printed = format!("{float:.places$}").replace('.', "");
     fraction_bits(float) <= scale.max(0) && printed.trim_start_matches('0') == digits
 }
 
-/// Bits after the point of a positive float.
+/// The number of bits after the point of a positive float.
 fn fraction_bits(float: f64) -> i32 {
     let bits = float.to_bits();
     let exponent = (bits >> 52 & 0x7FF) as i32;
@@ -152,10 +153,10 @@ mod tests {
         assert!(is_exact(-1, 38));
         assert!(is_exact(0, 38));
         assert!(is_exact(999_999_999_999_999, 7));
-        // The shortest of its float has 17 digits.
+        // Its float's shortest decimal has 17 digits.
         assert!(is_exact(30_000_000_000_000_004, 17));
         assert!(is_exact(9_007_199_254_740_992, 0));
-        // 2^60, of which a float prints ...847000.
+        // 2^60, whose float prints as ...847000.
         assert!(is_exact(1_152_921_504_606_846_976, 0));
         // 2^-30.
         assert!(is_exact(931_322_574_615_478_515_625, 30));
@@ -167,7 +168,7 @@ mod tests {
         assert!(!is_exact(1_234_567_890_123_456_789, 2));
         assert!(!is_exact(9_007_199_254_740_993, 0));
         assert!(!is_exact(-1_152_921_504_606_846_977, 0));
-        // A float's digits, but not its shortest ones.
+        // A float's exact digits, but not its shortest decimal.
         assert!(!is_exact(10_000_000_000_000_001, 17));
         assert!(!is_exact(33_333_333_333_333_333_333, 20));
         let most = i256::from_i128(10).wrapping_pow(76).wrapping_sub(i256::ONE);
@@ -185,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        /// What Rust's own parser makes of the decimal's text.
+        /// The result of Rust's own parser for the decimal's text.
         #[test]
         fn the_nearest(value in any::<i128>(), shift in 0..127_u32, scale in 0..=38_i8) {
             let value = (value >> shift) % 10_i128.pow(38);
@@ -196,7 +197,7 @@ mod tests {
             prop_assert_eq!(narrow, wide);
         }
 
-        /// The shortest text of a float is held, and two digits more are not.
+        /// A float holds its own shortest text, but not the same text with two more digits.
         #[test]
         fn the_shortest(whole in 1_u64..100_000_000, part in any::<u32>()) {
             let float = whole as f64 / f64::from(part.max(1));

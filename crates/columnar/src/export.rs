@@ -1,5 +1,5 @@
-//! Strings in the layout that a consumer takes without copying: only offsets or views are made,
-//! the characters stay where they are and are shared.
+//! Strings in the layout that a consumer takes without copying: only offsets or views are made; the
+//! characters stay in place and are shared.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crate::cells::{self, CellEncoding};
 use crate::trusted;
 
-/// How text lies in memory.
+/// The memory layout of text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum StringLayout {
-    /// As decoded: utf8 with 32-bit offsets, large_utf8 for a column that is past their reach or
-    /// was asked for so. What most consumers take.
+    /// As decoded: utf8 with 32-bit offsets, or large_utf8 if the column needs it or it was
+    /// requested. Most consumers take this.
     #[default]
     Small,
-    /// utf8_view. What Polars takes without a copy.
+    /// utf8_view, which Polars takes without a copy.
     View,
-    /// large_utf8. What pandas takes without a copy.
+    /// large_utf8, which pandas takes without a copy.
     Large,
 }
 
 impl StringLayout {
-    /// The Arrow type in which a column of this type is handed over.
+    /// The Arrow type in which a column of this type is exported.
     fn of(self, data_type: &DataType) -> DataType {
         match (self, data_type) {
             (Self::View, DataType::Utf8 | DataType::LargeUtf8) => DataType::Utf8View,
@@ -57,9 +57,9 @@ impl StringLayout {
     }
 }
 
-/// The batch with its text columns in `layout`, and cells of one width as such columns. Nothing
-/// else changes, and a batch that is right
-/// already comes back as it is. A utf8_view column stays one: it was asked for by name.
+/// The batch with its text columns in `layout`, and fixed-width cells as such columns. Nothing else
+/// changes, and a batch already in that layout is returned as it is. A utf8_view column stays one,
+/// because it was requested by name.
 pub fn with_string_layout(batch: &RecordBatch, layout: StringLayout) -> RecordBatch {
     let batch = &without_cells(batch);
     let schema = string_layout_schema(batch.schema_ref(), layout);
@@ -70,8 +70,8 @@ pub fn with_string_layout(batch: &RecordBatch, layout: StringLayout) -> RecordBa
     trusted::record_batch(schema, columns, batch.num_rows())
 }
 
-/// The batch with its cells of one width as plain text and bytes, which everyone reads. That is the
-/// one conversion that copies characters.
+/// The batch with its fixed-width cells as plain text and bytes, which every consumer reads. This
+/// is the only conversion that copies characters.
 fn without_cells(batch: &RecordBatch) -> RecordBatch {
     let fields = batch.schema_ref().fields();
     if fields.iter().all(|field| CellEncoding::of(field).is_none()) {
@@ -93,8 +93,7 @@ fn without_cells(batch: &RecordBatch) -> RecordBatch {
     trusted::record_batch(Arc::new(schema), columns, batch.num_rows())
 }
 
-/// The schema of [`with_string_layout`], of columns without cells; the same one when nothing
-/// changes.
+/// The schema of [`with_string_layout`] for columns without cells; the same one if nothing changes.
 pub(crate) fn string_layout_schema(schema: &SchemaRef, layout: StringLayout) -> SchemaRef {
     let changes = |field: &Arc<Field>| layout.of(field.data_type()) != *field.data_type();
     if !schema.fields().iter().any(changes) {
@@ -135,12 +134,12 @@ pub(crate) fn convert(column: &ArrayRef, layout: StringLayout) -> ArrayRef {
     }
 }
 
-/// The most that one buffer of a view array may hold, because views have signed 32-bit offsets.
+/// The maximum size of one buffer of a view array, because views have signed 32-bit offsets.
 const VIEW_BUFFER_MOST: usize = i32::MAX as usize;
 
 /// Views over a string array's bytes. `offsets` and `data` are those of a valid string array.
 ///
-/// A column past 2 GiB is seen through several buffers, which are windows of the same memory.
+/// A column past 2 GiB gets several buffers, which are windows on the same memory.
 pub(crate) fn string_views<O: OffsetSizeTrait>(
     offsets: &ScalarBuffer<O>,
     data: &Buffer,

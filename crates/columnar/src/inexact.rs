@@ -1,11 +1,11 @@
-//! Which values of a result its floats do not hold.
+//! Values of a result that its floats do not hold exactly.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A value, and the first of its column, that a float64 does not hold.
+/// The first value of a column that a float64 does not hold exactly.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InexactValue {
-    /// The column.
+    /// The index of the column.
     pub place: usize,
     /// The row of the result.
     pub row: u64,
@@ -13,12 +13,12 @@ pub struct InexactValue {
     pub text: String,
 }
 
-/// Notes of one result, which its columns write and whoever asked for them reads.
+/// The record for one result, written by its columns and read by the caller that requested it.
 #[derive(Clone, Default, Debug)]
 pub struct Inexact(Arc<Mutex<Vec<InexactValue>>>);
 
 impl Inexact {
-    /// What was noted so far, at most one value of each column.
+    /// The values recorded so far, at most one per column.
     pub fn values(&self) -> Vec<InexactValue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -28,7 +28,7 @@ impl Inexact {
     }
 }
 
-/// The same notes, not alike ones.
+/// Equal only if both are the same record, not just alike.
 impl PartialEq for Inexact {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

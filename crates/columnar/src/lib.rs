@@ -1,4 +1,4 @@
-//! What PostgreSQL's values are: columns in Arrow's memory layout, values of rows, parameters.
+//! PostgreSQL's values: columns in Arrow's memory layout, values of rows, parameters.
 //!
 //! * [`BatchBuilder`] takes runs of rows from [`colonnade_protocol`] and makes record batches.
 //! * [`types`] is the only place that knows types: one file per type or wire shape, one line per
@@ -7,10 +7,10 @@
 //! * [`encode`] is the way back: Arrow arrays to the cells of COPY and of array parameters.
 //! * [`export`] changes the layout of strings for a consumer without copying their bytes.
 //!
-//! Four rules hold everywhere. What the server sent gives a value or a [`DecodeError`] that names
-//! column, type and row, never a panic and never a guess. A buffer is written once: the vector a
-//! value is decoded into is the buffer that is exported. The slot of a NULL holds what NumPy takes
-//! for one (NaN, NaT), or zero where it has none. And `unsafe` lives in one file, `trusted.rs`.
+//! Four rules hold everywhere. The server's bytes give a value or a [`DecodeError`] that names
+//! column, type and row, never a panic and never a guess. A buffer is written once: the vector into
+//! which values are decoded is the buffer that is exported. The slot of a NULL holds NumPy's null
+//! (NaN, NaT), or zero if there is none. And `unsafe` code is confined to one file, `trusted.rs`.
 
 #![deny(unsafe_code)]
 

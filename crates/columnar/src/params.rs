@@ -1,4 +1,4 @@
-//! Parameters: one neutral value to the bytes of its type.
+//! Parameters: encodes a neutral value in its type's format.
 
 use colonnade_protocol::{EncodedParams, Format};
 
@@ -6,10 +6,10 @@ use crate::error::EncodeError;
 use crate::types::{Shape, Type};
 use crate::value::Value;
 
-/// Appends a parameter, in the format in which the type has its values sent.
+/// Appends a parameter, in the format in which the type's values are sent.
 ///
-/// A type that is not known, one of an extension and one that is made of values take their text
-/// too, as a string that the server parses; one that is not known takes its binary form as bytes.
+/// Unknown types, extension types and types with parts also accept their text as a string, which
+/// the server parses; unknown types accept their binary format as bytes.
 pub fn push_parameter(
     params: &mut EncodedParams,
     pg_type: &Type,
@@ -18,7 +18,7 @@ pub fn push_parameter(
     check_long(value)?;
     match (value, &pg_type.bare().shape) {
         (Value::Null, shape) => {
-            // A server without a function that reads the binary form refuses even a NULL in it.
+            // A server without a receive function for the type refuses even a binary NULL.
             params.push_null(match shape {
                 Shape::Opaque => Format::Text,
                 _ => pg_type.parameter_format(),
@@ -53,8 +53,8 @@ pub fn push_parameter(
     }
 }
 
-/// Appends a parameter in its type's binary form, which a type that [reads its text](
-/// Type::reads_text) has of that, too.
+/// Appends a parameter in its type's binary format; a type that [parses its text](Type::reads_text)
+/// accepts that, too.
 pub fn push_in_binary(
     params: &mut EncodedParams,
     pg_type: &Type,
@@ -63,8 +63,8 @@ pub fn push_in_binary(
     params.push(Format::Binary, bounded(|out| pg_type.encode(value, out)))
 }
 
-/// Whether the text of such a type is sent as it is. Of the types of the table, those of extensions
-/// have no OID of their own.
+/// Whether the text of such a type is sent as it is. Among the types of the tables, those of
+/// extensions have no OID.
 fn is_parsed_by_server(shape: &Shape) -> bool {
     match shape {
         Shape::Scalar(line) => line.oid == 0,
@@ -73,7 +73,7 @@ fn is_parsed_by_server(shape: &Shape) -> bool {
     }
 }
 
-/// A value has less than 1 GiB.
+/// A value is smaller than 1 GiB.
 const BYTES_END: usize = 1 << 30;
 
 /// Refuses a long value before it is copied.
@@ -87,7 +87,7 @@ fn check_long(value: &Value<'_>) -> Result<(), EncodeError> {
     if bytes < BYTES_END { Ok(()) } else { Err(EncodeError::TooLong { bytes }) }
 }
 
-/// The same writing, refused where it has written more than a value can have.
+/// Runs a write and refuses a result that is larger than a value may be.
 fn bounded(
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
 ) -> impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError> {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_long_value_is_refused_before_it_is_copied() {
-        // Pages of zeros that nobody writes to take no memory.
+        // Zero pages that are never written to take no memory.
         let zeros = vec![0; BYTES_END];
         let long = [
             Value::Bytes(zeros.as_slice().into()),

@@ -1,10 +1,9 @@
-//! Batches without the types on which Polars panics, or with which it can do nothing: also those
-//! within lists and structs.
+//! Batches without the types that Polars cannot handle or panics on, even within lists and structs.
 //!
-//! Decimals of 256 bits become decimals of 38 digits where every value has that few, else text.
-//! Intervals become durations, a day as 24 hours, where none of them has months, else text.
-//! A uuid becomes its text, for Polars has no such type and nobody reads its bytes. Other extension
-//! types become what they are stored as.
+//! 256-bit decimals become decimals of 38 digits if all values fit, otherwise text. Intervals
+//! become durations, with a day as 24 hours, if none has months, otherwise text. A uuid becomes its
+//! text, because Polars lacks the type and its bytes are unreadable. Other extension types become
+//! their storage types.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,12 +29,12 @@ const NANOS_OF_MICRO: i64 = 1_000;
 const UUID: &str = "arrow.uuid";
 const UUID_TEXT_BYTES: usize = 36;
 
-/// Columns that hold text now, by their positions.
+/// The positions of columns that were converted to text.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AsText {
-    /// For their decimals have too many digits.
+    /// Because their decimals have too many digits.
     pub decimals: Vec<usize>,
-    /// For their intervals have months.
+    /// Because their intervals have months.
     pub intervals: Vec<usize>,
 }
 
@@ -45,12 +44,12 @@ enum Texted {
     Interval,
 }
 
-/// The batch as Polars takes it.
+/// The batch for Polars.
 ///
 /// # Errors
-/// Arrow refuses what was made.
+/// An error of Arrow's when the columns are rebuilt.
 pub fn for_polars(batch: &RecordBatch) -> Result<(RecordBatch, AsText), ArrowError> {
-    // Cells of one width are known by an extension type, and are text before it is taken off.
+    // An extension type marks fixed-width cells, so they must become text before it is removed.
     let batch = &with_string_layout(batch, StringLayout::Small);
     let mut as_text = AsText::default();
     let mut fields = Vec::with_capacity(batch.num_columns());
@@ -134,7 +133,7 @@ fn part_fields(data_type: &DataType) -> Vec<FieldRef> {
     }
 }
 
-/// The type of a column whose parts have become these.
+/// The type of a column whose parts were converted to these.
 fn of_parts(data_type: &DataType, parts: &[ArrayRef]) -> DataType {
     let part_type =
         |index: usize| parts.get(index).map_or(&DataType::Null, |part| part.data_type());
@@ -156,7 +155,7 @@ fn of_parts(data_type: &DataType, parts: &[ArrayRef]) -> DataType {
     }
 }
 
-/// `None` when a value has more digits than the type.
+/// `None` if a value has more digits than the type.
 fn to_decimal128(column: &dyn Array, scale: i8) -> Result<Option<ArrayRef>, ArrowError> {
     if i16::from(scale) > i16::from(DECIMAL128_MAX_PRECISION) {
         return Ok(None);
@@ -206,7 +205,7 @@ fn uuid_texts(uuids: &FixedSizeBinaryArray) -> ArrayRef {
     Arc::new(texts.finish())
 }
 
-/// `None` when an interval has months, or is too long.
+/// `None` if an interval has months or is too long.
 fn to_duration(column: &dyn Array) -> Option<ArrayRef> {
     let intervals = column.as_primitive::<IntervalMonthDayNanoType>();
     let duration = |interval: Option<IntervalMonthDayNano>| match interval {

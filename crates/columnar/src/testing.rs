@@ -1,4 +1,4 @@
-//! What the tests share: rows as a server sends them, decoded in several cuts at once.
+//! Shared by the tests: a server's rows, decoded with several splits at once.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(crate) fn data_rows(bytes: &[u8]) -> Option<DataRows<'_>> {
     }
 }
 
-/// Decodes rows as one batch, cut into runs of `run` rows.
+/// Decodes rows as one batch, split into runs of `run` rows.
 pub(crate) fn decode_in_runs(
     fields: &[ResultColumn],
     options: &DecodeOptions,
@@ -110,7 +110,7 @@ impl Case {
         self
     }
 
-    /// Decodes a column; the cut into runs must not change what comes out.
+    /// Decodes a column; the split into runs must not change the result.
     pub(crate) fn decode(&self, cells: &[Cell]) -> Result<ArrayRef, DecodeError> {
         let rows: Vec<_> = cells.iter().map(|cell| vec![cell.clone()]).collect();
         let fields = std::slice::from_ref(&self.field);
@@ -121,7 +121,7 @@ impl Case {
         whole.map(|batch| batch.column(0).clone())
     }
 
-    /// The array as its type, of values without NULL.
+    /// The array as its type, without NULLs.
     pub(crate) fn array<A: Array + Clone + 'static>(&self, cells: &[Cell]) -> A {
         self.decode(cells).unwrap().as_any().downcast_ref::<A>().unwrap().clone()
     }
@@ -134,7 +134,7 @@ impl Case {
     }
 }
 
-/// A cell from hexadecimal digits; blanks are free.
+/// A cell from hexadecimal digits; spaces are ignored.
 pub(crate) fn hex(digits: &str) -> Cell {
     let digits: Vec<u32> =
         digits.chars().filter(|c| *c != ' ').map(|c| c.to_digit(16).unwrap()).collect();
@@ -152,7 +152,7 @@ pub(crate) fn encode(oid: u32, value: &Value<'_>) -> Result<Vec<u8>, EncodeError
     Ok(bytes)
 }
 
-/// Asserts that bytes are a value's encoding and that they decode to it.
+/// Asserts that the value encodes to the bytes and that they decode to it.
 pub(crate) fn assert_both_ways(oid: u32, bytes: Cell, value: Value<'_>) {
     let bytes = bytes.unwrap();
     assert_eq!(encode(oid, &value).unwrap(), bytes, "{value:?}");

@@ -1,10 +1,9 @@
 //! The only unsafe code of the crate: arrays made from parts that are known to fit.
 //!
-//! Arrow's checked constructors look at every value again: offsets for their order, text for
-//! UTF-8. The builders have checked each block while it was in the cache, and after an error
-//! nothing is made of what they hold. Without the second look `finish` takes
-//! the same microsecond for a thousand rows and for a hundred million. Tests run
-//! `ArrayData::validate_full` on every batch.
+//! Arrow's checked constructors visit every value again: the order of offsets, the UTF-8 of text.
+//! The builders have checked each block while it was in the cache, and after an error their content
+//! is not used. Without the second check, `finish` takes the same microsecond for a thousand rows
+//! and for a hundred million. Tests run `ArrayData::validate_full` on every batch.
 
 use std::sync::Arc;
 
@@ -17,8 +16,9 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, FieldRef, Fields, SchemaRef};
 
-/// A text or binary array. `offsets` must start at 0, never fall, and end within `data`; for
-/// text, `data` between any two neighbours must be UTF-8; `nulls` must have one bit per value.
+/// A text or binary array. `offsets` must start at 0, never decrease, and end within `data`; for
+/// text, `data` between any two neighbouring offsets must be UTF-8; `nulls` must have one bit per
+/// value.
 pub(crate) fn byte_array<T: ByteArrayType>(
     offsets: Vec<T::Offset>,
     data: Buffer,
@@ -27,7 +27,7 @@ pub(crate) fn byte_array<T: ByteArrayType>(
     byte_array_shared::<T>(ScalarBuffer::from(offsets), data, nulls)
 }
 
-/// [`byte_array`] over offsets that are a buffer already.
+/// As [`byte_array`], with offsets in a buffer.
 pub(crate) fn byte_array_shared<T: ByteArrayType>(
     offsets: ScalarBuffer<T::Offset>,
     data: Buffer,
@@ -35,8 +35,8 @@ pub(crate) fn byte_array_shared<T: ByteArrayType>(
 ) -> ArrayRef {
     debug_assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() + 1 == offsets.len()));
     // SAFETY: the callers are the builders of variable-length values and of dictionaries, which
-    // push `data.len()` after every value and check UTF-8 value by value, and the export, which
-    // derives offsets from an array that was made so, or writes characters one by one.
+    // push `data.len()` after every value and check each value for UTF-8, and the export, which
+    // derives offsets from an array made in this way, or writes characters one by one.
     unsafe {
         let offsets = OffsetBuffer::new_unchecked(offsets);
         Arc::new(GenericByteArray::<T>::new_unchecked(offsets, data, nulls))
@@ -51,15 +51,15 @@ pub(crate) fn string_view_array(
     nulls: Option<NullBuffer>,
 ) -> ArrayRef {
     debug_assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == views.len()));
-    // SAFETY: the only caller makes each view by Arrow's own `make_view` from the bytes of a valid
-    // string array, with the place of those bytes in `buffers`.
+    // SAFETY: the only caller makes each view with Arrow's own `make_view` from the bytes of a
+    // valid string array and their position in `buffers`.
     unsafe {
         Arc::new(StringViewArray::new_unchecked(ScalarBuffer::from(views), buffers.into(), nulls))
     }
 }
 
-/// A list array. `offsets` must start at 0, never fall, and end with the length of `values`, whose
-/// type must be the field's; `nulls` must have one bit per list.
+/// A list array. `offsets` must start at 0, never decrease, and end with the length of `values`,
+/// whose type must be the field's; `nulls` must have one bit per list.
 pub(crate) fn list_array(
     field: FieldRef,
     offsets: Vec<i32>,
@@ -69,8 +69,8 @@ pub(crate) fn list_array(
     debug_assert_eq!(field.data_type(), values.data_type());
     debug_assert_eq!(offsets.last().map(|end| *end as usize), Some(values.len()));
     debug_assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() + 1 == offsets.len()));
-    // SAFETY: the only caller adds the length of each list to the offset before it, and the cells
-    // that it counts so are those that went into `values`.
+    // SAFETY: the only caller adds the length of each list to the offset before it, and counts
+    // exactly the cells that went into `values`.
     unsafe {
         let offsets = OffsetBuffer::new_unchecked(ScalarBuffer::from(offsets));
         Arc::new(ListArray::new_unchecked(field, offsets, values, nulls))
@@ -97,7 +97,7 @@ pub(crate) fn struct_array(
 }
 
 /// A dictionary array. Every key must be the index of a value, and `nulls` must have one bit per
-/// key. Where there is no value every row is NULL.
+/// key. If there are no values, every row must be NULL.
 pub(crate) fn dictionary_array(
     keys: Vec<i32>,
     values: ArrayRef,
@@ -105,14 +105,14 @@ pub(crate) fn dictionary_array(
 ) -> ArrayRef {
     debug_assert!(keys.iter().all(|key| *key == 0 || (*key as usize) < values.len()));
     let keys = PrimitiveArray::<Int32Type>::new(ScalarBuffer::from(keys), nulls);
-    // SAFETY: the callers take each key from the index that they gave a value, or push 0 for a
+    // SAFETY: the callers take each key from the index of the value they inserted, or push 0 for a
     // NULL.
     unsafe { Arc::new(DictionaryArray::<Int32Type>::new_unchecked(keys, values)) }
 }
 
-/// The array of another type over the same buffers, with other children. Each child must be as
-/// long as the one that it replaces, and of the type that `data_type` has there; in all else the
-/// type must lie in memory as the one before it.
+/// The array with another type and other children over the same buffers. Each child must have the
+/// length of the one it replaces, and the type that `data_type` has there; otherwise both types
+/// must have the same memory layout.
 pub(crate) fn with_children(
     data: ArrayData,
     data_type: DataType,
@@ -121,8 +121,8 @@ pub(crate) fn with_children(
     debug_assert_eq!(data.child_data().len(), children.len());
     debug_assert!(data.child_data().iter().zip(&children).all(|(old, new)| old.len() == new.len()));
     let builder = data.into_builder().data_type(data_type).child_data(children);
-    // SAFETY: the callers convert each child value by value and put the types that came of it
-    // into the type; offsets, keys and validity are those of the array before, which was valid.
+    // SAFETY: the callers convert each child value by value and derive the type from the converted
+    // children; offsets, keys and validity are those of the original array, which was valid.
     let data = unsafe { builder.build_unchecked() };
     make_array(data)
 }
@@ -135,7 +135,7 @@ pub(crate) fn record_batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usiz
     debug_assert!(
         schema.fields().iter().zip(&columns).all(|(field, c)| field.data_type() == c.data_type())
     );
-    // SAFETY: the callers derive the schema from the columns themselves, and every column took
-    // every block of rows whole.
+    // SAFETY: the callers derive the schema from the columns themselves, and every column received
+    // every block of rows.
     unsafe { RecordBatch::new_unchecked(schema, columns, rows) }
 }

@@ -1,4 +1,4 @@
-//! What is measured: a type, a cast if any, and a value for a random number.
+//! The benchmark's cases: a type, a cast if any, and a function from a random number to a value.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,7 +13,7 @@ pub(crate) struct Case {
     pub(crate) sample: Sample,
 }
 
-/// How the value for a random number comes about: by the encoder of parameters, or in wire form.
+/// How a value is made from a random number: by the parameter encoder, or in wire format.
 #[derive(Clone, Copy)]
 pub(crate) enum Sample {
     Value(fn(u64) -> Value<'static>),
@@ -25,12 +25,12 @@ const FLOAT8: u32 = 701;
 const TEXT: u32 = 25;
 const NUMERIC: u32 = 1700;
 
-/// What deserves a look of its own: sizes, casts, values made of values.
+/// Cases of special interest: sizes, casts, nested values.
 pub(crate) fn chosen() -> Vec<Case> {
     flat().into_iter().chain(nested()).collect()
 }
 
-/// Types of one value each.
+/// Types with a single value.
 fn flat() -> Vec<Case> {
     let case = |name, oid, value| of_type(name, built_in(oid), value);
     let numeric = |name, value| case(name, 1700, value);
@@ -110,7 +110,7 @@ fn flat() -> Vec<Case> {
     ]
 }
 
-/// Values made of values.
+/// Nested values.
 fn nested() -> Vec<Case> {
     let array = |element: &Arc<Type>| made("an array", Shape::Array(Arc::clone(element)));
     let label = |index: u64| format!("label {index}");

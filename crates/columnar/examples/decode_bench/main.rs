@@ -2,12 +2,13 @@
 //! the decoding into one long batch.
 //!
 //! `cargo run --release -p colonnade-columnar --example decode_bench [filter]`. Each figure is the
-//! least of many rounds, which is what a busy machine disturbs least. A table of one column costs
-//! most per value in the scan, so the columns of interest are repeated.
+//! minimum of many rounds, which other load disturbs least. A table of one column costs most per
+//! value in the scan, so the columns of interest are repeated.
 //!
-//! `decode_bench --count` decodes each case once inside `counted`, and prints a line for each: what
-//! it was read to, the case, and how many values it had. `python -m benches.instructions` runs it
-//! under callgrind, which counts the instructions of each call; no other program disturbs those.
+//! `decode_bench --count` decodes each case once inside `counted`, and prints a line for each: the
+//! target of the decoding, the case, and the number of values. `python -m benches.instructions`
+//! runs it under callgrind, which counts the instructions of each call; no other program disturbs
+//! those.
 
 mod cases;
 mod wire;
@@ -20,7 +21,7 @@ use colonnade_protocol::{DataRows, Format, Frame, Spans, next_frame};
 
 use self::cases::{Case, Sample};
 
-/// As much as one read of the driver gives.
+/// The size of one read of the driver.
 const RUN_BYTES: usize = 128 * 1024;
 const RUNS: usize = 32;
 const RUNS_COUNTED: u64 = 2;
@@ -43,7 +44,7 @@ fn main() {
     }
 }
 
-/// Does the work of every case once, where its instructions are counted.
+/// Does the work of every case once, while its instructions are counted.
 fn count() {
     let mut all = cases::chosen();
     for case in wire::every_type() {
@@ -55,12 +56,12 @@ fn count() {
         let runs: Vec<Vec<u8>> = (0..RUNS_COUNTED).map(|run| encode(&case, 0, run)).collect();
         let runs: Vec<DataRows<'_>> = runs.iter().map(|bytes| data_rows(bytes)).collect();
         let values = runs.iter().map(DataRows::row_count).sum::<usize>() * COLUMNS;
-        // What is done once in a life, and memory that is asked for the first time, is no part of
-        // a value.
+        // One-time initialization and first-time memory allocation must not count as part of a
+        // value.
         decode(&case, &runs, true);
         counted(|| decode(&case, &runs, true));
         println!("columns\t{}\t{values}", case.name);
-        // Casts are made by columns alone.
+        // Only columns have casts.
         if case.cast.is_none() {
             counted(|| values_of(&case, &runs));
             println!("values\t{}\t{values}", case.name);
@@ -72,11 +73,11 @@ fn count() {
 #[inline(never)]
 fn counted(work: impl Fn()) {
     work();
-    // Something behind the work, so that this is no jump to it.
+    // Work after the call, so that it does not become a tail call.
     std::hint::black_box(());
 }
 
-/// Reads each value by itself, as rows do.
+/// Decodes each value by itself, as rows do.
 fn values_of(case: &Case, runs: &[DataRows<'_>]) {
     let mut spans = Spans::new();
     for rows in runs {
@@ -103,7 +104,7 @@ fn run(case: &Case, null_percent: u64) {
             while rows.scan(COLUMNS, 512, &mut spans).unwrap_or(0) > 0 {}
         }
     });
-    // A batch per run reuses warm memory: what decoding itself takes. One batch for all of them
+    // One batch per run reuses warm memory and measures decoding alone. One batch for all runs
     // grows into fresh memory, which the system clears page by page.
     let [short, long] = [true, false].map(|each_run| least(|| decode(case, &runs, each_run)));
     let per_value = |time: Duration| time.as_secs_f64() * 1e9 / values as f64;

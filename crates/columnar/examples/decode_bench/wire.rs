@@ -1,5 +1,5 @@
-//! A value in wire form for every type that there is a line for, so that a new line of the table is
-//! measured as well, or named where nobody has said what its values look like.
+//! A value in wire format for every type of the tables, so that a new type is measured as well, or
+//! reported if it has no sample.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn every_type() -> Vec<Case> {
     built_ins.chain(extensions).chain(ranges).collect()
 }
 
-/// What a value of a type looks like; lengths are those of ordinary values.
+/// A sample value of a type, with a typical length.
 fn sample(name: &str) -> Option<Wire> {
     numbers(name)
         .or_else(|| moments(name))
@@ -103,7 +103,7 @@ fn texts(name: &str) -> Option<Wire> {
     Some(match name {
         "text" | "name" | "xml" | "unknown" | "bpchar" | "varchar" | "refcursor" | "cstring"
         | "citext" | "pg_node_tree" => words,
-        // The server has no binary form of these: their text comes.
+        // The server has no binary format for these and sends their text.
         "regproc"
         | "money"
         | "aclitem"
@@ -170,7 +170,7 @@ fn number_range(n: u64) -> Vec<u8> {
     range(&money(n), &money(n + 10_000))
 }
 
-/// From the lower bound, which is in it, to the upper one, which is not.
+/// From the inclusive lower bound to the exclusive upper bound.
 fn range(lower: &[u8], upper: &[u8]) -> Vec<u8> {
     let counted = |bound: &[u8]| [&(bound.len() as u32).to_be_bytes()[..], bound].concat();
     [&[2][..], &counted(lower), &counted(upper)].concat()
@@ -180,7 +180,7 @@ fn multirange(range: &[u8]) -> Vec<u8> {
     [&1_u32.to_be_bytes()[..], &(range.len() as u32).to_be_bytes(), range].concat()
 }
 
-/// Below 100 million, with two digits behind the point: three digits of base 10,000.
+/// Below 100 million, with two digits after the point: three digits of base 10,000.
 fn money(n: u64) -> [u8; 14] {
     let [high, low, cents] = [n / 10_000 % 9_999 + 1, n % 10_000, n % 100 * 100];
     let words = [3, 1, 0, 2, high as u16, low as u16, cents as u16];

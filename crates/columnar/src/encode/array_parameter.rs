@@ -1,4 +1,4 @@
-//! An Arrow array as one array of PostgreSQL's: the value of a parameter.
+//! An Arrow array as one PostgreSQL array, the value of a parameter.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use super::{CastError, CellError, EncodeOptions};
 use crate::error::EncodeError;
 use crate::types::{DIMENSIONS_MOST, ELEMENTS_MOST, Type, encode_array_head};
 
-/// Elements that are encoded at a time.
+/// The number of elements encoded at a time.
 const BLOCK_ELEMENTS: usize = 4096;
 
-/// Why an array cannot be a parameter.
+/// The reason why an array cannot be a parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ArrayParameterError {
-    /// No cast to the type of the elements is made.
+    /// There is no cast to the element type.
     Cast(CastError),
-    /// An element has no place in the type.
+    /// The type cannot hold an element.
     Element(Box<CellError>),
-    /// The whole of it is no array of PostgreSQL's.
+    /// The whole is not a valid PostgreSQL array.
     Array(EncodeError),
 }
 
@@ -39,11 +39,11 @@ impl std::fmt::Display for ArrayParameterError {
 
 impl std::error::Error for ArrayParameterError {}
 
-/// Appends the binary form of an array whose elements are those of an Arrow array. `dimensions` are
-/// its lengths, outermost first, which multiply to the number of elements.
+/// Appends the binary format of an array whose elements are those of an Arrow array. `dimensions`
+/// are its lengths, outermost first; their product is the number of elements.
 ///
 /// # Errors
-/// See [`ArrayParameterError`]; `out` is then as it was.
+/// See [`ArrayParameterError`]; `out` is then unchanged.
 pub fn array_parameter(
     element: &Arc<Type>,
     array: &ArrayRef,

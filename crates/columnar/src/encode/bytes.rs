@@ -1,4 +1,4 @@
-//! To the types of text, to `bytea`, `jsonb` and `uuid`: bytes as they are.
+//! To the text types, `bytea`, `jsonb` and `uuid`: bytes copied as they are.
 
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ use super::cells::{
 };
 use crate::error::EncodeError;
 
-/// An array of strings of bytes.
+/// An array of byte strings.
 trait Strings: Send + Sync + 'static {
     /// The bytes of one row.
     fn bytes(&self, row: usize) -> &[u8];
 
-    /// All bytes of the rows, where they lie together.
+    /// All bytes of the rows, if they are contiguous.
     fn together(&self, _rows: Range<usize>) -> Option<&[u8]> {
         None
     }
@@ -53,16 +53,16 @@ impl Strings for FixedSizeBinaryArray {
     }
 }
 
-/// What a type makes of bytes.
+/// A type's requirements for its bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
-    /// A byte that comes before them.
+    /// A byte that precedes them.
     pub(super) prefix: Option<u8>,
-    /// They are text, which has no NUL.
+    /// Whether they are text, which cannot contain NUL.
     pub(super) is_text: bool,
 }
 
-/// An encoder of strings to a type of text.
+/// An encoder of strings to a text type.
 pub(super) fn text(array: &dyn Array, prefix: Option<u8>) -> Option<Box<dyn ColumnEncoder>> {
     let form = Form { prefix, is_text: true };
     match array.data_type() {
@@ -87,8 +87,8 @@ pub(super) fn binary(array: &dyn Array) -> Option<Box<dyn ColumnEncoder>> {
     }
 }
 
-/// An encoder of sixteen bytes to `uuid`, also where only the values say that they are as many:
-/// not every library has bytes of a fixed length.
+/// An encoder of 16-byte values to `uuid`, also for types of variable width, because not every
+/// library has bytes of a fixed length.
 pub(super) fn uuid(array: &dyn Array) -> Option<Box<dyn ColumnEncoder>> {
     match array.data_type() {
         DataType::FixedSizeBinary(16) => binary(array),
@@ -99,7 +99,7 @@ pub(super) fn uuid(array: &dyn Array) -> Option<Box<dyn ColumnEncoder>> {
     }
 }
 
-/// Bytes of which each value must have sixteen.
+/// Bytes that must have 16 in each value.
 struct SixteenBytes<A>(A);
 
 impl<A: Strings + Array + Clone> SixteenBytes<A> {
@@ -124,7 +124,7 @@ struct BytesEncoder<A> {
     array: A,
     nulls: Option<NullBuffer>,
     form: Form,
-    /// The first of the rows measured last.
+    /// The first row of the range measured last.
     first: usize,
 }
 
@@ -133,7 +133,7 @@ impl<A: Strings + Array + Clone> BytesEncoder<A> {
         Box::new(Self { array: array.clone(), nulls: nulls_of(array), form, first: 0 })
     }
 
-    /// The first row with a NUL in its text.
+    /// Reports the first row with a NUL in its text.
     fn check_nul(&self, rows: Range<usize>) -> Result<(), (usize, EncodeError)> {
         let has_nul = |bytes: &[u8]| bytes.contains(&0);
         if self.array.together(rows.clone()).is_some_and(|bytes| !has_nul(bytes)) {
@@ -148,7 +148,7 @@ impl<A: Strings + Array + Clone> BytesEncoder<A> {
     }
 }
 
-/// The bytes, if none of them is NUL.
+/// The bytes, if they contain no NUL.
 fn nul_free(bytes: &[u8]) -> Result<&[u8], EncodeError> {
     match bytes.iter().position(|byte| *byte == 0) {
         Some(position) => Err(EncodeError::NulInText { position }),
@@ -190,7 +190,7 @@ impl<A: Strings + Array + Clone> ColumnEncoder for BytesEncoder<A> {
                 continue;
             }
             let bytes = self.array.bytes(row);
-            // Below 2^30, as `measure` has seen.
+            // Below 2^30, as `measure` has checked.
             let length = (prefix + bytes.len()) as u32;
             let mut at = put_bytes(out, *cursor, &length.to_be_bytes());
             if let Some(byte) = self.form.prefix {

@@ -1,4 +1,4 @@
-//! What encoders share: putting a cell at its place, and cells that are made once and copied.
+//! Shared by the encoders: writing a cell in its place, and cells that are made once and copied.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use arrow_buffer::NullBuffer;
 use super::ColumnEncoder;
 use crate::error::EncodeError;
 
-/// Bytes of a cell's length word.
+/// The size of a cell's length field.
 pub(super) const LENGTH_BYTES: usize = 4;
 
-/// What a length word says of NULL.
+/// The length field of a NULL.
 const NULL_LENGTH: [u8; LENGTH_BYTES] = (-1_i32).to_be_bytes();
 
-/// PostgreSQL takes no value of so many bytes.
+/// PostgreSQL's limit on the size of a value.
 const TOO_LONG: usize = 1 << 30;
 
-/// The rows that are NULL; `None` where none is.
+/// The rows that are NULL; `None` if there are none.
 pub(super) fn nulls_of(array: &dyn Array) -> Option<NullBuffer> {
     array.logical_nulls().filter(|nulls| nulls.null_count() > 0)
 }
@@ -28,14 +28,14 @@ pub(super) fn is_null(nulls: Option<&NullBuffer>, row: usize) -> bool {
     nulls.is_some_and(|nulls| nulls.is_null(row))
 }
 
-/// The length of a value, if PostgreSQL takes one of that length.
+/// The length of a value, if PostgreSQL accepts that length.
 #[inline]
 pub(super) fn checked_length(bytes: usize) -> Result<usize, EncodeError> {
     if bytes >= TOO_LONG { Err(EncodeError::TooLong { bytes }) } else { Ok(bytes) }
 }
 
-/// Puts the cell of a value of fixed width, and answers where it ends. The place has been measured:
-/// it lies in `out`.
+/// Writes the cell of a fixed-width value, and returns the position after it. The space has been
+/// measured: it lies in `out`.
 #[inline(always)]
 pub(super) fn put_fixed<const WIDTH: usize>(
     out: &mut [u8],
@@ -52,7 +52,7 @@ pub(super) fn put_fixed<const WIDTH: usize>(
     end
 }
 
-/// Puts the cell of NULL, and answers where it ends.
+/// Writes a NULL cell, and returns the position after it.
 #[inline(always)]
 pub(super) fn put_null(out: &mut [u8], at: usize) -> usize {
     if let Some(slot) = out.get_mut(at..at + LENGTH_BYTES) {
@@ -61,7 +61,7 @@ pub(super) fn put_null(out: &mut [u8], at: usize) -> usize {
     at + LENGTH_BYTES
 }
 
-/// Puts bytes as they are, and answers where they end.
+/// Writes bytes as they are, and returns the position after them.
 #[inline(always)]
 pub(super) fn put_bytes(out: &mut [u8], at: usize, bytes: &[u8]) -> usize {
     let end = at + bytes.len();
@@ -99,7 +99,7 @@ pub(super) fn push_null(out: &mut Vec<u8>) {
     out.extend_from_slice(&NULL_LENGTH);
 }
 
-/// Appends a cell whose bytes `push` appends; on an error nothing is appended.
+/// Appends a cell whose bytes `push` appends; after an error nothing is appended.
 #[inline]
 pub(super) fn push_with(
     out: &mut Vec<u8>,
@@ -111,7 +111,7 @@ pub(super) fn push_with(
     match pushed {
         Ok(length) => {
             if let Some(slot) = out.get_mut(start..start + LENGTH_BYTES) {
-                // Below 2^30, as was just checked.
+                // Below 2^30, as just checked.
                 slot.copy_from_slice(&(length as u32).to_be_bytes());
             }
             Ok(())
@@ -129,14 +129,14 @@ pub(super) trait PushValue: Send + Sync + 'static {
     fn push(&self, row: usize, out: &mut Vec<u8>) -> Result<(), EncodeError>;
 }
 
-/// Encodes what has no width before it is made: the cells are made while they are measured, and
-/// copied when their place is known.
+/// Encodes values whose size is not known in advance: the cells are made when they are measured,
+/// and copied once their places are known.
 pub(super) struct MadeCells<P> {
     values: P,
     nulls: Option<NullBuffer>,
     /// The cells of the rows measured last.
     cells: Vec<u8>,
-    /// Where each of them ends.
+    /// The end of each of these cells.
     ends: Vec<usize>,
 }
 
@@ -192,7 +192,7 @@ impl<P: PushValue> ColumnEncoder for MadeCells<P> {
     }
 }
 
-/// Every row NULL.
+/// A column of NULLs.
 pub(super) struct AllNull;
 
 impl ColumnEncoder for AllNull {

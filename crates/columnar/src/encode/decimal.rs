@@ -18,7 +18,7 @@ use super::{ColumnEncoder, EncodeOptions};
 use crate::error::EncodeError;
 use crate::types::numeric::{declared_scale, push_text, push_unscaled};
 
-/// An encoder to `numeric`, as the column is declared; `None` where no cast to it is made.
+/// An encoder to `numeric`, as the column is declared; `None` if there is no cast.
 pub(super) fn encoder(
     array: &dyn Array,
     type_modifier: i32,
@@ -53,8 +53,8 @@ pub(super) fn encoder(
     })
 }
 
-/// Floats, each by the fewest digits that tell it from every other of its width. The server rounds
-/// them to the digits of the column, as it does every number that is written in a query.
+/// Floats, each by the fewest digits that distinguish it from all others of its width. The server
+/// rounds them to the column's digits, as it rounds every number in a query.
 struct Shortest<T: ArrowPrimitiveType>(PrimitiveArray<T>);
 
 impl<T: ArrowPrimitiveType> PushValue for Shortest<T>
@@ -87,9 +87,9 @@ struct Narrow<T: ArrowPrimitiveType> {
     array: PrimitiveArray<T>,
     /// Digits after the point, at least 0.
     scale: u8,
-    /// What the unscaled number is multiplied by first, where Arrow's scale is negative.
+    /// The factor for the unscaled number if Arrow's scale is negative.
     times: i128,
-    /// Ten to the number of digits past those of the column; 1 where there are none.
+    /// Ten to the power of the number of digits beyond the column's scale; 1 if there are none.
     beyond: i128,
     declared: Option<i32>,
 }
@@ -102,8 +102,8 @@ fn narrow<T: ArrowPrimitiveType>(
 where
     T::Native: Into<i128>,
 {
-    // Arrow's scales go from -38 to 38, PostgreSQL's from -1000 to 1000: what is cut to 38 digits
-    // here has no value of 128 bits but 0.
+    // Arrow's scales range from -38 to 38, PostgreSQL's from -1000 to 1000: a power clamped to 38
+    // digits here has no 128-bit multiple but 0.
     let power = |digits: i32| 10_i128.pow(digits.clamp(0, 38).unsigned_abs());
     let scale_kept = scale.max(0);
     let beyond = declared.map_or(0, |declared| i32::from(scale_kept) - declared);
@@ -162,7 +162,7 @@ impl PushValue for Wide {
         if beyond > 0 {
             let unit = i256::from_i128(10).checked_pow(beyond.unsigned_abs());
             let rest = unit.and_then(|unit| unscaled.checked_rem(unit));
-            // No unit of so many digits is in 256 bits: only 0 is a multiple.
+            // The unit does not fit in 256 bits: only 0 is a multiple of it.
             if rest.unwrap_or(unscaled) != i256::ZERO {
                 return Err(inexact(text(), self.declared));
             }

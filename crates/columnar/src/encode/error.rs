@@ -1,24 +1,24 @@
-//! What can be wrong with a column or with one of its values, on the way to the server.
+//! Errors in a column or one of its values on the way to the server.
 
 use std::fmt;
 
 use crate::error::EncodeError;
 
-/// A cast that is refused whatever the values are.
+/// A cast that is refused for any value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CastError {
-    /// Name of the column; empty where there is none.
+    /// Name of the column; empty if there is none.
     pub column: String,
     /// The Arrow type.
     pub arrow_type: String,
     /// The PostgreSQL type.
     pub type_name: String,
-    /// Why, and what to do about it.
+    /// The reason, and what to do about it.
     pub advice: String,
 }
 
 impl CastError {
-    /// The same with the name of its column.
+    /// The same error with the name of its column.
     pub(super) fn in_column(mut self, name: &str) -> Self {
         self.column = name.to_owned();
         self
@@ -42,13 +42,13 @@ impl std::error::Error for CastError {}
 pub struct CellError {
     /// Name of the column.
     pub column: String,
-    /// Row of the value, from 0, over all batches.
+    /// Row of the value in all batches together, from 0.
     pub row: u64,
     /// The Arrow type of the column's values.
     pub arrow_type: String,
     /// The PostgreSQL type of the column.
     pub type_name: String,
-    /// What is wrong with the value.
+    /// The error in the value.
     pub reason: EncodeError,
 }
 

@@ -1,4 +1,4 @@
-//! To figures and to pgvector's vectors: lists of floats.
+//! To geometric types and pgvector's vectors: lists of floats.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::error::EncodeError;
 use crate::types::{Kind, Type};
 use crate::value::Value;
 
-/// An encoder, where the kind of value is made of floats and the array is one of lists of them.
+/// An encoder, if the kind's values are made of floats and the array consists of lists of them.
 pub(super) fn encoder(
     kind: Kind,
     target: &Arc<Type>,
@@ -43,7 +43,7 @@ pub(super) fn encoder(
     is_taken.then(|| MadeCells::boxed(figures, nulls_of(array)))
 }
 
-/// What lies in lists of this depth.
+/// The type of the values in lists of this depth.
 fn floats_of(arrow_type: &DataType, depth: usize) -> Option<&DataType> {
     if depth == 0 {
         return Some(arrow_type);
@@ -62,7 +62,7 @@ struct Figures {
     kind: Kind,
     target: Arc<Type>,
     lists: ArrayRef,
-    /// Of a path, whether its last point is joined to its first.
+    /// For a path, whether its last point is connected to the first.
     closed: Option<BooleanArray>,
 }
 
@@ -77,7 +77,7 @@ impl PushValue for Figures {
             Kind::LineSegment => floats.as_slice().try_into().ok().map(Value::LineSegment),
             Kind::Box => floats.as_slice().try_into().ok().map(Value::Box),
             Kind::Circle => floats.as_slice().try_into().ok().map(Value::Circle),
-            // The list had floats of 32 bits.
+            // The list's values were 32-bit floats.
             Kind::Floats => Some(Value::Floats(floats.iter().map(|f| *f as f32).collect())),
             _ if !odd.is_empty() => None,
             Kind::Path => self

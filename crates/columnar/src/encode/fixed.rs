@@ -1,4 +1,4 @@
-//! Encoding to types of fixed width: a load, a check and a store per value.
+//! Encoding to fixed-width types: a load, a check and a store per value.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use super::ColumnEncoder;
 use super::cells::{LENGTH_BYTES, is_null, nulls_of, push_null, push_with, put_fixed, put_null};
 use crate::error::EncodeError;
 
-/// How a value of Arrow's becomes the bytes of a type.
+/// The conversion of an Arrow value to a type's bytes.
 pub(super) trait Convert<N, const WIDTH: usize>: Send + Sync + 'static {
-    /// The bytes; `None` when the type has no place for the value.
+    /// The bytes; `None` if the type cannot hold the value.
     fn convert(&self, native: N) -> Option<[u8; WIDTH]>;
 
-    /// Why there are none.
+    /// The reason why there are none.
     fn fault(&self, native: N) -> EncodeError;
 }
 
@@ -23,7 +23,7 @@ pub(super) struct FixedEncoder<N: ArrowNativeType, C, const WIDTH: usize> {
     values: ScalarBuffer<N>,
     nulls: Option<NullBuffer>,
     convert: C,
-    /// The first of the rows measured last.
+    /// The first row of the range measured last.
     first: usize,
 }
 
@@ -40,7 +40,7 @@ impl<N: ArrowNativeType, C: Convert<N, WIDTH>, const WIDTH: usize> FixedEncoder<
         self.values.get(rows).unwrap_or(&[])
     }
 
-    /// The first row at fault, found after it is known that there is one.
+    /// The first faulty row, searched for once it is known that there is one.
     #[cold]
     fn first_fault(&self, rows: Range<usize>) -> Result<(), (usize, EncodeError)> {
         let first = rows.start;
@@ -64,7 +64,7 @@ impl<N: ArrowNativeType, C: Convert<N, WIDTH>, const WIDTH: usize> ColumnEncoder
     ) -> Result<(), (usize, EncodeError)> {
         self.first = rows.start;
         let mut misfits = false;
-        // What a NULL's slot holds may misfit, too: then the second look finds nothing.
+        // The slot of a NULL may also fail the check; then the second look finds nothing.
         for value in self.values(rows.clone()) {
             misfits |= self.convert.convert(*value).is_none();
         }
@@ -85,7 +85,7 @@ impl<N: ArrowNativeType, C: Convert<N, WIDTH>, const WIDTH: usize> ColumnEncoder
     fn write(&mut self, out: &mut [u8], cursors: &mut [usize]) {
         let rows = self.first..self.first + cursors.len();
         let values = self.values(rows.clone());
-        // `measure` has seen that every value has its bytes.
+        // `measure` has checked that every value has its bytes.
         let bytes = |value: &N| self.convert.convert(*value).unwrap_or([0; WIDTH]);
         match &self.nulls {
             None => {
@@ -123,7 +123,7 @@ impl<N: ArrowNativeType, C: Convert<N, WIDTH>, const WIDTH: usize> ColumnEncoder
     }
 }
 
-/// Encodes a primitive array of which some values are NULL, too, as `means_null` says.
+/// Encodes a primitive array, with those values as NULL that `means_null` selects.
 pub(super) fn primitive<T: ArrowPrimitiveType, C, const WIDTH: usize>(
     array: &PrimitiveArray<T>,
     convert: C,
@@ -150,7 +150,7 @@ fn nulls_and<T: ArrowPrimitiveType>(
     NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(are_values)))
 }
 
-/// The bytes of a number on the wire.
+/// The wire format of a number.
 pub(super) trait Wire<const WIDTH: usize>: Copy + Send + Sync + 'static {
     fn to_wire(self) -> [u8; WIDTH];
 }

@@ -1,5 +1,5 @@
-//! To `float4` and `float8`: from floats that are no wider, and from integers, each of which has
-//! its float or is an error.
+//! To `float4` and `float8`: from floats that are no wider, and from integers, which must be
+//! exactly representable.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -37,12 +37,12 @@ impl Real for f32 {
     }
 }
 
-/// Floats of half the width in their place among those of the next one.
+/// Half-precision floats widened to single precision.
 pub(super) fn widened_halves(array: &dyn Array) -> PrimitiveArray<Float32Type> {
     array.as_primitive::<Float16Type>().unary(|number| number.into())
 }
 
-/// Which floats are NULL.
+/// The test for floats that mean NULL.
 pub(super) fn nan_test<N: Real>(options: &EncodeOptions) -> Option<fn(N) -> bool> {
     options.nan_as_null.then_some(|number| number.wide().is_nan())
 }
@@ -50,7 +50,7 @@ pub(super) fn nan_test<N: Real>(options: &EncodeOptions) -> Option<fn(N) -> bool
 /// A float of PostgreSQL's.
 pub(super) trait Float<const WIDTH: usize>: Wire<WIDTH> {
     const TYPE_NAME: &'static str;
-    /// Bits of the longest integer that has no rounding in its way.
+    /// The longest integers, in bits, that need no rounding.
     const EXACT_BITS: u32;
     fn narrowed(wide: f64) -> Self;
     fn of_integer(magnitude: u64, is_negative: bool) -> Self;
@@ -86,7 +86,7 @@ impl Float<8> for f64 {
     }
 }
 
-/// An encoder to the float type `F`; `None` where no cast to it is made.
+/// An encoder to the float type `F`; `None` if there is no cast.
 pub(super) fn encoder<F: Float<WIDTH>, const WIDTH: usize>(
     array: &dyn Array,
     options: &EncodeOptions,

@@ -1,4 +1,4 @@
-//! From dictionaries and runs: rows that name values, of which each cell is made once.
+//! From dictionaries and run-end encoded arrays: each distinct value's cell is made once.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use super::ColumnEncoder;
 use super::cells::{LENGTH_BYTES, is_null, push_null, put_bytes, put_null};
 use crate::error::EncodeError;
 
-/// Rows that name values of another array.
+/// Rows that refer to values of another array.
 pub(super) struct Indexes {
-    /// For each row the place of its value; meaningless where NULL.
+    /// The index of each row's value; meaningless for NULL.
     places: Vec<usize>,
     nulls: Option<NullBuffer>,
-    /// What they name.
+    /// The values referred to.
     pub(super) values: ArrayRef,
 }
 
-/// The rows of a dictionary or of runs; `None` for any other array.
+/// The rows of a dictionary or a run-end encoded array; `None` for other arrays.
 pub(super) fn indexes(array: &ArrayRef) -> Option<Indexes> {
     if let DataType::RunEndEncoded(run_ends, _) = array.data_type() {
         let places: Vec<usize> = match run_ends.data_type() {
@@ -61,21 +61,21 @@ enum Made {
     At { start: usize, end: usize },
 }
 
-/// Encodes rows that name values.
+/// Encodes rows that refer to values.
 pub(super) struct IndexedEncoder {
     places: Vec<usize>,
     nulls: Option<NullBuffer>,
     values: Box<dyn ColumnEncoder>,
-    /// The cells of the values that rows have named so far.
+    /// The cells of the values used so far.
     cells: Vec<u8>,
-    /// For each value.
+    /// The state of each value.
     made: Vec<Made>,
-    /// The first of the rows measured last.
+    /// The first row of the range measured last.
     first: usize,
 }
 
 impl IndexedEncoder {
-    /// `values` encodes what `indexes` name.
+    /// `values` must encode the values of `indexes`.
     pub(super) fn boxed(
         indexes: Indexes,
         values: Box<dyn ColumnEncoder>,
@@ -89,7 +89,7 @@ impl IndexedEncoder {
         self.places.get(row).copied().filter(|_| !is_null(self.nulls.as_ref(), row))
     }
 
-    /// The cell of a row; makes it where no row has named the value before.
+    /// The cell of a row; makes it if no earlier row had the same value.
     fn make(&mut self, row: usize) -> Result<Made, EncodeError> {
         let Some(place) = self.place(row) else { return Ok(Made::Null) };
         match self.made.get(place) {

@@ -1,5 +1,5 @@
-//! To `bool`, `int2`, `int4`, `int8`, `oid`: from every integer, from floats and decimals with
-//! whole values, each value in range or an error.
+//! To `bool`, `int2`, `int4`, `int8`, `oid`: from every integer, and from floats and decimals with
+//! whole values; a value out of range is an error.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -42,7 +42,7 @@ impl Target {
     }
 }
 
-/// An encoder to the integer type `W`; `None` where no cast to it is made.
+/// An encoder to the integer type `W`; `None` if there is no cast.
 pub(super) fn encoder<W, const WIDTH: usize>(
     target: Target,
     array: &dyn Array,
@@ -88,7 +88,7 @@ pub(super) fn boolean(array: &dyn Array) -> Option<Box<dyn ColumnEncoder>> {
     Some(FixedEncoder::boxed(bytes, nulls_of(array), AsIs))
 }
 
-/// A byte that is the value.
+/// The byte is the value.
 struct AsIs;
 
 impl Convert<u8, 1> for AsIs {
@@ -148,7 +148,7 @@ where
     #[inline(always)]
     fn convert(&self, native: N) -> Option<[u8; WIDTH]> {
         let wide = native.wide();
-        // The cast saturates: 2^63 would come back as itself, though it is no i64.
+        // The cast saturates: 2^63 would convert back to itself, though it is not an i64.
         let number = wide as i64;
         if number as f64 != wide || number == i64::MAX {
             return None;
@@ -182,7 +182,7 @@ where
 /// From decimals.
 struct WholeDecimal<W> {
     target: Target,
-    /// Ten to the column's scale.
+    /// Ten to the power of the column's scale.
     unit: i128,
     wire: PhantomData<fn() -> W>,
 }

@@ -1,5 +1,5 @@
-//! To `date`, `time`, `timestamp`, `timestamptz` and `interval`: counts of one unit that become
-//! counts of another, exactly or not at all.
+//! To `date`, `time`, `timestamp`, `timestamptz` and `interval`: numbers in one unit are converted
+//! to another unit, exactly or not at all.
 
 use std::marker::PhantomData;
 
@@ -19,15 +19,15 @@ use super::{ColumnEncoder, EncodeOptions};
 use crate::error::EncodeError;
 use crate::types::{date, time, timestamp};
 
-/// Microseconds of a day, of a second, of a millisecond.
+/// Microseconds in a day, in a second, in a millisecond.
 const DAY: i64 = 86_400_000_000;
 const SECOND: i64 = 1_000_000;
 const MILLISECOND: i64 = 1_000;
 
-/// Milliseconds of a day.
+/// Milliseconds in a day.
 const DAY_MILLIS: i64 = 86_400_000;
 
-/// A type of PostgreSQL's that counts time.
+/// A PostgreSQL type that counts time.
 trait Clock<const WIDTH: usize>: Send + Sync + 'static {
     const TYPE_NAME: &'static str;
     const RANGE: &'static str;
@@ -71,7 +71,7 @@ impl Clock<8> for Moment {
     }
 }
 
-/// `interval`, of microseconds alone.
+/// `interval`, with microseconds only.
 struct Span;
 
 impl Clock<16> for Span {
@@ -85,7 +85,7 @@ impl Clock<16> for Span {
     }
 }
 
-/// From counts of a unit that is `TIMES` of the target's, or of which the target's is `PARTS`.
+/// From a unit that is `TIMES` of the target's, or `PARTS` of which are one of the target's.
 struct Counted<C, const TIMES: i64, const PARTS: i64>(PhantomData<fn() -> C>);
 
 impl<N, C, const TIMES: i64, const PARTS: i64, const WIDTH: usize> Convert<N, WIDTH>
@@ -130,7 +130,7 @@ where
     Some(primitive(array.as_primitive::<T>(), convert, options.nat_as_null.then_some(is_nat)))
 }
 
-/// An encoder to `date`; `None` where no cast to it is made.
+/// An encoder to `date`; `None` if there is no cast.
 pub(super) fn date(array: &dyn Array, options: &EncodeOptions) -> Option<Box<dyn ColumnEncoder>> {
     match array.data_type() {
         DataType::Date32 => counted::<Date32Type, Date, 1, 1, 4>(array, options),
@@ -156,7 +156,7 @@ pub(super) fn time(array: &dyn Array, options: &EncodeOptions) -> Option<Box<dyn
     }
 }
 
-/// An encoder to `timestamp` or `timestamptz`: only from what has a time zone, or has none, as the
+/// An encoder to `timestamp` or `timestamptz`; the source must have a time zone if and only if the
 /// type does.
 pub(super) fn timestamp(
     has_zone: bool,

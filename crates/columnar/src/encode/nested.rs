@@ -1,4 +1,4 @@
-//! To arrays, composites, ranges and multiranges: cells within cells.
+//! To arrays, composites, ranges and multiranges: nested cells.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::arrow_value::elements;
 use crate::error::EncodeError;
 use crate::types::{Attribute, Type, encode_array_head, range_flags};
 
-/// The fields of a struct that is a range, for messages.
+/// The fields of a struct for a range, for messages.
 pub(super) const BOUNDS: &str = "lower, upper, lower_inc, upper_inc and empty";
 
 type Encoder = Option<Box<dyn ColumnEncoder>>;
 
-/// What the elements of a list array lie in.
+/// The values of a list array.
 fn values_of(array: &dyn Array) -> Option<ArrayRef> {
     Some(match array.data_type() {
         DataType::List(_) => array.as_list::<i32>().values().clone(),
@@ -42,7 +42,7 @@ pub(super) fn list(
 ) -> Result<Encoder, CastError> {
     let Some(mut values) = values_of(array) else { return Ok(None) };
     let mut levels = vec![Arc::clone(array)];
-    // A list within a list is a dimension more, unless a list is what an element comes from.
+    // A list within a list adds a dimension, unless the element itself is encoded from a list.
     let error = loop {
         match column_encoder(element, type_modifier, &values, options) {
             Ok(encoder) => {
@@ -64,7 +64,7 @@ struct Lists {
     element: Oid,
     /// A list array for each dimension.
     levels: Vec<ArrayRef>,
-    /// What lies in the innermost lists.
+    /// The values of the innermost lists.
     values: ArrayRef,
     encoder: Box<dyn ColumnEncoder>,
 }
@@ -99,7 +99,7 @@ impl PushValue for Lists {
     }
 }
 
-/// An encoder of structs to a composite: its fields by their names, NULL where the struct has none.
+/// An encoder of structs to a composite: fields are matched by name, missing ones are NULL.
 pub(super) fn composite(
     target: &Type,
     attributes: &[Attribute],
@@ -135,7 +135,7 @@ pub(super) fn composite(
 }
 
 struct Structs {
-    /// Of each field the type, and the encoder if the array has it.
+    /// The type of each field, and its encoder if the array has the field.
     parts: Vec<(Oid, Encoder)>,
 }
 
@@ -170,7 +170,7 @@ pub(super) fn range(
 struct Ranges {
     lower: Box<dyn ColumnEncoder>,
     upper: Box<dyn ColumnEncoder>,
-    /// Which bounds there are.
+    /// Which bounds are missing.
     lower_nulls: Option<NullBuffer>,
     upper_nulls: Option<NullBuffer>,
     fields: StructArray,
@@ -207,7 +207,7 @@ impl Ranges {
         }))
     }
 
-    /// A field that is not there is what PostgreSQL's own ranges have by default.
+    /// A missing field has the default of PostgreSQL's range constructors.
     fn flag(&self, name: &str, row: usize, default: bool) -> bool {
         self.fields.column_by_name(name).map_or(default, |column| {
             column
@@ -271,7 +271,7 @@ impl PushValue for Multiranges {
         if rows.clone().any(|row| values.is_null(row)) {
             return Err(EncodeError::WrongKind { expected: "a range", given: "null" });
         }
-        // An array's values are counted in 31 bits, too.
+        // The lengths of arrays fit in 31 bits, too.
         out.extend_from_slice(&(len as u32).to_be_bytes());
         rows.into_iter().try_for_each(|row| self.ranges.push_cell(row, out))
     }

@@ -41,7 +41,7 @@ fn built_in(oid: u32) -> Arc<Type> {
     Types::default().find(oid).unwrap()
 }
 
-/// Encodes, decodes, and compares: the whole, and without its first and last row.
+/// Encodes, decodes and compares the array as a whole, and without its first and last row.
 fn same(pg_type: &Arc<Type>, array: ArrayRef) {
     for part in [array.clone(), array.slice(1, array.len() - 2)] {
         let mut case = Case::new(pg_type.oid);
@@ -198,14 +198,14 @@ fn figures() {
     let offsets = OffsetBuffer::from_lengths([1, 0, 2]);
     let polygons: ArrayRef = Arc::new(ListArray::new(field, offsets, Arc::new(fixed), None));
     again(604, &polygons);
-    // Lists of lists are points of an array, too.
+    // Lists of lists also serve as the points of an array's elements.
     again(1017, &polygons);
     let closed: ArrayRef = Arc::new(BooleanArray::from(vec![true, false, true]));
     again(602, &structs(vec![("is_closed", closed), ("points", polygons)], None));
 }
 
-/// What the cells decode to gives the same cells; items of figures cannot be NULL, so that the
-/// arrays differ in what they call nullable.
+/// The decoded cells encode to the same cells. Parts of geometric values cannot be NULL, so the
+/// arrays differ in their nullability.
 fn again(oid: u32, array: &ArrayRef) {
     let once = cells(&built_in(oid), array).unwrap();
     let decoded = Case::new(oid).decode(&once).unwrap();

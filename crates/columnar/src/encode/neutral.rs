@@ -1,5 +1,5 @@
-//! To every type without an encoder of its own: each value becomes a neutral one, and the type says
-//! what its bytes are.
+//! To every type without an encoder of its own: each row becomes a neutral value, and the type
+//! encodes it.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl PushValue for Neutral {
     }
 }
 
-/// An encoder, where the type takes values of the kind that the array has.
+/// An encoder, if the type accepts the neutral values of the array.
 pub(super) fn encoder(target: &Arc<Type>, array: &ArrayRef) -> Option<Box<dyn ColumnEncoder>> {
     let sample = sample(array.data_type())?;
     if let Err(EncodeError::WrongKind { .. }) = target.encode(&sample, &mut Vec::new()) {
@@ -40,8 +40,8 @@ pub(super) fn encoder(target: &Arc<Type>, array: &ArrayRef) -> Option<Box<dyn Co
     Some(MadeCells::boxed(Neutral { array: array.clone(), target: target.clone() }, nulls))
 }
 
-/// A value of the kind that [`value_of`] gives for an Arrow type. Floats are not among them: where
-/// no cast is made for them, none is to be found here.
+/// A value of the kind that [`value_of`] gives for an Arrow type. Floats are left out: a type
+/// without a cast from floats must not accept them here either.
 fn sample(arrow_type: &DataType) -> Option<Value<'static>> {
     Some(match arrow_type {
         DataType::Boolean => Value::Bool(false),

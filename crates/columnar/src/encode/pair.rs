@@ -1,4 +1,4 @@
-//! To types of two numbers, `tid` and `timetz`: structs with the fields that their columns have.
+//! To the types made of two numbers, `tid` and `timetz`: structs with the fields of their columns.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::error::EncodeError;
 use crate::types::{Kind, Type};
 use crate::value::Value;
 
-/// An encoder, where the kind is one of these and the array is a struct of both numbers.
+/// An encoder, if the kind is one of these and the array is a struct of both numbers.
 pub(super) fn encoder(
     kind: Kind,
     target: &Arc<Type>,
@@ -39,7 +39,7 @@ pub(super) fn encoder(
 struct Pairs {
     first: ArrayRef,
     second: ArrayRef,
-    /// Makes the value; `None` where a part is NULL or out of range.
+    /// Makes the value; `None` if a part is NULL or out of range.
     make: fn(Value<'_>, Value<'_>) -> Option<Value<'static>>,
     target: Arc<Type>,
 }

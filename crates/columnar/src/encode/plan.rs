@@ -1,4 +1,4 @@
-//! Which encoder writes an Arrow type to a PostgreSQL type.
+//! Selects the encoder from an Arrow type to a PostgreSQL type.
 
 use std::sync::Arc;
 
@@ -13,14 +13,13 @@ use super::{CastError, ColumnEncoder, EncodeOptions};
 use super::{bytes, decimal, figures, float, integer, moment, nested, neutral, pair, text_form};
 use crate::types::{PgType, Shape, Type};
 
-/// `jsonb` begins with its version on the wire.
+/// The version byte at the start of a `jsonb` value.
 const JSONB_VERSION: u8 = 1;
 
-/// The encoder of an array's values to a type. `type_modifier` is what the column was declared
-/// with, -1 for nothing.
+/// The encoder of an array's values to a type. `type_modifier` is the column's, -1 for none.
 ///
 /// # Errors
-/// No cast from the one to the other is made.
+/// There is no cast between the types.
 pub fn column_encoder(
     target: &Arc<Type>,
     type_modifier: i32,
@@ -28,7 +27,7 @@ pub fn column_encoder(
     options: &EncodeOptions,
 ) -> Result<Box<dyn ColumnEncoder>, CastError> {
     match &target.shape {
-        // What a user's codec makes of values is for Python's objects.
+        // Users' codecs apply to Python objects only.
         Shape::Custom { under, .. } => return column_encoder(under, type_modifier, array, options),
         Shape::Domain { base, type_modifier: own } => {
             let type_modifier = if *own >= 0 { *own } else { type_modifier };
@@ -54,7 +53,7 @@ pub fn column_encoder(
         Shape::Composite(attributes) => nested::composite(target, attributes, array, options)?,
         Shape::Range(subtype) => nested::range(subtype, array, options)?,
         Shape::Multirange(subtype) => nested::multirange(subtype, array, options)?,
-        // The server knows the labels.
+        // The server checks the labels.
         Shape::Enum(_) => bytes::text(array, None),
         Shape::Opaque => bytes::binary(array),
         _ => None,
@@ -62,11 +61,11 @@ pub fn column_encoder(
     encoder.ok_or_else(|| refused(target, array, advice(target, array.data_type())))
 }
 
-/// The encoder of an array's values to a column that is copied: of their text, where the type
-/// [is text only](Type::is_text_only).
+/// The encoder of an array's values to a copied column: to their text, if the type [is text
+/// only](Type::is_text_only).
 ///
 /// # Errors
-/// No cast from the one to the other is made.
+/// There is no cast between the types.
 pub fn copied_encoder(
     target: &Arc<Type>,
     type_modifier: i32,
@@ -80,7 +79,7 @@ pub fn copied_encoder(
     }
 }
 
-/// The error of a cast that is not made.
+/// The error for a missing cast.
 pub(super) fn refused(target: &Type, array: &dyn Array, advice: String) -> CastError {
     CastError {
         column: String::new(),
@@ -148,7 +147,7 @@ macro_rules! bounds {
 
 bounds!(i16, i32, u32);
 
-/// What to do about a cast that is not made.
+/// The advice for a missing cast.
 fn advice(target: &Type, arrow_type: &DataType) -> String {
     match (target.name.as_str(), arrow_type) {
         ("timestamptz", DataType::Timestamp(..)) => {

@@ -1,4 +1,4 @@
-//! The rows of a COPY in the binary form, from a record batch.
+//! The rows of a COPY in the binary format, from a record batch.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use super::{CastError, CellError, ColumnEncoder, EncodeOptions};
 use crate::error::EncodeError;
 use crate::types::Type;
 
-/// Signature, flags, and the length of an extension that there is none of.
+/// Signature, flags, and the length of the (empty) header extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// In the place of a count of columns.
+/// Takes the place of a row's column count.
 const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 
-/// Bytes of a row's count of columns.
+/// The size of a row's column count.
 const COUNT_BYTES: usize = 2;
 
-/// Rows per block: enough to forget what a call per column costs, and few enough for the block to
-/// stay in a near cache until its last column is written.
+/// Rows per block: enough to amortize the call per column, and few enough for the block to stay in
+/// a near cache until its last column is written.
 const BLOCK_ROWS_MOST: usize = 1024;
 
-/// Before a row has been seen: a first block of rows that turn out to be long is measured in vain
-/// but for those that fit.
+/// The estimate before the first row: if the rows turn out to be long, the first block is measured
+/// in full but only the rows that fit are written.
 const ROW_BYTES_AT_FIRST: usize = 1024;
 
-/// A column of the table that is copied into.
+/// A target column of a COPY.
 #[derive(Clone, Debug)]
 pub struct TargetColumn {
-    /// The column of the batch that it is filled from.
+    /// The index of its source column in the batch.
     pub source: usize,
     /// Its name in the table.
     pub name: String,
     /// Its type.
     pub pg_type: Arc<Type>,
-    /// What the type was declared with, -1 for nothing.
+    /// Its type modifier, -1 for none.
     pub type_modifier: i32,
 }
 
@@ -45,15 +45,15 @@ pub struct RowEncoder {
     columns: Vec<Column>,
     /// Rows of the batch.
     rows: usize,
-    /// The first that is not written.
+    /// The first row not yet written.
     next_row: usize,
-    /// Rows of the batches before.
+    /// Rows in the previous batches.
     rows_before: u64,
-    /// Bytes of a row, as the rows written last had them.
+    /// Bytes per row, from the rows written last.
     row_bytes: usize,
     /// Scratch of a block: bytes of each row.
     sizes: Vec<usize>,
-    /// Scratch of a block: where each row's next cell goes.
+    /// Scratch of a block: the position of each row's next cell.
     cursors: Vec<usize>,
 }
 
@@ -65,11 +65,11 @@ struct Column {
 }
 
 impl RowEncoder {
-    /// Encoders for the columns of a table, in the order in which the COPY names them.
-    /// `rows_before` counts the rows of the batches before this one, for errors.
+    /// Encoders for the columns of a table, in the COPY's order. `rows_before` is the number of
+    /// rows in the previous batches, for errors.
     ///
     /// # Errors
-    /// A cast is not made, or the batch has no such column.
+    /// There is no cast, or the batch lacks the column.
     pub fn new(
         targets: &[TargetColumn],
         batch: &RecordBatch,
@@ -105,27 +105,27 @@ impl RowEncoder {
         })
     }
 
-    /// Appends what comes before the first row of a COPY.
+    /// Appends the header of a COPY.
     pub fn header(out: &mut Vec<u8>) {
         out.extend_from_slice(HEADER);
     }
 
-    /// Appends what comes after the last row of a COPY.
+    /// Appends the trailer of a COPY.
     pub fn trailer(out: &mut Vec<u8>) {
         out.extend_from_slice(&TRAILER);
     }
 
-    /// Rows of the batch that have been written.
+    /// The number of rows written.
     pub fn rows_done(&self) -> usize {
         self.next_row
     }
 
-    /// Appends rows until they take `limit_bytes` bytes, one row at least, and answers whether
+    /// Appends rows until they take `limit_bytes` bytes, but at least one, and returns whether
     /// there are more.
     ///
     /// # Errors
-    /// A value has no place in its type: the one in the first row that has one, and there in the
-    /// first column. The rows before its block have been written.
+    /// A type cannot hold a value: the first faulty row is reported, and in it the first faulty
+    /// column. The rows before its block have been written.
     pub fn append(
         &mut self,
         out: &mut Vec<u8>,
@@ -158,7 +158,7 @@ impl RowEncoder {
         first.map_or(Ok(()), |(_, error)| Err(Box::new(error)))
     }
 
-    /// Writes the rows measured last, as many as `limit` has room for, one at least.
+    /// Writes the rows measured last, up to `limit` bytes but at least one row.
     fn write_up_to(&mut self, limit: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let mut end = start;

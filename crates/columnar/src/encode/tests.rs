@@ -1,4 +1,4 @@
-//! Encoded, then decoded again: what comes back must be what went in.
+//! Encoded values must decode to themselves.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn pg_type(oid: u32) -> Arc<Type> {
     Types::default().find(oid).unwrap()
 }
 
-/// The cells of an array, which must not depend on how its rows are cut into chunks.
+/// The cells of an array, which must not depend on how its rows are split into chunks.
 fn cells_of(
     oid: u32,
     type_modifier: i32,
@@ -72,7 +72,7 @@ fn cells(oid: u32, array: impl Array + 'static) -> Vec<Cell> {
     cells_of(oid, -1, &(Arc::new(array) as ArrayRef), &EncodeOptions::default()).unwrap()
 }
 
-/// What the cells decode to.
+/// The decoded cells.
 fn decoded(oid: u32, array: impl Array + 'static) -> ArrayRef {
     Case::new(oid).decode(&cells(oid, array)).unwrap()
 }
@@ -354,7 +354,7 @@ proptest! {
         let cells = cells_of(1700, modifier, &expected, &EncodeOptions::default()).unwrap();
         let found = Case::new(1700).modifier(modifier).decode(&cells).unwrap();
         prop_assert_eq!(&found, &expected);
-        // The same bytes as by way of text, and from a wider decimal.
+        // The same bytes as from its text, and from a wider decimal.
         for (row, cell) in cells.iter().enumerate() {
             let text = array.is_valid(row).then(|| array.value_as_string(row));
             let by_text = text.map(|text| {

@@ -1,5 +1,5 @@
-//! Columns of types that the server reads as text only. A COPY in the binary form takes their text
-//! into a column of `text`, and the server casts it there.
+//! Columns of types that the server accepts as text only. A binary COPY carries their text to a
+//! column of type `text`, and the server casts it there.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::types::{Shape, TextForm, Type};
 
 struct Written {
     form: TextForm,
-    /// What the form is made of.
+    /// Encodes the values from which the text is made.
     carried: Box<dyn ColumnEncoder>,
 }
 
@@ -26,10 +26,10 @@ impl PushValue for Written {
     }
 }
 
-/// The encoder of an array's values to the text form of a type.
+/// The encoder of an array's values to a type's text format.
 ///
 /// # Errors
-/// No cast from the one to the other is made.
+/// There is no cast between the types.
 pub(super) fn encoder(
     target: &Arc<Type>,
     type_modifier: i32,

@@ -1,21 +1,21 @@
-//! How many digits a decimal takes, and the Arrow type that has them.
+//! The number of digits a decimal needs, and the Arrow type that has them.
 
-/// Digits of a decimal128 and of a decimal256.
+/// The maximum digits of a decimal128 and of a decimal256.
 const NARROW: u32 = 38;
 const WIDE: u32 = 76;
 
 /// The digits that a column needs for a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DecimalDigits {
-    /// Before the point, zeros at the front left out.
+    /// Before the point, without leading zeros.
     pub whole: u32,
     /// After the point.
     pub fraction: u32,
 }
 
 impl DecimalDigits {
-    /// The decimal with so many digits after the point and as many before it as its Arrow type
-    /// has, as a schema spells it; `None` where there is none.
+    /// The Arrow decimal with this many digits after the point and the most before it, as a schema
+    /// spells it; `None` if there is none.
     pub(super) fn arrow_type(self) -> Option<String> {
         let Self { whole, fraction } = self;
         match whole + fraction {
@@ -25,7 +25,7 @@ impl DecimalDigits {
         }
     }
 
-    /// Types of a schema that take the value; the last one rounds it.
+    /// The types for `schema` that hold the value; the last one rounds it.
     pub(super) fn choices(self) -> Vec<String> {
         self.arrow_type().into_iter().chain(["float64".to_owned()]).collect()
     }

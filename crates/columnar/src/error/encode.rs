@@ -1,41 +1,40 @@
-//! What can be wrong with a parameter.
+//! Errors in a parameter's value.
 
 use core::net::IpAddr;
 use std::fmt;
 
 use crate::error::Place;
 
-/// A value that cannot be sent as the parameter it is meant for. The caller knows the parameter's
-/// number and says it.
+/// A value that cannot be sent as its parameter. The caller adds the parameter's number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EncodeError {
     /// The type takes another kind of value.
     WrongKind {
-        /// What the type takes.
+        /// The kind that the type takes.
         expected: &'static str,
-        /// What was given.
+        /// The kind that was given.
         given: &'static str,
     },
     /// An integer out of the type's range.
     IntegerOutOfRange {
-        /// PostgreSQL's name of the type.
+        /// The type's name in PostgreSQL.
         type_name: &'static str,
-        /// The smallest number it has.
+        /// The type's smallest number.
         least: i128,
-        /// The largest.
+        /// The type's largest number.
         most: i128,
-        /// What was given.
+        /// The number that was given.
         given: String,
     },
     /// A float that is finite, but infinite as `float4`.
     Float4Overflow {
-        /// What was given.
+        /// The number that was given.
         given: String,
     },
     /// An integer that the float type cannot hold exactly.
     NotExactInFloat {
-        /// What was given.
+        /// The integer that was given.
         given: String,
     },
     /// A string with a NUL, which PostgreSQL's text cannot hold.
@@ -48,9 +47,9 @@ pub enum EncodeError {
         /// Its length in bytes.
         given: usize,
     },
-    /// A text that is no decimal number.
+    /// A text that is not a decimal number.
     NotANumber {
-        /// What was given, cut where it is long.
+        /// The text, shortened if it is long.
         given: String,
     },
     /// A decimal with more digits than PostgreSQL's `numeric` has.
@@ -64,7 +63,7 @@ pub enum EncodeError {
     },
     /// A value that the type would have to round.
     Inexact {
-        /// What was given.
+        /// The value that was given.
         given: String,
         /// The type, as it is declared.
         type_name: String,
@@ -74,28 +73,28 @@ pub enum EncodeError {
         /// Its length in bytes.
         bytes: usize,
     },
-    /// An array with more dimensions or elements than PostgreSQL's have.
+    /// An array with more dimensions or elements than PostgreSQL allows.
     TooManyElements,
-    /// Lists within a list that differ in length, or of which one is NULL.
+    /// Lists within a list that differ in length, or include a NULL.
     Ragged,
-    /// A text that is not in the one form in which the type takes text.
+    /// A text in another notation than the type's.
     Notation {
         /// PostgreSQL's name of the type.
         type_name: &'static str,
-        /// Samples of the form, in quotes.
+        /// Examples of the notation, in quotes.
         form: &'static str,
-        /// What was given, cut where it is long.
+        /// The text, shortened if it is long.
         given: String,
     },
-    /// A string of bits with another number of bytes than its bits need, with bits beyond its
-    /// length, or with more bits than PostgreSQL has.
+    /// A bit string whose number of bytes does not match its number of bits, with nonzero padding,
+    /// or with more bits than PostgreSQL allows.
     Bits {
-        /// How many bits it has.
+        /// The number of bits.
         bits: usize,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// An address with a prefix that is longer than it is.
+    /// An address prefix longer than the address.
     AddressPrefix {
         /// The prefix, in bits.
         prefix: u8,
@@ -109,35 +108,35 @@ pub enum EncodeError {
         /// Its prefix, in bits.
         prefix: u8,
     },
-    /// A value of more parts than its type can count.
+    /// A value with more parts than its type allows.
     TooManyParts {
         /// PostgreSQL's name of the type.
         type_name: &'static str,
-        /// So many it can.
+        /// The maximum number of parts.
         most: usize,
-        /// So many it has.
+        /// The number of parts of the value.
         given: usize,
     },
     /// A number that is finite, but infinite as an element of a `halfvec`.
     HalfvecOverflow {
-        /// What was given.
+        /// The number that was given.
         given: String,
     },
-    /// A type that is not known, given something else than its text or its bytes.
+    /// A value of an unknown type that is neither text nor bytes.
     UnknownType {
-        /// What was given.
+        /// The kind that was given.
         given: &'static str,
     },
-    /// A type that is sent in its text form alone, given something else.
+    /// A value other than text for a type that is sent as text only.
     TextOnly {
-        /// What was given.
+        /// The kind that was given.
         given: &'static str,
     },
-    /// A composite with another number of fields than its type has.
+    /// A composite with the wrong number of fields.
     FieldCount {
-        /// By its type.
+        /// The number of fields of its type.
         expected: usize,
-        /// What was given.
+        /// The number of fields given.
         given: usize,
     },
     /// A part of the value cannot be sent.
@@ -145,7 +144,7 @@ pub enum EncodeError {
 }
 
 impl EncodeError {
-    /// Says where in a value the error lies.
+    /// Adds the error's place within a value.
     pub(crate) fn within(self, place: Place) -> Self {
         Self::Within(place, Box::new(self))
     }

@@ -1,5 +1,5 @@
-//! What can be wrong with how a value is put together: arrays, composites and ranges of values,
-//! figures, vectors, maps and geometries of numbers and texts.
+//! Errors in the layout of nested values: arrays, composites and ranges; geometric values, vectors,
+//! maps and geometries.
 
 use std::fmt;
 
@@ -7,96 +7,96 @@ use colonnade_protocol::Oid;
 
 use super::reason::Reason;
 
-/// A fault in how a value is put together, or of a value within it.
+/// An error in a value's layout, or in a value nested in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LayoutFault {
-    /// It ends before its parts do.
+    /// The value ends before its parts do.
     Truncated,
-    /// So many bytes follow its last part.
+    /// This many bytes follow the last part.
     Trailing(usize),
-    /// An array of more dimensions than exist, or of fewer than none.
+    /// A number of dimensions that is negative or too large.
     DimensionCount(i32),
     /// A dimension of an impossible length.
     DimensionLength(i32),
-    /// The parts are of another type than the column's type says.
+    /// The parts have another type than the column's type has.
     PartType {
-        /// By the column's type.
+        /// The type from the column.
         expected: Oid,
-        /// In the value.
+        /// The type in the value.
         actual: Oid,
     },
-    /// A part of an anonymous record has a type that the catalogs were not asked for.
+    /// A part of an anonymous record has a type that was never looked up.
     UnknownType(Oid),
-    /// A composite with another number of fields than its type has.
+    /// A composite with the wrong number of fields.
     FieldCount {
-        /// By its type.
+        /// The number of fields of the column's type.
         expected: usize,
-        /// In the value.
+        /// The number of fields in the value.
         actual: i32,
     },
-    /// A range with flags that contradict each other or do not exist.
+    /// A range with invalid or contradictory flags.
     RangeFlags(u8),
-    /// An array whose number of dimensions is not that of the arrays before it.
+    /// An array with another number of dimensions than the arrays before it.
     MixedDimensions {
-        /// Of the arrays before.
+        /// The number of dimensions of the arrays before.
         column: usize,
-        /// Of this one.
+        /// The number of dimensions of this one.
         value: usize,
     },
-    /// A record that has other fields than the records before it.
+    /// A record with other fields than the records before it.
     MixedRecords,
     /// More elements in a column than 32 bits can count.
     TooManyElements,
-    /// The text form of an array that does not end where it should, or has no form of one.
+    /// An invalid text format of an array.
     ArrayText {
-        /// Bytes before the fault.
+        /// The number of bytes before the error.
         position: usize,
     },
-    /// More values within values than are followed.
+    /// A value that is nested too deep.
     TooDeep,
-    /// It announces fewer parts than none.
+    /// A negative number of parts.
     Count(i32),
-    /// A vector whose number of dimensions is not the declared one.
+    /// A vector whose number of dimensions differs from the declared one.
     Dimensions {
-        /// By the column's declaration.
+        /// The number in the column's declaration.
         declared: usize,
-        /// Of this vector.
+        /// The number in this vector.
         actual: usize,
     },
-    /// A vector with something in the word that is always 0.
+    /// A vector whose reserved field is not 0.
     Reserved(i32),
-    /// A sparse vector with an element outside its dimensions, or out of order.
+    /// A sparse vector with an index outside its dimensions, or out of order.
     SparseIndex(i32),
-    /// A sparse vector that names an element which is zero.
+    /// A sparse vector with an explicit zero.
     SparseZero(i32),
     /// An `hstore` with a key that is NULL.
     NullKey,
-    /// An `hstore` that has a key twice.
+    /// An `hstore` with a duplicate key.
     DuplicateKey,
-    /// A geometry in a byte order that does not exist.
+    /// A geometry with an invalid byte order.
     ByteOrder(u8),
-    /// A geometry of a kind that is not known.
+    /// A geometry of an unknown kind.
     GeometryKind(u32),
-    /// A part of the value is at fault.
+    /// An error in a part of the value.
     Within(Place, Box<Reason>),
 }
 
-/// Where in a value a part of it stands.
+/// The place of a part within a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// Of an array, counted through all its dimensions from 0.
+    /// An element of an array, by its flat index from 0.
     Element(usize),
-    /// Of a composite.
+    /// A field of a composite.
     Field(String),
-    /// Of a range.
+    /// The lower bound of a range.
     LowerBound,
-    /// Of a range.
+    /// The upper bound of a range.
     UpperBound,
 }
 
 impl LayoutFault {
-    /// Whether the value was right and only our idea of its type is out of date.
+    /// Whether the value was valid and only the cached type is out of date.
     pub fn is_stale_type(&self) -> bool {
         match self {
             Self::PartType { .. } | Self::FieldCount { .. } | Self::UnknownType(_) => true,
@@ -105,7 +105,7 @@ impl LayoutFault {
         }
     }
 
-    /// The type that the catalogs must be asked for.
+    /// The type that must be looked up.
     pub fn unknown_type(&self) -> Option<Oid> {
         match self {
             Self::UnknownType(oid) => Some(*oid),
@@ -114,7 +114,7 @@ impl LayoutFault {
         }
     }
 
-    /// Whether the value's text could be had where its parts could not.
+    /// Whether the value can still be read as text although its parts cannot.
     pub(crate) fn is_readable_as_text(&self) -> bool {
         matches!(self, Self::MixedDimensions { .. } | Self::MixedRecords | Self::TooManyElements)
     }
@@ -213,7 +213,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Says where in a value the reason lies.
+/// Adds the reason's place within a value.
 pub fn within(place: Place, reason: Reason) -> Reason {
     LayoutFault::Within(place, Box::new(reason)).into()
 }

@@ -1,49 +1,49 @@
-//! What can be wrong with a value in the type that a schema asks for.
+//! Values that do not fit the type that a schema requests.
 
 use std::fmt;
 
 use super::decimal_digits::DecimalDigits;
 use super::reason::{Remedy, schema};
 
-/// A value that PostgreSQL's type has and the asked one has not.
+/// A value that the PostgreSQL type allows and the requested type does not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Misfit {
-    /// A moment with a fraction that the unit cannot tell.
+    /// A timestamp or time with a fraction that the unit cannot express.
     TooFine {
-        /// The Arrow type that was asked for.
+        /// The requested Arrow type.
         asked: &'static str,
-        /// One that takes the value.
+        /// A type that holds the value.
         instead: &'static str,
     },
-    /// A moment that is further from 1970 than 64 bits of the unit reach.
+    /// A timestamp too far from 1970 for 64 bits of the unit.
     OutOfReach {
-        /// The Arrow type that was asked for.
+        /// The requested Arrow type.
         asked: &'static str,
-        /// One that takes the value.
+        /// A type that holds the value.
         instead: &'static str,
     },
-    /// A negative integer, in a type without a sign.
+    /// A negative integer for an unsigned type.
     Negative {
         /// The value.
         value: i64,
-        /// The Arrow type that was asked for.
+        /// The requested Arrow type.
         asked: &'static str,
-        /// One that takes the value.
+        /// A type that holds the value.
         instead: &'static str,
     },
-    /// A numeric with digits after the point, which are these, in a type of integers.
+    /// A numeric with digits after the point for an integer type; these are its digits.
     NotWhole(DecimalDigits),
-    /// A whole numeric that is outside of 64 bits.
+    /// A whole numeric outside 64 bits.
     NotInt64,
-    /// A text of more characters than its cell.
+    /// A text with more characters than its cell.
     TooManyCharacters {
         /// Characters of the value.
         length: usize,
         /// Characters of the cell.
         capacity: usize,
     },
-    /// A value of more bytes than its cell.
+    /// A value with more bytes than its cell.
     TooManyBytes {
         /// Bytes of the value.
         length: usize,
@@ -57,11 +57,11 @@ pub enum Misfit {
         /// Characters of the whole text.
         length: usize,
     },
-    /// Text with a NUL, which PostgreSQL cannot have and which would end its cell.
+    /// Text with a NUL, which PostgreSQL does not allow and which would end its cell.
     NulInText,
-    /// Bytes that end in zeros, which NumPy would drop.
+    /// Bytes that end with zeros, which NumPy would drop.
     ZeroAtEnd,
-    /// A batch with 2 GiB of different texts in one dictionary.
+    /// A batch with 2 GiB of distinct texts in one dictionary.
     DictionaryOverflow,
 }
 

@@ -1,6 +1,6 @@
-//! What can be wrong with a value, and how it is told.
+//! Errors in values, and their messages.
 //!
-//! A message says what was found, where, and, when an option would have helped, which one.
+//! A message says what was found, where, and, if an option would have helped, which one.
 
 mod decimal_digits;
 mod encode;
@@ -25,11 +25,11 @@ pub use reason::{FixedBy, Reason};
 pub struct DecodeError {
     /// Name of the column.
     pub column: String,
-    /// Its PostgreSQL type, `oid 12345` when the type is not known.
+    /// Its PostgreSQL type, `oid 12345` for an unknown type.
     pub type_name: String,
     /// Row of the value in the whole result, from 0.
     pub row: u64,
-    /// What is wrong with the value.
+    /// The error in the value.
     pub reason: Reason,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for DecodeError {
 }
 
 impl DecodeError {
-    /// What is wrong and, when an option would have helped, which one.
+    /// The reason and, if an option would have helped, which one.
     pub fn explanation(&self) -> impl fmt::Display + '_ {
         Explanation(self)
     }
@@ -80,7 +80,7 @@ impl std::error::Error for DecodeError {}
 /// A run of rows that could not be appended.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AppendError {
-    /// The rows do not have the shape that the server announced.
+    /// The rows do not match the columns that the server announced.
     Protocol(ProtocolError),
     /// A value cannot be decoded.
     Decode(DecodeError),

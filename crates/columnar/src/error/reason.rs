@@ -1,4 +1,4 @@
-//! What can be wrong with one value of the wire.
+//! Errors in a single value from the server.
 
 use std::fmt;
 
@@ -9,134 +9,134 @@ use super::layout::LayoutFault;
 use super::misfit::Misfit;
 use crate::value::Sign;
 
-/// What is wrong with a value. The names of column and type are added by [`DecodeError`].
+/// The error in a value. [`DecodeError`] adds the names of column and type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The type has a fixed width, and the value another.
+    /// A value with another length than its type's fixed width.
     WrongLength {
         /// The type's width in bytes.
         expected: usize,
-        /// The value's.
+        /// The value's length in bytes.
         actual: usize,
     },
     /// The value ends before its fixed part does.
     TooShort {
         /// Bytes of the fixed part.
         least: usize,
-        /// The value's.
+        /// The value's length in bytes.
         actual: usize,
     },
     /// A boolean that is neither 0 nor 1.
     NotBool(u8),
     /// Text that is not UTF-8 from this byte of the value on.
     NotUtf8 {
-        /// Bytes before it that are.
+        /// The number of valid bytes before it.
         valid_up_to: usize,
     },
-    /// A binary form in another version than 1, of the types that say which one they have.
+    /// A binary format with another version than 1, in types whose values begin with a version.
     Version(u8),
-    /// Bytes that are no value of their type; the text says in what way.
+    /// Bytes that are not a value of their type, with the reason.
     Malformed(&'static str),
-    /// A date, in days since 2000-01-01, that PostgreSQL cannot have.
+    /// A date outside PostgreSQL's range, in days since 2000-01-01.
     DateOutOfRange(i32),
-    /// A timestamp, in microseconds since 2000-01-01, that PostgreSQL cannot have, or that does not
-    /// fit into 64 bits when counted from 1970.
+    /// A timestamp, in microseconds since 2000-01-01, that is outside PostgreSQL's range or exceeds
+    /// 64 bits when counted from 1970.
     TimestampOutOfRange(i64),
     /// A time of day, in microseconds, outside 00:00:00 to 24:00:00.
     TimeOutOfRange(i64),
-    /// The time 24:00:00, which Arrow's time of day does not have.
+    /// The time 24:00:00, which Arrow's time type lacks.
     EndOfDay,
     /// The same, in a time with time zone.
     EndOfDayWithZone,
     /// A time zone, in seconds west of UTC, of 16 hours or more.
     ZoneOutOfRange(i32),
-    /// The time of an interval, in microseconds, that does not fit into 64 bits of nanoseconds.
+    /// The time of an interval, in microseconds, that exceeds 64 bits of nanoseconds.
     IntervalNanoseconds(i64),
-    /// An interval of days and time that does not fit into 64 bits of microseconds.
+    /// An interval of days and time that exceeds 64 bits of microseconds.
     DurationOverflow,
-    /// An interval with months, where the Arrow type is a duration.
+    /// An interval with months, while the Arrow type is a duration.
     DurationMonths(i32),
     /// An infinite date, timestamp or interval, under [`Infinity::Raise`](crate::Infinity::Raise).
     Infinite(Sign),
     /// An integer that a float64 cannot hold exactly.
     NotExactInFloat(i64),
-    /// The same, of a type without sign.
+    /// The same, for an unsigned type.
     UnsignedNotExactInFloat(u64),
-    /// A string of bits with another number of bytes than its number of bits needs.
+    /// A bit string whose number of bytes does not match its number of bits.
     BitLength {
-        /// Bits that it announces.
+        /// The number of bits it announces.
         bits: i32,
-        /// Bytes that follow.
+        /// The number of bytes that follow.
         bytes: usize,
     },
-    /// An address that is neither of IPv4 nor of IPv6.
+    /// An address that is neither IPv4 nor IPv6.
     AddressFamily(u8),
-    /// An address with a prefix that is longer than it is.
+    /// An address prefix longer than the address.
     AddressPrefix {
         /// The prefix, in bits.
         prefix: u8,
         /// The address, in bits.
         most: u8,
     },
-    /// A snapshot whose length does not agree with its number of transactions.
+    /// A snapshot whose length does not match its number of transactions.
     SnapshotLength {
-        /// Transactions that it announces.
+        /// The number of transactions it announces.
         running: u32,
         /// Its length in bytes.
         actual: usize,
     },
-    /// A `numeric` whose length does not agree with its number of digits.
+    /// A `numeric` whose length does not match its number of digits.
     NumericLength {
-        /// Groups of four decimal digits that it announces.
+        /// The number of groups of four decimal digits it announces.
         groups: u16,
         /// Its length in bytes.
         actual: usize,
     },
-    /// A `numeric` with a group of four decimal digits that is more than 9999.
+    /// A `numeric` with a group of four decimal digits above 9999.
     NumericGroup(u16),
-    /// A `numeric` with a sign word that does not exist.
+    /// A `numeric` with an invalid sign word.
     NumericSign(u16),
-    /// A `numeric` with more digits after the point than can exist.
+    /// A `numeric` whose scale exceeds the maximum.
     NumericScaleWord(u16),
     /// A `numeric` with nonzero digits beyond its own scale.
     NumericHiddenDigits,
-    /// A `numeric` NaN, where the Arrow type has none.
+    /// A `numeric` NaN, which the Arrow type lacks.
     NumericNan,
-    /// A `numeric` infinity, where the Arrow type has none.
+    /// A `numeric` infinity, which the Arrow type lacks.
     NumericInfinite(Sign),
     /// A `numeric` with more digits after the point than its column has.
     NumericScale {
-        /// What the value needs, beside the column's digits after the point.
+        /// The digits that the value and the column's scale need together.
         needed: DecimalDigits,
         /// Digits after the point in the column.
         column_scale: i32,
-        /// What fixed that number.
+        /// What fixed the column's scale.
         fixed_by: FixedBy,
     },
     /// A `numeric` with more digits than its column has.
     NumericPrecision {
-        /// What the value needs, beside the column's digits after the point.
+        /// The digits that the value and the column's scale need together.
         needed: DecimalDigits,
-        /// Digits of the column in all.
+        /// The column's precision.
         precision: u8,
         /// Digits after the point.
         column_scale: i32,
-        /// What fixed those numbers.
+        /// What fixed the precision and scale.
         fixed_by: FixedBy,
     },
-    /// A `numeric` that not even a decimal256 with 76 digits can hold beside the others.
+    /// A `numeric` that, together with the column's scale, exceeds the 76 digits of a decimal256.
     NumericTooWide {
         /// Digits after the point that the column needs.
         column_scale: i32,
     },
     /// A `numeric` that is finite, but infinite as a float64.
     NumericFloatOverflow,
-    /// A batch with 2 GiB of text or bytes, after a first batch whose type has 32-bit offsets.
+    /// A batch with 2 GiB of text or bytes, after a first batch that fixed 32-bit offsets.
     OffsetOverflow,
-    /// A fault in how the value is put together.
+    /// An error in the value's layout.
     Layout(LayoutFault),
-    /// A value that is right, but not to be had in the type that a schema asks for.
+    /// A value that the type requested in a schema cannot hold.
     Misfit(Misfit),
 }
 
@@ -167,27 +167,27 @@ impl fmt::Display for FixedBy {
     }
 }
 
-/// The option that a message ends with.
+/// The option that a message suggests.
 pub(super) enum Remedy {
     None,
-    /// Types that an entry of the schema can ask for.
+    /// Types that an entry of the schema can request.
     Schema(Vec<String>),
     Infinity,
     NumericSpecial,
 }
 
-/// The remedy of some types.
+/// A remedy of several types.
 pub(super) fn schema(types: &[&str]) -> Remedy {
     Remedy::Schema(types.iter().map(|&arrow_type| arrow_type.to_owned()).collect())
 }
 
 impl Reason {
-    /// Whether the value was right and only our idea of its type is out of date.
+    /// Whether the value was valid and only the cached type is out of date.
     pub fn is_stale_type(&self) -> bool {
         matches!(self, Self::Layout(fault) if fault.is_stale_type())
     }
 
-    /// The type that the catalogs must be asked for before the value can be read.
+    /// The type that must be looked up before the value can be read.
     pub fn unknown_type(&self) -> Option<Oid> {
         match self {
             Self::Layout(fault) => fault.unknown_type(),

@@ -1,4 +1,4 @@
-//! Arrow arrays on their way to the server, and back.
+//! Arrow arrays on their way to the server and back.
 
 use std::sync::Arc;
 
@@ -20,12 +20,11 @@ use crate::value::Value;
 /// The OID of `text`.
 const TEXT: Oid = 25;
 
-/// Bytes of a COPY's head.
+/// The size of a COPY's header.
 const HEADER_BYTES: usize = 19;
 
-/// A column of any type, of which a part is cut out, handed `through` to somebody else and back,
-/// and written as rows of a COPY: they are read as what they were. And so are they as the elements
-/// of one array.
+/// A slice of a column of any type is passed `through` another library and back, and written as
+/// rows of a COPY; the rows decode to the same values. So do the elements of one array parameter.
 pub fn arrow(data: &[u8], through: fn(ArrayRef) -> ArrayRef) {
     let mut input = Input::new(data);
     let pg_type = any_type(&mut input);
@@ -42,7 +41,7 @@ pub fn arrow(data: &[u8], through: fn(ArrayRef) -> ArrayRef) {
     let array = through(array);
     let Some(bytes) = copied(&pg_type, &array, limit_bytes) else { return };
     if pg_type.is_text_only() {
-        // What was written is text, which the server casts: a text is read again as itself.
+        // The column was written as text for the server to cast: a text decodes to itself.
         if *expected.data_type() == DataType::Utf8 {
             let decoded = Types::default().find(TEXT).and_then(|text| read(&text, &bytes));
             assert_eq!(decoded.as_ref(), Some(&expected), "{pg_type:?}");
@@ -50,10 +49,10 @@ pub fn arrow(data: &[u8], through: fn(ArrayRef) -> ArrayRef) {
         return;
     }
     let decoded = read(&pg_type, &bytes);
-    // The scale of numerics, and the dimensions of arrays, are those of the rows that are left.
+    // The remaining rows alone decide the scale of numerics and the dimensions of arrays.
     let is_of_type = decoded.as_ref().is_some_and(|it| it.data_type() == expected.data_type());
     if is_of_type || decoded.is_none() && expected.null_count() < expected.len() {
-        // Of a NaN in half the bits, not all bits come back; it is printed as what it is.
+        // A half-precision NaN loses some of its bits, but prints the same.
         let are_same = decoded.as_ref() == Some(&expected)
             || format!("{decoded:?}") == format!("{:?}", Some(&expected));
         assert!(are_same, "{pg_type:?}: {decoded:?}, not {expected:?}");
@@ -61,7 +60,7 @@ pub fn arrow(data: &[u8], through: fn(ArrayRef) -> ArrayRef) {
     elements(&pg_type, &array);
 }
 
-/// A column of the values that the input has, and of NULLs; those that are no values are left out.
+/// A column of the input's values and of NULLs; invalid values are left out.
 fn decoded(pg_type: &Type, input: &mut Input<'_>) -> Option<ArrayRef> {
     let request = Request::new(-1, Infinity::Raise, None);
     let (mut built, _) = column_builder(pg_type, &request).ok()?;
@@ -75,14 +74,14 @@ fn decoded(pg_type: &Type, input: &mut Input<'_>) -> Option<ArrayRef> {
         } else {
             continue;
         };
-        // What a column has no place for, ends it.
+        // A value that the column cannot hold ends it.
         built.builder.append(Fields::new(cell, &[span])).ok()?;
         rows += 1;
     }
     Some(built.builder.finish())
 }
 
-/// The same values, each by its number.
+/// The same values as a dictionary.
 fn dictionary(array: &ArrayRef) -> ArrayRef {
     let len = i32::try_from(array.len()).unwrap_or(0);
     let nulls = array.logical_nulls().map(|nulls| NullBuffer::new(nulls.inner().clone()));
@@ -93,8 +92,8 @@ fn dictionary(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// The rows of a COPY, however they are cut into pieces; `None` where no cast is made, or a value
-/// has no place in the type.
+/// The rows of a COPY, however they are split into chunks; `None` if there is no cast, or if the
+/// type cannot hold a value.
 fn copied(pg_type: &Arc<Type>, array: &ArrayRef, limit_bytes: usize) -> Option<Vec<u8>> {
     let field = Field::new("column", array.data_type().clone(), true);
     let schema = Arc::new(Schema::new(vec![field]));
@@ -121,7 +120,7 @@ fn copied(pg_type: &Arc<Type>, array: &ArrayRef, limit_bytes: usize) -> Option<V
     whole
 }
 
-/// What a server's own rows of these bytes are read as.
+/// Decodes these bytes as a server's rows.
 fn read(pg_type: &Arc<Type>, copied: &[u8]) -> Option<ArrayRef> {
     let mut messages = Vec::new();
     let mut rest = copied.get(HEADER_BYTES..)?;
@@ -142,7 +141,7 @@ fn read(pg_type: &Arc<Type>, copied: &[u8]) -> Option<ArrayRef> {
     builder.finish().ok()?.columns().first().cloned()
 }
 
-/// The array as one parameter: its elements are the cells that a COPY has.
+/// The array as one parameter: its elements are the cells of the COPY.
 fn elements(element: &Arc<Type>, array: &ArrayRef) {
     let options = EncodeOptions::default();
     let mut bytes = Vec::new();

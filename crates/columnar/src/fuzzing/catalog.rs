@@ -1,4 +1,4 @@
-//! Catalogs that describe types as no server has them.
+//! Catalogs that describe impossible types.
 
 use colonnade_protocol::Oid;
 use colonnade_protocol::fuzzing::Input;
@@ -7,15 +7,15 @@ use crate::catalog::{Catalog, TypeRow, Types};
 use crate::schema::Infinity;
 use crate::types::{EXTENSION_TYPES, Request, TYPES, column_builder};
 
-/// The first of a few types, that are so made of each other.
+/// The first of a few types that refer to each other.
 const FIRST: Oid = 50_000;
 
 const BUILT_PARTS_MAX: usize = 500;
 
 const KINDS: &[u8] = b"bcdemrp?";
 
-/// Types of any parts, themselves among them: all questions about one have an answer, and values
-/// of it are read like any other.
+/// Types with arbitrary parts, including themselves: every question about a type has an answer, and
+/// its values are read like any other.
 pub fn catalog(data: &[u8]) {
     let mut input = Input::new(data);
     let value = input.chunk();
@@ -37,7 +37,7 @@ pub fn catalog(data: &[u8]) {
         if let Ok(value) = &decoded {
             let _ = found.encode(value, &mut Vec::new());
         }
-        // A type of very many parts has very many builders, for which a fuzzer has no time.
+        // A type with very many parts has very many builders, which take a fuzzer too long.
         if found.is_within(usize::MAX, &mut { BUILT_PARTS_MAX }) {
             let built = column_builder(&found, &Request::new(-1, Infinity::Null, None));
             assert!(built.is_ok(), "{}", found.name);
@@ -71,7 +71,7 @@ fn row(input: &mut Input<'_>) -> TypeRow {
     }
 }
 
-/// One of the few, or a built-in one, or none.
+/// One of these types, a built-in one, or none.
 fn any_oid(input: &mut Input<'_>) -> Oid {
     match input.below(4) {
         0 => 0,

@@ -1,4 +1,4 @@
-//! Columns as a schema may ask for them, in the binary and the text form.
+//! Columns as a schema may request them, in the binary and the text format.
 
 use arrow_array::{Array, ArrayRef};
 use colonnade_protocol::Span;
@@ -10,7 +10,7 @@ use crate::error::Reason;
 use crate::schema::{Infinity, Override};
 use crate::types::{Request, Type, column_builder};
 
-/// What a schema can ask for.
+/// The types that a schema can request.
 const CASTS: [&str; 30] = [
     "bool",
     "int16",
@@ -44,8 +44,8 @@ const CASTS: [&str; 30] = [
     "S3",
 ];
 
-/// A column of some values in any Arrow type that it can be had in: it is valid Arrow, and how its
-/// rows are cut into blocks changes neither what it holds nor which error it ends with.
+/// A column of some values in any possible Arrow type: it is valid Arrow, and the way its rows are
+/// split into blocks changes neither its content nor its error.
 pub fn column(data: &[u8]) {
     let mut input = Input::new(data);
     let pg_type = any_type(&mut input);
@@ -71,8 +71,8 @@ pub fn column(data: &[u8]) {
     let Some(whole) = built(&pg_type, &request, &bytes, &spans, usize::MAX) else { return };
     for rows in [1, 3] {
         let cut = built(&pg_type, &request, &bytes, &spans, rows);
-        // A numeric that has digits beyond its own scale is one where the column's scale, which
-        // its neighbours make, is large enough: it is kept exactly, but no server sends it.
+        // A numeric with digits beyond its own scale is accepted if the column's scale, which its
+        // neighbours decide, is large enough: it is kept exactly, but no server sends it.
         let is_tolerated =
             [cut.as_ref(), Some(&whole)].into_iter().flatten().any(has_hidden_digits);
         assert!(
@@ -86,7 +86,7 @@ fn has_hidden_digits(outcome: &Result<ArrayRef, (usize, Reason)>) -> bool {
     matches!(outcome, Err((_, reason)) if format!("{reason:?}").contains("NumericHiddenDigits"))
 }
 
-/// The array, or the row at fault and what is wrong with it; `None` where there is no such cast.
+/// The array, or the faulty row and its error; `None` if there is no such cast.
 fn built(
     pg_type: &Type,
     request: &Request,

@@ -1,5 +1,5 @@
-//! What a fuzzer calls: bytes that no server would send, and what must hold of them all the same.
-//! The functions stand here and not in `fuzz/`, so that the tests of the crate call them too.
+//! Entry points for a fuzzer: bytes that no server would send, and what must hold even for them.
+//! They stand here and not in `fuzz/`, so that the crate's tests call them too.
 
 mod arrow;
 mod catalog;
@@ -27,10 +27,10 @@ use crate::types::{
 };
 use crate::value::Value;
 
-/// Rows of a batch: more than a block has.
+/// Rows of a batch: more than in a block.
 const BATCH_ROWS: usize = 1_000;
 
-/// Every line of the tables, and what can be built of it.
+/// Every type of the tables, and types built of them.
 static CANDIDATES: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
     let made =
         |shape| Arc::new(Type { oid: 0, name: "fuzzed".to_owned(), schema: String::new(), shape });
@@ -68,8 +68,8 @@ fn any_type(input: &mut Input<'_>) -> Arc<Type> {
     candidate([input.byte(), input.byte()])
 }
 
-/// One value, as a row and as a column: neither panics, both agree whether it is one, and what is
-/// a value comes back where it can be sent. The first two bytes choose the type.
+/// Decodes one value as a row and as a column: neither panics, both agree whether it is valid, and
+/// a valid value that can be sent decodes to itself. The first two bytes choose the type.
 pub fn value(data: &[u8]) {
     let Some((choice, raw)) = data.split_first_chunk() else { return };
     let pg_type = candidate(*choice);
@@ -97,19 +97,19 @@ pub fn value(data: &[u8]) {
     }
 }
 
-/// What is sent is read as what it was. Texts are for the server to read.
+/// A sent value decodes to itself. Texts are parsed by the server only.
 fn comes_back(pg_type: &Type, value: &Value<'_>) {
     let mut sent = Vec::new();
     let is_sent = pg_type.encode(value, &mut sent).is_ok();
     if is_sent && pg_type.format() == Format::Binary && pg_type.parameter_format() == Format::Binary
     {
         let again = pg_type.value(&sent);
-        // Compared as printed: a NaN is not equal to itself.
+        // Compared as printed, because a NaN is not equal to itself.
         assert_eq!(format!("{again:?}"), format!("{:?}", Ok::<_, Reason>(value)), "{pg_type:?}");
     }
 }
 
-/// Whether the value was right, but a column has no place for it.
+/// Whether the value was valid, but a column cannot hold it.
 fn is_of_arrow(reason: &Reason) -> bool {
     match reason {
         Reason::EndOfDay
@@ -123,8 +123,8 @@ fn is_of_arrow(reason: &Reason) -> bool {
     }
 }
 
-/// A whole batch of arbitrary frames. The first byte says how many columns, and two bytes choose
-/// the type of each.
+/// A whole batch of arbitrary frames. The first byte gives the number of columns, and two bytes
+/// choose the type of each.
 pub fn batch(data: &[u8]) {
     let Some((count, mut rest)) = data.split_first() else { return };
     let mut columns = Vec::new();
@@ -160,7 +160,7 @@ mod tests {
     use crate::testing::messages;
     use crate::types::{Shape, Type};
 
-    /// Bytes that mean something more often than arbitrary ones.
+    /// Bytes that are more often meaningful than arbitrary ones.
     fn bytes(len: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![
             prop::collection::vec(any::<u8>(), len.clone()),
@@ -168,7 +168,7 @@ mod tests {
         ]
     }
 
-    /// The choice of a candidate.
+    /// The bytes that choose a candidate.
     fn choice(is_wanted: impl Fn(&Shape) -> bool) -> [u8; 2] {
         let place = super::CANDIDATES.iter().position(|pg_type| is_wanted(&pg_type.shape)).unwrap();
         (place as u16).to_be_bytes()
@@ -215,7 +215,7 @@ mod tests {
         super::seeds("arrow").iter().for_each(|seed| super::arrow(seed, |array| array));
     }
 
-    /// The part of it that takes Miri three minutes.
+    /// A smaller part, for which Miri takes three minutes.
     #[test]
     fn a_fuzzer_begins_with_every_shape() {
         let shapes: [fn(&Type) -> bool; 7] = [

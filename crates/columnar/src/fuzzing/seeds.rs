@@ -1,4 +1,4 @@
-//! Where a fuzzer begins: values of every type that there is a place for in the tables.
+//! Seeds for a fuzzer: values of every type in the tables.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,12 +6,12 @@ use super::CANDIDATES;
 use crate::types::{Shape, Type};
 use crate::value::{Bits, List, Network, Range, Sign, Value};
 
-/// For each type some values, laid out as the function of this name takes them.
+/// Some values for each type, laid out for the function of this name.
 pub fn seeds(function: &str) -> Vec<Vec<u8>> {
     (0..CANDIDATES.len()).flat_map(|number| seeds_of(function, number)).collect()
 }
 
-/// Those of one type, the candidate of this number.
+/// The seeds of one type, the candidate of this number.
 pub(super) fn seeds_of(function: &str, number: usize) -> Vec<Vec<u8>> {
     let Some(pg_type) = CANDIDATES.get(number) else { return Vec::new() };
     let choice = u16::try_from(number).unwrap_or(0).to_be_bytes();
@@ -19,7 +19,7 @@ pub(super) fn seeds_of(function: &str, number: usize) -> Vec<Vec<u8>> {
         let mut bytes = Vec::new();
         pg_type.encode(value, &mut bytes).ok().map(|()| bytes)
     };
-    // What is sent as text comes in a form that the fuzzer finds by itself.
+    // The fuzzer finds the texts of text-only types by itself.
     let values = samples(pg_type);
     values.iter().filter_map(encoded).map(|raw| seed(function, choice, &raw)).collect()
 }
@@ -28,9 +28,9 @@ fn seed(function: &str, choice: [u8; 2], raw: &[u8]) -> Vec<u8> {
     let counted = [&[u8::try_from(raw.len()).unwrap_or(u8::MAX)], raw].concat();
     match function {
         "value" => [&choice[..], raw].concat(),
-        // No cast, no type modifier, and a cell that is not NULL, two times.
+        // No cast, no type modifier, and twice a cell that is not NULL.
         "column" => [&choice[..], &[0, 0xff, 0, 1], &counted, &[1], &counted].concat(),
-        // All of it, no dictionary, in small pieces.
+        // The whole array, no dictionary, in small pieces.
         "arrow" => [&choice[..], &[0, 0, 1, 9], &counted, &[0, 1], &counted].concat(),
         _ => {
             let length = u32::try_from(raw.len()).unwrap_or(0);
@@ -41,7 +41,7 @@ fn seed(function: &str, choice: [u8; 2], raw: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Values that a type may take: of a type with parts, of the parts' first ones.
+/// Values for a type; for a type with parts, made of the parts' first values.
 fn samples(pg_type: &Type) -> Vec<Value<'static>> {
     let first = |part: &Type| {
         let takes = |value: &Value<'_>| part.encode(value, &mut Vec::new()).is_ok();

@@ -1,4 +1,4 @@
-//! What a caller may say about the columns of a result before the first row comes.
+//! A caller's options for the columns of a result.
 
 mod overrides;
 
@@ -7,17 +7,17 @@ use std::str::FromStr;
 
 pub use overrides::{Override, ParseOptionError};
 
-/// What becomes of a value that a column's Arrow type has no number for: infinity in dates,
-/// timestamps and numerics, NaN in numerics.
+/// The treatment of a value that a column's Arrow type lacks: infinity in dates, timestamps and
+/// numerics, NaN in numerics.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Infinity {
-    /// It is an error that names this option.
+    /// Raise an error that names this option.
     #[default]
     Raise,
-    /// It becomes NULL.
+    /// Return NULL.
     Null,
-    /// It becomes the largest or smallest number of the Arrow type; the smallest one that is not
-    /// NumPy's NaT. A decimal has no such number: there it stays an error.
+    /// Return the largest or smallest number of the Arrow type, but not NumPy's NaT. A decimal has
+    /// no such number, so there it remains an error.
     Saturate,
 }
 
@@ -50,9 +50,9 @@ pub enum SchemaError {
         column: String,
         /// Its PostgreSQL type.
         type_name: String,
-        /// The Arrow type that was asked for.
+        /// The requested Arrow type.
         offered: Override,
-        /// The Arrow types it can be decoded to.
+        /// The Arrow types that it can be decoded to.
         possible: &'static [&'static str],
     },
 }
@@ -75,7 +75,7 @@ impl fmt::Display for SchemaError {
                     f,
                     "schema asks for column {column:?} of type {type_name} as {offered}; possible: "
                 )?;
-                // Its text any type can be had as.
+                // Every type can be requested as text.
                 let mut texts = vec!["utf8", "large_utf8", "utf8_view"];
                 texts.retain(|text| !possible.contains(text));
                 f.write_str(&[*possible, texts.as_slice()].concat().join(", "))?;

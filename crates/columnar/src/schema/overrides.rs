@@ -1,4 +1,4 @@
-//! The Arrow types that a `schema` can ask for, and their spelling.
+//! The Arrow types that a `schema` can request, and their names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
 
-/// An Arrow type asked for by name. Which of them a PostgreSQL type can be decoded to is said in
-/// that type's own file.
+/// An Arrow type requested by name. Each PostgreSQL type's own file defines which of them it can be
+/// decoded to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Override {
     /// `bool`
@@ -46,11 +46,11 @@ pub enum Override {
     Time(TimeUnit),
     /// `duration[s]`, `duration[ms]`, `duration[us]`, `duration[ns]`
     Duration(TimeUnit),
-    /// `timestamp[us]`, `timestamp[us, Europe/Berlin]`, and so with `s`, `ms` and `ns`.
+    /// `timestamp[us]`, `timestamp[us, Europe/Berlin]`, and likewise with `s`, `ms` and `ns`.
     Timestamp {
-        /// What is counted.
+        /// The unit.
         unit: TimeUnit,
-        /// The name of a time zone; without one the column keeps what it has.
+        /// The name of a time zone; without one the column keeps its own, if any.
         zone: Option<Arc<str>>,
     },
     /// `decimal128(precision, scale)`
@@ -67,13 +67,13 @@ pub enum Override {
         /// 0 to `precision`.
         scale: u8,
     },
-    /// `U12`: text in cells of so many characters, of four bytes each, as in NumPy's dtype.
+    /// `U12`: text in cells of this many characters, of four bytes each, as NumPy's dtype.
     Characters(u32),
-    /// `S12`: cells of so many bytes, as in NumPy's dtype.
+    /// `S12`: cells of this many bytes, as NumPy's dtype.
     Bytes(u32),
 }
 
-/// Cells of more bytes than this are refused: a row of them alone would be a megabyte.
+/// Larger cells are refused: a single one would be more than a megabyte.
 const CELL_BYTES_MOST: u32 = 1 << 20;
 
 impl Override {
@@ -97,7 +97,7 @@ impl Override {
         ("date32", Self::Date32),
     ];
 
-    /// `[...]` or `(...)` or a width behind a name.
+    /// Parses `[...]`, `(...)` or a width after a name.
     fn with_parameters(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix('U') {
             return cell_width(digits).filter(|n| *n <= CELL_BYTES_MOST / 4).map(Self::Characters);
@@ -123,7 +123,7 @@ impl Override {
     }
 }
 
-/// A cell of nothing would hold nothing.
+/// A cell must have at least one byte or character.
 fn cell_width(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|width| plain && *width > 0)
@@ -155,13 +155,13 @@ fn moment(name: &str, parameters: &str) -> Option<Override> {
     }
 }
 
-/// `UTC`, `Europe/Berlin`, `Etc/GMT+1`, `+01:00`: which of them exist, the consumer knows.
+/// `UTC`, `Europe/Berlin`, `Etc/GMT+1`, `+01:00`: the consumer decides which zones exist.
 fn is_zone(name: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/_+-:".contains(&byte);
     !name.is_empty() && name.bytes().all(known)
 }
 
-/// How Arrow's Python libraries spell a unit.
+/// The unit's name in Arrow's Python libraries.
 pub(crate) fn unit_name(unit: TimeUnit) -> &'static str {
     match unit {
         TimeUnit::Second => "s",
@@ -207,17 +207,17 @@ impl FromStr for Override {
     }
 }
 
-/// An option that is spelled in a way nobody knows.
+/// An option that cannot be parsed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParseOptionError {
     /// An Arrow type in a schema.
     ArrowType {
-        /// What was given.
+        /// The text that was given.
         given: String,
     },
     /// The policy for infinities.
     Infinity {
-        /// What was given.
+        /// The text that was given.
         given: String,
     },
 }

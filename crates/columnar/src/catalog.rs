@@ -102,7 +102,7 @@ impl Catalog {
         made
     }
 
-    /// Forgets a type and what it is made of: it was altered.
+    /// Forgets a type that was altered, and the types it is made of.
     pub fn forget(&self, pg_type: &Type) {
         {
             let mut types = self.0.types.write().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +129,7 @@ impl Catalog {
         self.0.types.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// How many types were learned.
+    /// The number of types looked up.
     pub fn len(&self) -> usize {
         self.0.types.read().unwrap_or_else(PoisonError::into_inner).len()
     }

@@ -1,4 +1,4 @@
-//! Bitmaps: Arrow's validity, which exists from the first NULL on, and the bits of booleans.
+//! Bitmaps: Arrow's validity, which is allocated at the first NULL, and the bits of booleans.
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
@@ -52,7 +52,7 @@ impl Bits {
         }
     }
 
-    /// Takes the bits back off the end until `len` are left.
+    /// Removes bits from the end until `len` are left.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.words.truncate(len.div_ceil(64));
         if let (Some(last), used @ 1..) = (self.words.last_mut(), len % 64) {
@@ -69,7 +69,7 @@ impl Bits {
         self.len.div_ceil(8)
     }
 
-    /// The bitmap as Arrow's buffer; leaves this one empty.
+    /// The bitmap as an Arrow buffer; leaves this one empty.
     pub(crate) fn finish(&mut self) -> BooleanBuffer {
         let len = std::mem::take(&mut self.len);
         let mut words = std::mem::take(&mut self.words);
@@ -80,7 +80,7 @@ impl Bits {
     }
 }
 
-/// Which rows of a column hold a value.
+/// Which rows of a column have a value.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Validity {
     /// `None` until the first NULL; then one bit per row, 1 for a value.
@@ -89,7 +89,7 @@ pub(crate) struct Validity {
 }
 
 impl Validity {
-    /// Appends a block with `nulls` NULLs on the wire, and NULLs made of values at `made_null`.
+    /// Appends a block with `nulls` NULLs on the wire, and NULLs made from values at `made_null`.
     #[inline]
     pub(crate) fn append(&mut self, fields: Fields<'_>, nulls: usize, made_null: &[usize]) {
         let start = self.len;
@@ -109,7 +109,7 @@ impl Validity {
         }
     }
 
-    /// Appends so many rows that all hold a value.
+    /// Appends `count` rows that all have a value.
     #[inline]
     pub(crate) fn append_valid(&mut self, rows: usize) {
         self.len += rows;
@@ -118,7 +118,7 @@ impl Validity {
         }
     }
 
-    /// Takes the rows back off the end until `len` are left.
+    /// Removes rows from the end until `len` are left.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = len;
         if let Some(bits) = &mut self.bits {
@@ -134,7 +134,7 @@ impl Validity {
         self.bits.as_ref().map_or(0, Bits::nbytes)
     }
 
-    /// Arrow's validity, `None` when nothing is NULL; leaves this one empty.
+    /// Arrow's validity, `None` if nothing is NULL; leaves this one empty.
     pub(crate) fn finish(&mut self) -> Option<NullBuffer> {
         self.len = 0;
         self.bits.take().map(|mut bits| NullBuffer::new(bits.finish()))

@@ -1,4 +1,4 @@
-//! The neutral value: what rows give and what parameters take, without Python and without Arrow.
+//! The neutral value: the type of rows and parameters, without Python and without Arrow.
 
 use core::net::IpAddr;
 use std::borrow::Cow;
@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use crate::types::Type;
 
-/// Which of two infinities.
+/// The sign of an infinity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Sign {
-    /// Later, or more, than anything.
+    /// Later, or greater, than anything.
     Positive,
     /// Earlier, or less, than anything.
     Negative,
 }
 
-/// One value. Decoding borrows from the row; which variant a type gives is its
-/// [`Kind`](crate::Kind). Times count from 1970-01-01, in days or microseconds.
+/// One value. Decoding borrows from the row; a type's [`Kind`](crate::Kind) gives its variant.
+/// Times count from 1970-01-01, in days or microseconds.
 #[derive(Clone, PartialEq, Debug)]
-// A tag in a byte of its own: found among the bits of a part, it takes longer to tell, for each
-// value of each row.
+// The tag has its own byte: hidden in the spare bits of a field, it would take longer to read for
+// each value of each row.
 #[repr(u8)]
 pub enum Value<'a> {
     /// SQL's NULL, in any type.
@@ -34,7 +34,7 @@ pub enum Value<'a> {
     Float(f64),
     /// `float4`.
     Float32(f32),
-    /// The text family, `json` and `jsonb`.
+    /// The text types, `json` and `jsonb`.
     Text(Cow<'a, str>),
     /// `bytea`, `"char"`, and every type without a line in the table.
     Bytes(Cow<'a, [u8]>),
@@ -54,7 +54,7 @@ pub enum Value<'a> {
     TimestampInfinity(Sign),
     /// `numeric`: exact text as the server prints it, with `NaN`, `Infinity` and `-Infinity`.
     Numeric(Cow<'a, str>),
-    /// `interval`: three parts that do not convert into one another.
+    /// `interval`: three parts that cannot be converted to one another.
     Interval {
         /// Months, of 28 to 31 days.
         months: i32,
@@ -67,7 +67,7 @@ pub enum Value<'a> {
     IntervalInfinity(Sign),
     /// `timetz`.
     TimeTz {
-        /// Microseconds since midnight, up to and with 24:00:00.
+        /// Microseconds since midnight, up to and including 24:00:00.
         micros: i64,
         /// Seconds east of UTC.
         offset_s: i32,
@@ -88,14 +88,14 @@ pub enum Value<'a> {
     Circle([f64; 3]),
     /// `path`.
     Path {
-        /// Whether its last point is joined to its first.
+        /// Whether the last point is connected to the first.
         is_closed: bool,
         /// x and y of each point.
         points: Vec<[f64; 2]>,
     },
     /// `polygon`: x and y of each point.
     Polygon(Vec<[f64; 2]>),
-    /// `tid`: where a row lies in its table.
+    /// `tid`: the position of a row in its table.
     Tid {
         /// Number of the page.
         block: u32,
@@ -123,33 +123,33 @@ pub enum Value<'a> {
     Range(Box<Range<'a>>),
     /// A multirange of any type.
     Multirange(Vec<Range<'a>>),
-    /// A value within an anonymous record, where nothing but its type says what its fields are
-    /// called or which codec reads it.
+    /// A value within an anonymous record, which carries its type because the field names and
+    /// codecs are known from nothing else.
     OfType(Box<OfType<'a>>),
     /// A type with a user's codec: the bytes that the codec reads or has written.
     Custom {
         /// The codec's number, which its owner has given it.
         codec: usize,
-        /// In the codec's format.
+        /// The value in the codec's format.
         raw: Cow<'a, [u8]>,
     },
 }
 
-/// A string of bits.
+/// A bit string.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bits<'a> {
-    /// How many bits.
+    /// The number of bits.
     pub len: usize,
-    /// The bits, the first one as the most significant of the first byte; those past `len` are 0.
+    /// The bits, most significant bit first; those past `len` are 0.
     pub bytes: Cow<'a, [u8]>,
 }
 
-/// An address of a host or of a network.
+/// The address of a host or of a network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Network {
-    /// The address; of a network, its first one.
+    /// The address; for a network, its first one.
     pub address: IpAddr,
-    /// How many bits name the network; 32 or 128 for one host alone.
+    /// The number of bits that identify the network; 32 or 128 for a single host.
     pub prefix: u8,
     /// `cidr` and not `inet`.
     pub is_cidr: bool,
@@ -159,16 +159,16 @@ pub struct Network {
 #[derive(Clone, PartialEq, Debug)]
 pub struct List<'a> {
     /// The length of each dimension, outermost first; none for an array without elements. Lower
-    /// bounds are not kept.
+    /// bounds are dropped.
     pub dimensions: Vec<usize>,
-    /// As many as the product of the dimensions, the last dimension's neighbours side by side.
+    /// As many as the product of the dimensions, in row-major order.
     pub elements: Vec<Value<'a>>,
 }
 
 /// A value with its type.
 #[derive(Clone, Debug)]
 pub struct OfType<'a> {
-    /// What the value is of.
+    /// The type of the value.
     pub pg_type: Arc<Type>,
     /// The value.
     pub value: Value<'a>,
@@ -183,23 +183,23 @@ impl PartialEq for OfType<'_> {
 /// A range.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Range<'a> {
-    /// It holds nothing.
+    /// It is empty.
     Empty,
-    /// It holds what lies between its bounds.
+    /// It contains the values between its bounds.
     Bounds {
-        /// [`Value::Null`] where it has no lower bound.
+        /// [`Value::Null`] if there is no lower bound.
         lower: Value<'a>,
-        /// [`Value::Null`] where it has no upper bound.
+        /// [`Value::Null`] if there is no upper bound.
         upper: Value<'a>,
-        /// The lower bound is in the range.
+        /// Whether the lower bound is inclusive.
         lower_inclusive: bool,
-        /// The upper bound is in the range.
+        /// Whether the upper bound is inclusive.
         upper_inclusive: bool,
     },
 }
 
 impl<'a> Value<'a> {
-    /// The value by itself, without what it borrows from.
+    /// The value, with borrowed data copied.
     pub fn into_owned(self) -> Value<'static> {
         let owned = |values: Vec<Value<'a>>| values.into_iter().map(Value::into_owned).collect();
         match self {
@@ -265,7 +265,7 @@ impl<'a> Value<'a> {
 }
 
 impl Range<'_> {
-    /// The range by itself, without what it borrows from.
+    /// The range, with borrowed data copied.
     pub fn into_owned(self) -> Range<'static> {
         match self {
             Self::Empty => Range::Empty,
@@ -280,7 +280,7 @@ impl Range<'_> {
 }
 
 impl Value<'_> {
-    /// The word for this variant in messages.
+    /// The name of this variant in messages.
     pub fn describe(&self) -> &'static str {
         match self {
             Self::Null => "null",

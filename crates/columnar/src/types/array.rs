@@ -1,10 +1,10 @@
-//! Arrays of any type, in the binary form: the number of dimensions, whether there are NULLs, the
-//! elements' OID; for each dimension its length and lower bound; then a cell per element, the last
-//! dimension's neighbours side by side. `int2vector` and `oidvector` have this form too.
+//! Arrays of any type in the binary format: the number of dimensions, whether there are NULLs, and
+//! the elements' OID; for each dimension its length and lower bound; then a cell per element, in
+//! row-major order. `int2vector` and `oidvector` use this format too.
 //!
-//! A column is a list, nested as deep as its arrays have dimensions. PostgreSQL's types do not say
-//! how many that are: the first array with an element does, and one with another number is an
-//! error. An array without elements is an empty list. Lower bounds are not kept.
+//! A column is a list, nested as deep as its arrays have dimensions. PostgreSQL's types do not fix
+//! the number of dimensions: the first array with an element does, and another number is an error.
+//! An array without elements is an empty list. Lower bounds are dropped.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ use crate::trusted;
 use crate::validity::Validity;
 use crate::value::{List, Value};
 
-/// The name that Arrow gives the field of a list's elements.
+/// Arrow's name for the field of a list's elements.
 const ITEM: &str = "item";
 
-/// The most dimensions, and the most elements, of an array of PostgreSQL's.
+/// PostgreSQL's limits on the dimensions and elements of an array.
 pub(crate) const DIMENSIONS_MOST: usize = 6;
 pub(crate) const ELEMENTS_MOST: usize = (1 << 27) - 1;
 
-/// The builder of a column of arrays in the binary form.
+/// The builder of a column of arrays in the binary format.
 pub(super) fn builder(element: &Type, request: &Request) -> Built {
     let wire = ArrayWire { element: element.oid };
     let part = Part::new(ITEM, element, request.type_modifier, request);
@@ -54,8 +54,7 @@ pub(super) fn value<'a>(element: &Type, raw: &'a [u8], depth: usize) -> Result<V
     Ok(Value::List(List { dimensions: head.lengths().to_vec(), elements }))
 }
 
-/// The cells of the elements, in place of what `cells` held; false where there are several
-/// dimensions.
+/// Replaces `cells` by the cells of the elements; returns false if there are several dimensions.
 pub(super) fn flat_cells(
     element: &Type,
     raw: &[u8],
@@ -72,7 +71,7 @@ pub(super) fn flat_cells(
     Ok(true)
 }
 
-/// Appends the binary form of an array.
+/// Appends the binary format of an array.
 pub(super) fn encode(
     element: &Type,
     list: &List<'_>,
@@ -86,8 +85,8 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Appends the head of an array's binary form; lower bounds are 1. The server refuses an array of
-/// more dimensions or elements.
+/// Appends the header of an array's binary format; lower bounds are 1. The server would refuse an
+/// array with more dimensions or elements.
 pub fn encode_head(
     element: Oid,
     dimensions: &[usize],
@@ -119,12 +118,12 @@ fn checked_head(cursor: &mut Cursor<'_>, expected: Oid) -> Result<ArrayHead, Lay
 
 /// A value that holds a list of cells.
 pub(super) trait ListWire: Send + Sync + 'static {
-    /// Reads what stands before the cells and answers how many they are; the length of each
-    /// dimension in `lengths`, which comes empty and stays so for a value without cells.
+    /// Reads the bytes before the cells and returns the number of cells. `lengths` receives the
+    /// length of each dimension; it must be empty, and stays so for a value without cells.
     fn head(&self, cursor: &mut Cursor<'_>, lengths: &mut Vec<usize>)
     -> Result<usize, LayoutFault>;
 
-    /// Pushes the spans of so many cells, with which the value ends.
+    /// Pushes the spans of `count` cells, with which the value ends.
     fn cells(
         &self,
         cursor: &mut Cursor<'_>,
@@ -152,9 +151,9 @@ impl ListWire for ArrayWire {
     }
 }
 
-/// Builds a column of lists: the cells of a block's values go to the elements' builder as a block
-/// of their own. Where the elements' builder can take cells as they lie, no spans are made of them:
-/// so it is with numbers, up to the first NULL among them in each block.
+/// Builds a column of lists: the cells of a block's values are passed to the elements' builder as a
+/// block of their own. If the elements' builder can take adjacent cells directly, no spans are made
+/// of them: numbers can, up to the first NULL among them in each block.
 pub(super) struct ListBuilder<W> {
     wire: W,
     levels: Levels,
@@ -162,7 +161,7 @@ pub(super) struct ListBuilder<W> {
     elements: Part,
     /// Scratch: the cells of a block.
     cells: Vec<Span>,
-    /// Scratch: how many cells of the block lie before each row.
+    /// Scratch: the number of the block's cells before each row.
     cells_before: Vec<usize>,
 }
 
@@ -178,9 +177,9 @@ impl<W: ListWire> ListBuilder<W> {
         }
     }
 
-    /// Notes the cells of a block, but for those that the elements' builder takes at once; answers
-    /// how many NULLs it has, and the first row whose frame is at fault. The rows before that one
-    /// are noted.
+    /// Collects the cells of a block, except those that the elements' builder takes at once;
+    /// returns the number of NULLs, and the first row whose layout is faulty. The rows before that
+    /// one are collected.
     fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;
@@ -210,7 +209,7 @@ impl<W: ListWire> ListBuilder<W> {
         lengths: &mut Vec<usize>,
     ) -> Result<(), LayoutFault> {
         let count = self.wire.head(&mut cursor, lengths)?;
-        // Behind cells that are noted no others may be taken, for the sake of their order.
+        // Once cells are collected, later ones must not overtake them.
         if self.cells.is_empty() && self.elements.builder.append_cells(cursor.rest(), count) {
             return Ok(());
         }
@@ -250,10 +249,10 @@ impl<W: ListWire> ColumnBuilder for ListBuilder<W> {
 
 /// The offsets of nested lists, outermost first.
 pub(super) struct Levels {
-    /// One for each dimension, and one where that is not known yet. Each begins with 0; the last
-    /// offset of a level is the number of lists in the next, or of elements.
+    /// One per dimension, or one while their number is unknown. Each begins with 0; the last offset
+    /// of a level is the number of lists in the next level, or of elements.
     offsets: Vec<Vec<i32>>,
-    /// Whether the number of dimensions can change no more.
+    /// Whether the number of dimensions is fixed.
     is_fixed: bool,
 }
 
@@ -262,7 +261,7 @@ impl Levels {
         Self { offsets: vec![vec![0]], is_fixed: false }
     }
 
-    /// Appends an array with these dimensions; none for one without elements, or a NULL.
+    /// Appends an array with these dimensions; none for an array without elements or a NULL.
     pub(super) fn push(&mut self, lengths: &[usize]) -> Result<(), LayoutFault> {
         if !lengths.is_empty() && !self.is_fixed {
             self.is_fixed = true;
@@ -281,7 +280,7 @@ impl Levels {
             level.push(end.ok_or(LayoutFault::TooManyElements)?);
             return Ok(());
         }
-        // Of an array without elements only the outermost level sees anything.
+        // An array without elements appears in the outermost level only.
         let lengths = if lengths.is_empty() { &[0][..] } else { lengths };
         let mut lists = 1_usize;
         for (level, length) in self.offsets.iter_mut().zip(lengths) {

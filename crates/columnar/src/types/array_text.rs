@@ -1,6 +1,6 @@
-//! Arrays in the text form, which is all that can be had where the elements have no binary form:
-//! braces, elements between commas, quotes around what would be misread, a backslash before what
-//! means itself, NULL for a NULL.
+//! Arrays in the text format, the only one if the elements have no binary format: braces, commas
+//! between elements, quotes around elements with special characters, a backslash before a literal
+//! special character, NULL for a NULL.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ pub(super) fn value<'a>(element: &Type, raw: &'a [u8]) -> Result<Value<'a>, Reas
     Ok(Value::List(List { dimensions: parsed.lengths, elements }))
 }
 
-/// The sign between two elements.
+/// The delimiter between two elements.
 pub(super) fn delimiter(element: &Type) -> u8 {
     match &element.bare().shape {
         Shape::Scalar(line) if line.name == "box" => b';',
@@ -53,7 +53,7 @@ pub(super) fn delimiter(element: &Type) -> u8 {
     }
 }
 
-/// Appends the text form of an array; `encode_element` appends that of an element.
+/// Appends the text format of an array; `encode_element` appends that of an element.
 pub(super) fn encode(
     list: &List<'_>,
     delimiter: u8,
@@ -82,7 +82,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Appends the text form of an `int2vector` or `oidvector`: numbers between blanks.
+/// Appends the text format of an `int2vector` or `oidvector`: numbers separated by spaces.
 pub(super) fn encode_vector(list: &List<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     for (index, value) in list.elements.iter().enumerate() {
         out.extend(if index == 0 { None } else { Some(b' ') });
@@ -103,7 +103,7 @@ pub(super) fn encode_vector(list: &List<'_>, out: &mut Vec<u8>) -> Result<(), En
     Ok(())
 }
 
-/// How many dimensions begin, or end, at the boundary before an element.
+/// The number of dimensions that begin, or end, at the boundary before an element.
 fn boundaries(dimensions: &[usize], index: usize) -> usize {
     let mut size = 1_usize;
     let is_boundary = |length: &&usize| {
@@ -113,7 +113,7 @@ fn boundaries(dimensions: &[usize], index: usize) -> usize {
     dimensions.iter().rev().take_while(is_boundary).count()
 }
 
-/// Appends a text in quotes, as it stands in an array, a composite or a range.
+/// Appends a text in quotes, as in an array, a composite or a range.
 pub(super) fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for byte in text {
@@ -125,13 +125,13 @@ pub(super) fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// A text form taken apart.
+/// A parsed text format.
 struct Parsed<'a> {
     /// The elements' texts, without quotes and backslashes.
     bytes: Cow<'a, [u8]>,
-    /// Where each lies in `bytes`.
+    /// The position of each in `bytes`.
     cells: Vec<Span>,
-    /// The length of each dimension; none where there are no elements.
+    /// The length of each dimension; empty if there are no elements.
     lengths: Vec<usize>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Parsed<'a> {
                     deepest = deepest.max(depth);
                 }
                 Token::Element(span) if depth > 0 => {
-                    // Elements are in the innermost lists alone.
+                    // Only the innermost lists have elements.
                     if *depth_of_elements.get_or_insert(depth) != depth || depth != deepest {
                         return Err(parser.fault());
                     }
@@ -198,7 +198,7 @@ fn count_one(counts: &mut [usize], depth: usize) {
     }
 }
 
-/// Where the braces begin: lower bounds other than 1 stand before them, `[0:1]={a,b}`.
+/// The position of the first brace: lower bounds other than 1 precede it, as in `[0:1]={a,b}`.
 fn body_start(raw: &[u8]) -> usize {
     match raw {
         [b'[', ..] => raw.iter().position(|byte| *byte == b'=').map_or(0, |place| place + 1),
@@ -217,7 +217,7 @@ struct Parser<'a> {
     position: usize,
     /// The elements' texts so far.
     bytes: Vec<u8>,
-    /// What was read last is an element or a list: a comma or the end must follow.
+    /// The last token was an element or a list: a comma or the end must follow.
     is_after_value: bool,
 }
 
@@ -236,12 +236,12 @@ impl Parser<'_> {
         Ok(byte)
     }
 
-    /// The next token; a comma before it is passed over.
+    /// The next token; skips a comma before it.
     fn next_token(&mut self) -> Result<Token, LayoutFault> {
         let follows_comma = self.peek()? == b',';
         self.position += usize::from(follows_comma);
         let next = self.peek()?;
-        // A comma stands between two values; the end stands behind a value, or there is none.
+        // A comma separates two values; the end follows a value or an opening brace.
         let is_in_place = match next {
             b'}' => !follows_comma,
             _ => follows_comma == self.is_after_value,
@@ -302,7 +302,7 @@ impl Parser<'_> {
     }
 }
 
-/// Builds a column of lists out of texts. Such types are seldom, so that a block is taken value by
+/// Builds a column of lists from texts. These types are rare, so a block is processed value by
 /// value.
 struct TextListBuilder {
     levels: Levels,
@@ -357,7 +357,7 @@ mod tests {
     use crate::testing::{Case, text};
     use crate::types::{EXTENSION_TYPES, TYPES, built_in};
 
-    /// `aclitem[]`, whose elements have no binary form; what they say is not looked at.
+    /// `aclitem[]`, whose elements have no binary format; their content is not checked.
     const ACLITEMS: u32 = 1034;
 
     fn parsed(raw: &str) -> Result<(Vec<usize>, Vec<Option<String>>), Reason> {

@@ -1,5 +1,5 @@
-//! Arrow's extension types, canonical or the community's, and cells: what a field says of the
-//! meaning of its storage.
+//! Arrow's extension types, canonical or from the community, and cells: a field's metadata tells
+//! the meaning of its storage.
 
 use arrow_schema::Metadata;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
@@ -9,11 +9,11 @@ use crate::cells::CellEncoding;
 /// The extension types that columns carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extension {
-    /// Cells of one width, which leave as plain text or bytes.
+    /// Fixed-width cells, exported as plain text or bytes.
     Cells(CellEncoding),
     /// `arrow.json`
     Json,
-    /// `arrow.opaque`: bytes whose meaning is known to PostgreSQL alone.
+    /// `arrow.opaque`: bytes whose meaning only PostgreSQL knows.
     Opaque,
     /// `arrow.uuid`
     Uuid,
@@ -21,14 +21,14 @@ pub(crate) enum Extension {
     Wkb,
 }
 
-/// The two entries by which readers know an extension type.
+/// The two metadata entries of an extension type.
 pub(crate) fn metadata(extension: Option<Extension>, type_name: &str) -> Metadata {
     let (name, metadata) = match extension {
         None => return Metadata::default(),
         Some(Extension::Cells(encoding)) => (encoding.name(), String::new()),
         Some(Extension::Json) => ("arrow.json", String::new()),
         Some(Extension::Uuid) => ("arrow.uuid", String::new()),
-        // No reference system is named: PostGIS has one for each value.
+        // No coordinate reference system is given: in PostGIS each value has its own.
         Some(Extension::Wkb) => ("geoarrow.wkb", "{}".to_owned()),
         Some(Extension::Opaque) => ("arrow.opaque", opaque_metadata(type_name)),
     };

@@ -1,6 +1,5 @@
-//! `bit`, `varbit`: 32-bit count of bits, then the bits, the first one as the most significant of
-//! the first byte; those of the last byte that are left over are 0. A column has them as text of
-//! `0` and `1`.
+//! `bit`, `varbit`: 32-bit number of bits, then the bits, most significant bit first; unused bits
+//! of the last byte are 0. A column stores them as text of `0` and `1`.
 
 use std::borrow::Cow;
 
@@ -42,7 +41,7 @@ fn decode(raw: &[u8]) -> Result<(usize, &[u8]), Reason> {
     Ok((len, bytes))
 }
 
-/// Whether nothing but 0 follows the last bit.
+/// Whether all padding bits are 0.
 fn is_padded(len: usize, bytes: &[u8]) -> bool {
     match (len % 8, bytes.last()) {
         (used @ 1.., Some(last)) => last << used == 0,

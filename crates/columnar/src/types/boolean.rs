@@ -42,7 +42,7 @@ pub(super) fn decode(raw: &[u8]) -> Result<bool, Reason> {
 
 #[derive(Default)]
 struct BooleanBuilder {
-    /// 0 where NULL.
+    /// 0 for NULL.
     bits: Bits,
     /// As long as `bits`.
     validity: Validity,
@@ -66,8 +66,8 @@ impl ColumnBuilder for BooleanBuilder {
     }
 }
 
-/// Packs the values into words of 64, each written once. What is no boolean is noted, and looked
-/// for afterwards.
+/// Packs the values into 64-bit words, each written once. Invalid values are detected on the way
+/// and located afterwards.
 fn append(
     fields: Fields<'_>,
     bits: &mut Bits,

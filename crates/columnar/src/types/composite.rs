@@ -44,7 +44,7 @@ pub(super) fn value<'a>(
     Ok(Value::Composite(values))
 }
 
-/// The cells of the fields, in place of what `cells` held.
+/// Replaces `cells` by the cells of the fields.
 pub(super) fn cells(
     attributes: &[Attribute],
     raw: &[u8],
@@ -59,7 +59,7 @@ pub(super) fn cells(
     cursor.finish()
 }
 
-/// Appends the binary form of a composite.
+/// Appends the binary format of a composite.
 pub(super) fn encode(
     attributes: &[Attribute],
     values: &[Value<'_>],
@@ -99,10 +99,10 @@ fn read_field(cursor: &mut Cursor<'_>, attribute: &Attribute) -> Result<Span, La
 /// Builds a column of composites.
 pub(super) struct StructBuilder {
     attributes: Arc<[Attribute]>,
-    /// One for each attribute.
+    /// One per attribute.
     parts: Vec<Part>,
     validity: Validity,
-    /// Rows so far; the parts cannot tell where there are none.
+    /// The number of rows so far, which a composite without attributes cannot tell otherwise.
     rows: usize,
     /// Scratch: the cells of a block, attribute by attribute.
     cells: Vec<Vec<Span>>,
@@ -118,7 +118,7 @@ impl StructBuilder {
         Self { attributes, parts, validity: Validity::default(), rows: 0, cells }
     }
 
-    /// Pushes a cell of the row to each attribute, or takes those of a faulty row back.
+    /// Pushes a cell of the row to each attribute, or removes those of a faulty row again.
     fn note_row(&mut self, bytes: &[u8], span: Span) -> Result<(), LayoutFault> {
         let mut cursor = Cursor::new(bytes, span);
         read_head(&mut cursor, self.attributes.len())?;
@@ -128,7 +128,7 @@ impl StructBuilder {
         cursor.finish()
     }
 
-    /// Notes the cells of a block; answers the number of NULLs, and the row at fault, if any.
+    /// Collects the cells of a block; returns the number of NULLs, and the faulty row, if any.
     fn note_cells(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;

@@ -1,4 +1,4 @@
-//! `date`: 32-bit count of days since 2000-01-01; the extremes of the integer are the infinities.
+//! `date`: 32-bit number of days since 2000-01-01; the integer's extremes are the infinities.
 
 use arrow_array::types::Date32Type;
 
@@ -39,7 +39,7 @@ pub(super) const DATE: Codec = Codec {
     },
 };
 
-/// For the units that a schema asks for.
+/// For the units that a schema requests.
 struct Wire;
 
 impl DaySource for Wire {
@@ -59,7 +59,7 @@ fn decode(raw: &[u8]) -> Result<Moment<i32>, Reason> {
     }
 }
 
-/// The number on the wire for days since 1970-01-01, where the type has the day.
+/// The wire value of days since 1970-01-01, if the type has that day.
 #[inline]
 pub(crate) fn wire_days(days: i64) -> Option<i32> {
     let days = i32::try_from(days.checked_sub(EPOCH_DAYS.into())?).ok()?;

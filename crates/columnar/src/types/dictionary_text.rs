@@ -1,5 +1,5 @@
-//! Text that repeats, as Arrow's dictionary: a number per row, and every text once, in the order in
-//! which they first come. Each batch has a dictionary of its own.
+//! Repeating text as Arrow's dictionary: an index per row, and each distinct text once, in order of
+//! first occurrence. Each batch has its own dictionary.
 
 use std::hash::{BuildHasher, RandomState};
 use std::marker::PhantomData;
@@ -22,11 +22,11 @@ pub(super) fn built<S: Shape>() -> Option<Built> {
 }
 
 struct DictionaryBuilder<S> {
-    /// Of each row its text's place in `texts`; 0 where NULL.
+    /// The index of each row's text in `texts`; 0 for NULL.
     keys: Vec<i32>,
     validity: Validity,
     texts: Texts,
-    /// Scratch: the bytes of a block's values, and where each ends.
+    /// Scratch: the bytes of a block's values, and the end of each.
     block: Vec<u8>,
     ends: Vec<usize>,
     shape: PhantomData<fn() -> S>,
@@ -44,7 +44,7 @@ impl<S: Shape> DictionaryBuilder<S> {
         }
     }
 
-    /// Appends the keys of a block, and answers how many NULLs there are.
+    /// Appends the keys of a block, and returns the number of NULLs.
     fn push(&mut self, fields: Fields<'_>) -> Result<usize, (usize, Reason)> {
         self.block.clear();
         self.ends.clear();
@@ -76,8 +76,7 @@ impl<S: Shape> ColumnBuilder for DictionaryBuilder<S> {
                 Ok(())
             }
             Err(error) => {
-                // The texts that the block brought may stay: a dictionary may have more than is
-                // used.
+                // The texts that the block added may stay: a dictionary may hold unused ones.
                 self.keys.truncate(start);
                 Err(error)
             }
@@ -98,16 +97,17 @@ impl<S: Shape> ColumnBuilder for DictionaryBuilder<S> {
     }
 }
 
-/// Different texts, and a table that finds each by its bytes.
+/// Distinct texts, and a hash table to find them by their bytes.
 pub(super) struct Texts {
     /// The bytes of all texts, which are UTF-8.
     data: Vec<u8>,
-    /// 0, then where each text ends in `data`.
+    /// 0, then the end of each text in `data`.
     offsets: Vec<i32>,
-    /// A slot is 0, or the upper half of a hash above the text's number plus 1. A power of two of
-    /// slots, at most half of them in use: from the slot that the hash names, one after another.
+    /// A slot is 0, or the upper half of a hash above the text's number plus 1. The number of slots
+    /// is a power of two, with at most half of them in use; the search starts at the slot that the
+    /// hash names and goes on linearly.
     slots: Vec<u64>,
-    /// Not to be guessed, so that nobody can choose texts that all meet in one slot.
+    /// Random, so that an attacker cannot choose texts that all collide.
     seeds: [u64; 2],
 }
 
@@ -124,7 +124,7 @@ impl Texts {
         self.offsets.len() - 1
     }
 
-    /// The number of a text, which is a new one if there is no such text yet.
+    /// The number of a text; adds the text if it is new.
     #[inline]
     pub(super) fn key_of(&mut self, value: &[u8]) -> Result<i32, Reason> {
         let hash = self.hash(value);
@@ -151,7 +151,7 @@ impl Texts {
         }
     }
 
-    /// Takes in a text that is new; only then is it looked at as text.
+    /// Adds a new text; only then is it checked for UTF-8.
     #[cold]
     fn insert(&mut self, value: &[u8], hash: u64) -> Result<i32, Reason> {
         text::decode(value)?;
@@ -170,7 +170,7 @@ impl Texts {
         Ok(key)
     }
 
-    /// Twice as many slots, with every text entered anew.
+    /// Doubles the slots and inserts every text again.
     fn grow(&mut self) {
         self.slots = vec![0; self.slots.len() * 2];
         for number in 0..self.len() {
@@ -191,7 +191,7 @@ impl Texts {
         }
     }
 
-    /// Eight bytes at a time are multiplied to 128 bits, whose halves are folded into one.
+    /// Eight bytes at a time are multiplied to 128 bits, whose halves are combined into one.
     #[inline]
     fn hash(&self, value: &[u8]) -> u64 {
         let [first, second] = self.seeds;
@@ -207,13 +207,13 @@ impl Texts {
         folded(folded(state ^ u64::from_le_bytes(last), second), first | 1)
     }
 
-    /// The texts as an array; they stay as well.
+    /// The texts as an array; they are kept as well.
     pub(super) fn array(&self) -> ArrayRef {
         let data = Buffer::from_vec(self.data.clone());
         trusted::byte_array::<Utf8Type>(self.offsets.clone(), data, None)
     }
 
-    /// The texts as an array; leaves none.
+    /// The texts as an array; none are kept.
     fn finish(&mut self) -> ArrayRef {
         self.slots.fill(0);
         let offsets = take_buffer(&mut self.offsets);

@@ -1,5 +1,5 @@
-//! Enums: the label, as text. A column is a dictionary that begins with the type's labels in their
-//! order; a label that was added since is put behind them when it comes.
+//! Enums: the label, as text. A column is a dictionary that begins with the type's labels in order;
+//! labels added to the type later are appended when they occur.
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
@@ -12,7 +12,7 @@ use crate::error::Reason;
 use crate::trusted;
 use crate::validity::Validity;
 
-/// What an enum can be cast to.
+/// The casts of an enum.
 pub(super) const CASTS: &[&str] = varlen::TEXT_CASTS;
 
 pub(super) fn builder(labels: &[String], request: &Request) -> Option<Built> {
@@ -23,11 +23,11 @@ pub(super) fn builder(labels: &[String], request: &Request) -> Option<Built> {
 }
 
 struct EnumBuilder {
-    /// Which label each row has; 0 where NULL.
+    /// The index of each row's label; 0 for NULL.
     keys: Vec<i32>,
     /// As long as `keys`.
     validity: Validity,
-    /// The labels, which stay from batch to batch.
+    /// The labels, which are kept from batch to batch.
     labels: Texts,
 }
 
@@ -35,7 +35,7 @@ impl EnumBuilder {
     fn new(known: &[String]) -> Self {
         let mut labels = Texts::new();
         for label in known {
-            // What comes with the catalogs is text, and of no such size that it would not fit.
+            // Labels from the catalogs are valid text and far too short to overflow.
             let _ = labels.key_of(label.as_bytes());
         }
         Self { keys: Vec::new(), validity: Validity::default(), labels }

@@ -1,15 +1,14 @@
-//! PostGIS's `geometry` and `geography`: EWKB, which is well-known binary (WKB) with three bits
-//! more in the word that says the kind: there is a z, there is an m, there is a reference system,
-//! whose number follows.
+//! PostGIS's `geometry` and `geography`: EWKB, which is well-known binary (WKB) with three
+//! additional bits in the kind word: z coordinates, m coordinates, and a reference system, whose
+//! number follows.
 //!
-//! Rows and columns have the WKB of the ISO standard instead, which every reader of geometries
-//! takes: z and m add 1000 and 2000 to the kind, and the reference system is left out. As plain
-//! `binary` a column has the bytes as they came. Parameters are sent as they are: PostGIS reads
-//! both.
+//! Rows and columns have ISO WKB instead, which every reader of geometries accepts: z and m add
+//! 1000 and 2000 to the kind, and the reference system is left out. As plain `binary` a column has
+//! the original bytes. Parameters are sent unchanged, because PostGIS reads both.
 //!
-//! A geometry is a byte for the byte order of what follows (0 big, 1 little endian), the word, and
-//! by its kind: the coordinates of a point; a count and so many points; a count of rings, each one
-//! a count and so many points; or a count and so many geometries.
+//! A geometry is a byte order (0 big endian, 1 little endian), the kind word, and depending on the
+//! kind: the coordinates of a point; a number of points and the points; a number of rings, each a
+//! number of points and the points; or a number of geometries and the geometries.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -28,7 +27,7 @@ const HAS_M: u32 = 0x4000_0000;
 const HAS_REFERENCE_SYSTEM: u32 = 0x2000_0000;
 const KIND: u32 = 0x1fff_ffff;
 
-/// Geometries within geometries that are followed. PostGIS itself reads 200.
+/// The maximum nesting of geometries. PostGIS itself reads 200.
 const DEPTH_MOST: usize = 256;
 
 pub(super) const GEOMETRY: Codec = Codec {
@@ -54,19 +53,19 @@ pub(super) const GEOMETRY: Codec = Codec {
     },
 };
 
-/// A row's value as the text that the server prints: the digits of all its bytes.
+/// A row's value as the text that the server prints: the hexadecimal digits of its bytes.
 pub(super) fn print(raw: &[u8]) -> Result<Value<'static>, Reason> {
-    // What is no geometry is refused here, too.
+    // Invalid geometries are refused here, too.
     write_wkb(raw, &mut Vec::with_capacity(raw.len()))?;
     let mut text = String::with_capacity(2 * raw.len());
     for byte in raw {
-        // Nothing can go wrong in a string.
+        // Writing to a String does not fail.
         let _ = write!(text, "{byte:02X}");
     }
     Ok(Value::Text(Cow::Owned(text)))
 }
 
-/// The bytes of such a text. Whatever else the server reads, it alone understands.
+/// The bytes of such a text. Only the server can parse its other notations.
 fn parse(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let digits = text.as_bytes().as_chunks::<2>();
     let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -100,7 +99,7 @@ impl Shape for Wkb {
     }
 
     fn most_bytes(fields: Fields<'_>) -> usize {
-        // Nothing is added, and the reference systems are left out.
+        // The output is never longer, because reference systems are left out.
         fields.byte_len()
     }
 }
@@ -115,7 +114,7 @@ fn write_wkb(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
     }
 }
 
-/// What follows the word of a geometry.
+/// The content after a geometry's kind word.
 enum Body {
     Point,
     Points,
@@ -132,14 +131,14 @@ impl Body {
             2 | 8 => Some(Self::Points),
             // Polygons, triangles.
             3 | 17 => Some(Self::Rings),
-            // Several of each, collections, compound curves, polygons of curves, surfaces.
+            // Multipart geometries, collections, compound curves, curve polygons, surfaces.
             4..=7 | 9..=12 | 15 | 16 => Some(Self::Geometries),
             _ => None,
         }
     }
 }
 
-/// Moves a geometry off the front.
+/// Moves a geometry from the front of `rest` to `out`.
 fn geometry(rest: &mut &[u8], out: &mut Vec<u8>, depth: usize) -> Result<(), Reason> {
     if depth > DEPTH_MOST {
         return Err(LayoutFault::TooDeep.into());
@@ -183,7 +182,7 @@ fn geometry(rest: &mut &[u8], out: &mut Vec<u8>, depth: usize) -> Result<(), Rea
     }
 }
 
-/// Moves a count and so many points.
+/// Moves a number of points and the points.
 fn points(
     rest: &mut &[u8],
     order: Order,
@@ -194,14 +193,14 @@ fn points(
     copy(rest, (count as usize).saturating_mul(point_len), out)
 }
 
-/// Moves a count, which is not believed before there is as much.
+/// Moves a count, which must not exceed the bytes that are there.
 fn count(rest: &mut &[u8], order: Order, out: &mut Vec<u8>) -> Result<u32, Reason> {
     let bytes = take(rest)?;
     out.extend_from_slice(&bytes);
     Ok(order.read(bytes))
 }
 
-/// Takes bytes off the front.
+/// Takes bytes from the front.
 fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], Reason> {
     let (taken, behind) = rest.split_first_chunk().ok_or(LayoutFault::Truncated)?;
     *rest = behind;
@@ -216,7 +215,7 @@ fn copy(rest: &mut &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The byte order of a geometry, as its first byte says it.
+/// The byte order of a geometry, from its first byte.
 #[derive(Clone, Copy)]
 enum Order {
     Big = 0,
@@ -253,7 +252,7 @@ mod tests {
     const THREE: &str = "0000000000000840";
     const FOUR: &str = "0000000000001040";
 
-    /// What `geometry_send` gives, and what `ST_AsBinary` gives in the same byte order.
+    /// The output of `geometry_send`, and of `ST_AsBinary` in the same byte order.
     #[track_caller]
     fn assert_becomes(ewkb: &str, wkb: &str) {
         for name in ["geometry", "geography"] {
@@ -265,7 +264,7 @@ mod tests {
             let value = Value::Bytes(expected.clone().into());
             assert_eq!(case.value(&raw).unwrap(), value);
             assert_eq!(case.encode(&value).unwrap(), expected);
-            // WKB is its own WKB.
+            // ISO WKB is unchanged.
             assert_eq!(case.value(&expected).unwrap(), value);
         }
     }
@@ -432,7 +431,7 @@ mod tests {
             prop_assert_eq!(array.value(0), &wkb);
             let again = case.value(&wkb).unwrap();
             prop_assert_eq!(case.encode(&again).unwrap(), wkb);
-            // No part of a geometry is one.
+            // No prefix of a geometry is valid.
             prop_assert!(case.value(&ewkb[..cut as usize % ewkb.len()]).is_err());
         }
     }

@@ -1,10 +1,10 @@
-//! Types that extensions bring: their OIDs differ from database to database, so that they are known
-//! by their names and the functions that write them.
+//! Types from extensions: their OIDs differ between databases, so they are recognized by their
+//! names and send functions.
 //!
-//! Rows have each of them as its text, as every other driver gives it, and parameters take that
-//! text, which the server parses. A connection may ask for the types' own values in rows instead.
-//! Columns have those anyway. Where no text can be sent, in a composite or by COPY, the types read
-//! the text themselves.
+//! Rows have each of them as text, as in every other driver, and parameters accept that text, which
+//! the server parses. A connection can request the types' own values in rows instead. Columns
+//! always have those. Where no text can be sent, in a composite or by COPY, the driver parses the
+//! text itself.
 
 use super::{PgType, ewkb, hstore, line, ltree, sparsevec, text, vector};
 
@@ -14,7 +14,7 @@ const HALFVEC: PgType = line("halfvec", 0, 0, "halfvec_send", vector::HALFVEC);
 const HSTORE: PgType = line("hstore", 0, 0, "hstore_send", hstore::HSTORE);
 const VECTOR: PgType = line("vector", 0, 0, "vector_send", vector::VECTOR);
 
-/// Every type of an extension that is known, ordered by name. They have no OID here.
+/// All known extension types, ordered by name. They have no OID here.
 pub static EXTENSION_TYPES: &[PgType] = &[
     line("citext", 0, 0, "citextsend", text::TEXT),
     GEOGRAPHY,
@@ -28,7 +28,7 @@ pub static EXTENSION_TYPES: &[PgType] = &[
     VECTOR,
 ];
 
-/// Those whose own values are no text, as rows have them by default.
+/// The types whose own values are not text, as rows have them by default.
 static PRINTED: &[PgType] = &[
     GEOGRAPHY.printed(ewkb::print),
     GEOMETRY.printed(ewkb::print),
@@ -37,7 +37,7 @@ static PRINTED: &[PgType] = &[
     VECTOR.printed(vector::print_vector),
 ];
 
-/// Of a type of an extension whose own values are no text, the line whose rows are.
+/// For an extension type whose own values are not text, the line for printed rows.
 pub(crate) fn printed_line(line: &PgType) -> Option<&'static PgType> {
     if line.oid != 0 {
         return None;
@@ -45,7 +45,7 @@ pub(crate) fn printed_line(line: &PgType) -> Option<&'static PgType> {
     PRINTED.iter().find(|printed| printed.name == line.name)
 }
 
-/// The line of a type whose rows are its own values, of one whose rows are printed.
+/// For the line of printed rows, the line of the type's own values.
 pub(crate) fn unprinted_line(line: &'static PgType) -> Option<&'static PgType> {
     if line.oid != 0 || !PRINTED.iter().any(|printed| std::ptr::eq(printed, line)) {
         return None;
@@ -53,7 +53,7 @@ pub(crate) fn unprinted_line(line: &'static PgType) -> Option<&'static PgType> {
     EXTENSION_TYPES.iter().find(|other| other.name == line.name)
 }
 
-/// What the tests of these types share: no OID leads to them.
+/// Shared by the tests of these types, which cannot be found by OID.
 #[cfg(test)]
 pub(super) mod testing {
     use arrow_array::{Array, ArrayRef};
@@ -94,7 +94,7 @@ pub(super) mod testing {
             (self.line.builder)(&self.request).unwrap()
         }
 
-        /// Decodes a column; the cut into blocks must not change what comes out.
+        /// Decodes a column; the split into blocks must not change the result.
         pub(in super::super) fn decode(&self, cells: &[Cell]) -> Result<ArrayRef, (usize, Reason)> {
             let whole = self.decode_in_blocks(cells, usize::MAX);
             for block in [1, 3] {
@@ -134,7 +134,7 @@ pub(super) mod testing {
         pub(in super::super) fn error(&self, cells: &[Cell]) -> (usize, Reason) {
             let error = self.decode(cells).unwrap_err();
             let cell = cells[error.0].as_deref().unwrap();
-            // A declaration is nothing that a row knows.
+            // A row does not know the column's type modifier.
             if self.request.type_modifier == -1 {
                 assert_eq!(self.value(cell).unwrap_err(), error.1);
             }
@@ -151,7 +151,7 @@ pub(super) mod testing {
             Ok(bytes)
         }
 
-        /// Asserts that bytes are a value's encoding and that they decode to it.
+        /// Asserts that the value encodes to the bytes and that they decode to it.
         pub(in super::super) fn assert_both_ways(&self, bytes: Cell, value: Value<'_>) {
             let bytes = bytes.unwrap();
             assert_eq!(self.encode(&value).unwrap(), bytes, "{value:?}");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever bytes a value has, it decodes or is refused, as a row and as a column alike.
+        /// Any bytes decode or are refused, with the same outcome as a row and as a column.
         #[test]
         fn any_bytes(
             line in prop::sample::select(EXTENSION_TYPES),

@@ -1,7 +1,8 @@
-//! Text and bytes in cells of one width, as NumPy's `U` and `S` have them: the rest of a cell is
-//! zeros. The cells of all rows are one buffer, which NumPy reads where it lies.
+//! Text and bytes in fixed-width cells, as NumPy's `U` and `S`, padded with zeros. The cells of all
+//! rows are one buffer, which NumPy reads in place.
 //!
-//! What does not fit is an error and never cut off. A NULL is an empty cell under its validity bit.
+//! A value that does not fit is an error and never truncated. A NULL is an empty cell with its
+//! validity bit cleared.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,20 +18,20 @@ use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{Misfit, Reason};
 use crate::validity::Validity;
 
-/// How a value is written into its cell.
+/// How to write a value into its cell.
 trait Cell: Send + Sync + 'static {
-    /// What a cell is made of.
+    /// The unit that a cell consists of.
     type Unit: ArrowNativeType;
 
     /// Whether the value is text, and must be UTF-8.
     const IS_TEXT: bool;
 
-    /// Writes a value, which is UTF-8 when it is text, into a cell of zeros. `is_ascii` is whether
-    /// all values of the block are.
+    /// Writes a value, which is UTF-8 if it is text, into a zeroed cell. `is_ascii` tells whether
+    /// all values of the block are ASCII.
     fn write(value: &[u8], is_ascii: bool, cell: &mut [Self::Unit]) -> Result<(), Misfit>;
 }
 
-/// A code point in each four bytes, least significant first.
+/// A code point in every four bytes, least significant first.
 struct Ucs4;
 
 impl Cell for Ucs4 {
@@ -68,11 +69,11 @@ fn write_characters(value: &[u8], cell: &mut [u32]) -> Result<(), Misfit> {
         has_nul |= character == '\0';
         *slot = u32::from(character).to_le();
     }
-    // Of both misfits the length is told, as of a block of ASCII.
+    // A text that is too long and has a NUL is reported as too long, as in an ASCII block.
     if has_nul { Err(Misfit::NulInText) } else { Ok(()) }
 }
 
-/// A character of ASCII in each byte.
+/// An ASCII character per byte.
 struct Ascii;
 
 impl Cell for Ascii {
@@ -94,7 +95,7 @@ impl Cell for Ascii {
     }
 }
 
-/// Bytes of a bytea.
+/// The bytes of a bytea.
 struct Bytes;
 
 impl Cell for Bytes {
@@ -120,17 +121,17 @@ fn write_bytes(value: &[u8], cell: &mut [u8]) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// The builder of text in cells of so many characters.
+/// The builder of text in cells of `capacity` characters.
 pub(super) fn characters<S: Shape>(capacity: u32) -> Option<Built> {
     built::<S, Ucs4>(capacity, CellEncoding::Ucs4)
 }
 
-/// The builder of text in cells of so many bytes.
+/// The builder of text in cells of `capacity` bytes.
 pub(super) fn ascii<S: Shape>(capacity: u32) -> Option<Built> {
     built::<S, Ascii>(capacity, CellEncoding::Ascii)
 }
 
-/// The builder of bytes in cells of so many.
+/// The builder of bytes in cells of `capacity` bytes.
 pub(super) fn bytes<S: Shape>(capacity: u32) -> Option<Built> {
     built::<S, Bytes>(capacity, CellEncoding::Bytes)
 }
@@ -150,21 +151,21 @@ fn built<S: Shape, C: Cell>(capacity: u32, encoding: CellEncoding) -> Option<Bui
 }
 
 struct FixedTextBuilder<S, C: Cell> {
-    /// `capacity` of them for each row.
+    /// `capacity` units for each row.
     cells: Vec<C::Unit>,
     /// At least 1.
     capacity: usize,
-    /// Bytes of a cell.
+    /// The size of a cell in bytes.
     width: i32,
     validity: Validity,
-    /// Scratch: the bytes of a block's values, and where each ends.
+    /// Scratch: the bytes of a block's values, and the end of each.
     block: Vec<u8>,
     ends: Vec<usize>,
     shape: PhantomData<fn() -> S>,
 }
 
 impl<S: Shape, C: Cell> FixedTextBuilder<S, C> {
-    /// Writes a block's values into cells of zeros, and answers how many NULLs there are.
+    /// Writes a block's values into zeroed cells, and returns the number of NULLs.
     fn write(&mut self, fields: Fields<'_>) -> Result<usize, (usize, Reason)> {
         self.block.clear();
         self.ends.clear();
@@ -230,7 +231,7 @@ mod tests {
         Case::new(oid).cast(cast).array(values)
     }
 
-    /// What other libraries get.
+    /// The column as exported to other libraries.
     fn exported(oid: u32, cast: &str, values: &[Cell]) -> arrow_array::ArrayRef {
         let case = Case::new(oid).cast(cast);
         let rows: Vec<_> = values.iter().map(|value| vec![value.clone()]).collect();
@@ -254,7 +255,7 @@ mod tests {
         assert!(array.is_null(1) && array.value_data()[12..36].iter().all(|byte| *byte == 0));
         let wanted = StringArray::from(vec![Some("né𝄞"), None, Some(""), Some("abc")]);
         assert_eq!(exported(25, "U3", &values).as_any().downcast_ref(), Some(&wanted));
-        // jsonb without its version, "char" as it is printed.
+        // jsonb without its version, "char" as the server prints it.
         assert_eq!(cells(3802, "U2", &[hex("0131")]).value(0), b"1\0\0\0\0\0\0\0");
         assert_eq!(cells(18, "S4", &[hex("ff")]).value(0), b"\\377");
     }
@@ -308,7 +309,8 @@ mod tests {
         let case = Case::new(25).cast("U2");
         assert!(case.error(&[text("abc"), hex("ff")]).1.contains("3 characters"));
         assert!(case.error(&[hex("ff"), text("abc")]).1.contains("not UTF-8"));
-        // Whether all of a block is ASCII makes no difference: too long is told before a NUL.
+        // The result does not depend on the block being ASCII: a text that is too long is reported
+        // before a NUL.
         assert!(case.error(&[text("a\0bc")]).1.contains("4 characters"));
         assert!(case.error(&[text("é"), text("a\0bc")]).1.contains("4 characters"));
         let case = Case::new(3802).cast("U2");

@@ -1,4 +1,4 @@
-//! Floats as the server prints them: the fewest digits that give the same float again.
+//! Floats as the server prints them: the fewest digits that read back as the same float.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn print_float4(float: f32, out: &mut String) {
     }
     let scientific = fewest_digits(float.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    // Nothing can go wrong in a string.
+    // Writing to a String does not fail.
     let _ = match exponent.parse().unwrap_or(0) {
         exponent @ -4..6 => {
             print_plainly(&mantissa.replace('.', ""), exponent, out);
@@ -28,7 +28,7 @@ pub(super) fn print_float4(float: f32, out: &mut String) {
     };
 }
 
-/// Without an exponent; the first digit counts as many powers of ten as the exponent says.
+/// Prints without an exponent; the exponent is the power of ten of the first digit.
 fn print_plainly(digits: &str, exponent: i32, out: &mut String) {
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
     if exponent < 0 {
@@ -51,22 +51,21 @@ fn print_plainly(digits: &str, exponent: i32, out: &mut String) {
     }
 }
 
-/// Of the shortest decimals the server takes the nearest, the even one of two that are as near,
-/// and none that lies half way between two floats, where readers may disagree which is meant. Our
-/// own formatting has other rules for both.
+/// Among the shortest decimals the server takes the nearest, with ties to even, and none halfway
+/// between two floats, because readers may disagree about its meaning. Rust's own formatting has
+/// other rules for both.
 fn fewest_digits(float: f32) -> String {
     let shortest = format!("{float:e}");
     let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit);
     let nearest = (digits.count() - 1..9).map(|places| format!("{float:.places$e}"));
     let is_right = |text: &String| text.parse() == Ok(float) && !is_half_way(float, text);
-    // Just above a power of two the nearest of the shortest may be another float's.
+    // Just above a power of two, the nearest of the shortest decimals may belong to another float.
     let is_fine = !is_half_way(float, &shortest);
     let candidates = nearest.take(if is_fine { 1 } else { 9 });
     candidates.into_iter().find(is_right).unwrap_or(shortest)
 }
 
-/// Whether a decimal is a float with one bit more than `float4` has. Below 2^22 no decimal that is
-/// as short is one.
+/// Whether a decimal is exactly halfway between two `float4`. Below 2^22 no decimal this short is.
 fn is_half_way(float: f32, decimal: &str) -> bool {
     float >= 4_194_304.0
         && decimal.parse::<f64>().is_ok_and(|wide| wide.to_bits() & 0x1fff_ffff == 0x1000_0000)
@@ -84,7 +83,7 @@ mod tests {
         text
     }
 
-    /// What the server prints: `SELECT unnest('{...}'::real[])::text`.
+    /// The server's output: `SELECT unnest('{...}'::real[])::text`.
     #[test]
     fn golden() {
         for text in [
@@ -108,10 +107,10 @@ mod tests {
             "NaN",
             "Infinity",
             "-Infinity",
-            // Here two decimals are as near.
+            // Here two decimals are equally near.
             "1.5392132e+06",
             "18381.062",
-            // Here the decimal with one digit less lies half way between two floats.
+            // Here the decimal with one digit less lies halfway between two floats.
             "3.3554448e+07",
         ] {
             assert_eq!(printed(text.parse().unwrap()), text);

@@ -1,8 +1,8 @@
-//! The builders that types made of floats share: the floats of all values one after another, in
-//! the vector that becomes the Arrow buffer.
+//! The builders for types made of floats: the floats of all values one after another, in the vector
+//! that becomes the Arrow buffer.
 //!
-//! Where every value has as many floats, they are a fixed-size list, and a NULL takes as many NaN.
-//! Where not, they are a list with offsets, and a NULL takes none.
+//! If every value has the same number of floats, they form a fixed-size list, and a NULL holds that
+//! many NaN. Otherwise they form a list with offsets, and a NULL holds none.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use crate::column::{ColumnBuilder, Fields, take_buffer};
 use crate::error::{LayoutFault, Reason};
 use crate::validity::Validity;
 
-/// A wire shape and the floats that it is decoded to.
+/// A wire format and the floats that it is decoded to.
 pub(super) trait Shape: Send + Sync + 'static {
     /// The Arrow type of each float.
     type Arrow: ArrowPrimitiveType;
 
-    /// What a float of a NULL is.
+    /// The float that fills a NULL.
     const NULL: Native<Self>;
 
-    /// Appends the floats of a value. What is appended before an error does not matter.
+    /// Appends the floats of a value. Floats appended before an error are ignored.
     fn append(raw: &[u8], floats: &mut Vec<Native<Self>>) -> Result<(), Reason>;
 }
 
 /// A float of the shape.
 pub(super) type Native<S> = <<S as Shape>::Arrow as ArrowPrimitiveType>::Native;
 
-/// Floats that follow one another, `raw` in wire order.
+/// Adjacent floats from `raw`, in network byte order.
 #[inline]
 pub(super) fn extend_float64(raw: &[u8], floats: &mut Vec<f64>) {
     let (chunks, _) = raw.as_chunks();
     floats.extend(chunks.iter().copied().map(f64::from_be_bytes));
 }
 
-/// Builds a column whose values have a number of floats each, the same for all.
+/// Builds a column whose values all have the same number of floats.
 pub(super) struct FixedBuilder<S: Shape> {
-    /// `width` for each row.
+    /// `width` floats for each row.
     floats: Vec<Native<S>>,
     width: usize,
     /// One row for each `width` floats.
@@ -49,7 +49,7 @@ pub(super) struct FixedBuilder<S: Shape> {
 }
 
 impl<S: Shape> FixedBuilder<S> {
-    /// `width` is at least 1 and fits into 31 bits.
+    /// `width` must be at least 1 and fit in 31 bits.
     pub(super) fn new(width: usize) -> Self {
         Self { floats: Vec::new(), width, validity: Validity::default(), shape: PhantomData }
     }
@@ -81,14 +81,14 @@ impl<S: Shape> ColumnBuilder for FixedBuilder<S> {
     }
 }
 
-/// Appends a block and answers how many NULLs it has.
+/// Appends a block and returns the number of NULLs.
 fn append_fixed<S: Shape>(
     fields: Fields<'_>,
     width: usize,
     floats: &mut Vec<Native<S>>,
 ) -> Result<usize, (usize, Reason)> {
     let mut nulls = 0;
-    // What has arrived, and no more: a declared width is only a word of the server's.
+    // Reserves only for the bytes that have arrived: the declared width is just the server's claim.
     floats.reserve(fields.byte_len() / size_of::<Native<S>>());
     for (row, field) in fields.iter().enumerate() {
         let start = floats.len();
@@ -107,7 +107,7 @@ fn append_fixed<S: Shape>(
     Ok(nulls)
 }
 
-/// Builds a column whose values have different numbers of floats.
+/// Builds a column whose values differ in their number of floats.
 pub(super) struct ListBuilder<S: Shape> {
     lists: Lists<S::Arrow>,
     /// As long as `lists`.
@@ -146,7 +146,7 @@ impl<S: Shape> ColumnBuilder for ListBuilder<S> {
     }
 }
 
-/// Appends a block and answers how many NULLs it has.
+/// Appends a block and returns the number of NULLs.
 fn append_lists<S: Shape>(
     fields: Fields<'_>,
     lists: &mut Lists<S::Arrow>,
@@ -164,9 +164,9 @@ fn append_lists<S: Shape>(
 
 /// Lists of floats, or of pairs of floats.
 pub(super) struct Lists<T: ArrowPrimitiveType> {
-    /// The floats of all lists; what lies behind the last offset is the list being written.
+    /// The floats of all lists; those after the last offset belong to the list being written.
     pub(super) floats: Vec<T::Native>,
-    /// 0, then the element at which each list ends.
+    /// 0, then the index after each list's last element.
     offsets: Vec<i32>,
     is_pairs: bool,
 }
@@ -185,7 +185,7 @@ impl<T: ArrowPrimitiveType> Lists<T> {
         if self.is_pairs { 2 } else { 1 }
     }
 
-    /// Ends the list that is being written; an empty one when nothing was.
+    /// Ends the list being written, which may be empty.
     #[inline]
     pub(super) fn end_list(&mut self) -> Result<(), Reason> {
         let end = i32::try_from(self.floats.len() / self.width());
@@ -193,7 +193,7 @@ impl<T: ArrowPrimitiveType> Lists<T> {
         Ok(())
     }
 
-    /// Takes the lists back off the end until `len` are left.
+    /// Removes lists from the end until `len` are left.
     pub(super) fn truncate(&mut self, len: usize) {
         self.offsets.truncate(len + 1);
         let end = self.offsets.last().map_or(0, |end| *end as usize);
@@ -236,7 +236,7 @@ impl Lists<Float64Type> {
     }
 }
 
-/// `floats` has `width` for each list.
+/// `floats` must have `width` for each list.
 fn fixed_lists<T: ArrowPrimitiveType>(
     floats: Vec<T::Native>,
     width: usize,
@@ -251,7 +251,7 @@ fn fixed_type(float: DataType, width: usize) -> DataType {
     DataType::FixedSizeList(item_field(float), width as i32)
 }
 
-/// Floats and points have no NULL among them.
+/// Floats and points are never NULL.
 fn item_field(element: DataType) -> FieldRef {
     Arc::new(Field::new_list_field(element, false))
 }

@@ -1,6 +1,6 @@
-//! `point`, `line`, `lseg`, `box`, `circle`: two to four `float8` with nothing around them.
-//! `polygon`: a 32-bit count and so many points. `path`: a byte that is 1 where the last point is
-//! joined to the first, then as a polygon.
+//! `point`, `line`, `lseg`, `box`, `circle`: two to four `float8` and nothing else. `polygon`: a
+//! 32-bit number of points, then the points. `path`: a byte that is 1 if the last point is
+//! connected to the first, then as a polygon.
 //!
 //! Every bit pattern of a float is a value. A NULL in a column of fixed width holds NaN.
 
@@ -140,7 +140,7 @@ fn write_floats(floats: &[f64], out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// The bytes of the points of a polygon, checked for their number.
+/// The bytes of a polygon's points, checked for their number.
 #[inline]
 fn points(raw: &[u8]) -> Result<&[u8], Reason> {
     let Some((count, points)) = raw.split_first_chunk() else {
@@ -221,7 +221,7 @@ impl Shape for Polygon {
     }
 }
 
-/// A NULL has an open path without points below it.
+/// A NULL holds an open path without points.
 struct PathBuilder {
     is_closed: Bits,
     points: Lists<Float64Type>,
@@ -240,7 +240,7 @@ impl PathBuilder {
         [is_closed, Field::new("points", self.points.data_type(), false)].into_iter().collect()
     }
 
-    /// Appends a block and answers how many NULLs it has.
+    /// Appends a block and returns the number of NULLs.
     fn append_rows(&mut self, fields: Fields<'_>) -> Result<usize, (usize, Reason)> {
         let mut nulls = 0;
         for (row, field) in fields.iter().enumerate() {
@@ -302,7 +302,7 @@ mod tests {
     const THREE: &str = "4008000000000000";
     const FOUR: &str = "4010000000000000";
 
-    /// Bytes as the server sends them, the SQL beside each.
+    /// The server's bytes, with the SQL next to each.
     #[test]
     fn golden() {
         // '(1.5,-2)'::point
@@ -331,7 +331,7 @@ mod tests {
         // '((1,2),(3,4))'::polygon
         let bytes = hex(&["00000002", ONE, TWO, THREE, FOUR].concat());
         assert_both_ways(604, bytes, Value::Polygon(points));
-        // The server has neither, and takes neither.
+        // The server neither sends nor accepts these.
         assert_both_ways(604, hex("00000000"), Value::Polygon(vec![]));
         assert_both_ways(602, hex("0100000000"), Value::Path { is_closed: true, points: vec![] });
     }
@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(is_closed.iter().collect::<Vec<_>>(), [Some(true), Some(false), Some(false)]);
         assert_eq!(array.column(1).as_list::<i32>().value_offsets(), [0, 1, 1, 1]);
         assert!(array.is_null(1));
-        // Both have no NULL that the path has not.
+        // Both are NULL only where the path is.
         assert!(array.fields().iter().all(|field| !field.is_nullable()));
     }
 

@@ -1,26 +1,26 @@
-//! IEEE 754 floats of 16 bits: one for the sign, five for the exponent, ten for the fraction.
-//! Every one of them is a float of 32 bits exactly.
+//! IEEE 754 floats of 16 bits: one for the sign, five for the exponent, ten for the fraction. Each
+//! is exactly representable in 32 bits.
 
 const SIGN: u16 = 0x8000;
 const EXPONENT: u16 = 0x7c00;
 const FRACTION: u16 = 0x03ff;
 
-/// Bits by which a fraction of 32-bit floats is longer.
+/// The difference in fraction bits to 32-bit floats.
 const SHIFT: u32 = 13;
 
-/// What the exponents of 32-bit floats are biased by more.
+/// The difference in exponent bias to 32-bit floats.
 const BIAS: u32 = 127 - 15;
 
-/// The first float that is nearer to 65536, which is out of range, than to 65504.
+/// The smallest float nearer to 65536, which is out of range, than to 65504.
 const OVERFLOW: f32 = 65520.0;
 
-/// The same number; of a NaN, the same bits.
+/// The same number; for a NaN, the same bits.
 #[inline]
 pub(super) fn widen(half: u16) -> f32 {
     let sign = u32::from(half & SIGN) << 16;
     let fraction = u32::from(half & FRACTION);
     let magnitude = match half & EXPONENT {
-        // Subnormal: the fraction counts 2^-24, the least that there is.
+        // Subnormal: the fraction counts units of 2^-24, the smallest positive value.
         0 => (fraction as f32 / 16_777_216.0).to_bits(),
         EXPONENT => 0x7f80_0000 | fraction << SHIFT,
         exponent => (u32::from(exponent >> 10) + BIAS) << 23 | fraction << SHIFT,
@@ -28,14 +28,13 @@ pub(super) fn widen(half: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// The nearest number, the even one of two that are as near; `None` when it is out of range. NaN
-/// stays NaN.
+/// The nearest number, with ties to even; `None` if it is out of range. NaN stays NaN.
 pub(super) fn narrow(float: f32) -> Option<u16> {
     let bits = float.to_bits();
     let sign = (bits >> 16) as u16 & SIGN;
     let magnitude = bits & 0x7fff_ffff;
     let half = if float.is_nan() {
-        // One that had only low bits must not become infinity.
+        // A NaN with only low bits must not become infinity.
         let fraction = (magnitude >> SHIFT) as u16 & FRACTION;
         EXPONENT | if fraction == 0 { 0x0200 } else { fraction }
     } else if float.is_infinite() {
@@ -43,7 +42,7 @@ pub(super) fn narrow(float: f32) -> Option<u16> {
     } else if float.abs() >= OVERFLOW {
         return None;
     } else if magnitude >= (BIAS + 1) << 23 {
-        // A carry out of the fraction goes to the exponent, where it belongs.
+        // A carry out of the fraction correctly increments the exponent.
         rounded(magnitude - (BIAS << 23), SHIFT)
     } else {
         let fraction = magnitude & 0x007f_ffff | 0x0080_0000;
@@ -54,7 +53,7 @@ pub(super) fn narrow(float: f32) -> Option<u16> {
 
 /// `bits` without the last `shift`, rounded to nearest, ties to even.
 fn rounded(bits: u32, shift: u32) -> u16 {
-    // Beyond 25 there is nothing left but what rounds to zero.
+    // From 25 on, everything rounds to zero.
     let shift = shift.min(31);
     let (kept, rest) = (bits >> shift, bits & ((1 << shift) - 1));
     let tie = 1 << (shift - 1);
@@ -95,7 +94,7 @@ mod tests {
         assert_eq!(narrow(65520.0), None);
         assert_eq!(narrow(-1e9), None);
         assert_eq!(narrow(f32::INFINITY), Some(0x7c00));
-        // Half of the least number is a tie, and zero is even.
+        // Half of the smallest number is a tie, and zero is even.
         assert_eq!(narrow(2.980_232_2e-8), Some(0));
         assert_eq!(narrow(2.980_232_6e-8), Some(1));
         assert_eq!(narrow(-1e-40), Some(0x8000));
@@ -106,7 +105,7 @@ mod tests {
     }
 
     proptest! {
-        /// No other half is nearer, and of two as near it is the even one.
+        /// No other half is nearer, and a tie goes to the even one.
         #[test]
         fn narrow_is_nearest(bits: u32, near in -70_000.0_f32..70_000.0, tiny in -1e-4_f32..1e-4) {
             for float in [f32::from_bits(bits), near, tiny] {

@@ -1,8 +1,8 @@
-//! `hstore`: a 32-bit number of pairs; of each pair the key, then the value, both as a 32-bit
-//! length and so many bytes of text. A value that is NULL has the length -1 and no bytes.
+//! `hstore`: a 32-bit number of pairs; for each pair the key, then the value, both as a 32-bit
+//! length and that many bytes of text. A NULL value has the length -1 and no bytes.
 //!
-//! In Arrow it is a map. The order of the pairs is the server's: by the length of the key, then by
-//! its bytes.
+//! In Arrow it is a map. The pairs are in the server's order: by the length of the key, then by its
+//! bytes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) fn print(raw: &[u8]) -> Result<Value<'static>, Reason> {
     Ok(Value::Text(Cow::Owned(hstore_text::print(&pairs(raw)?))))
 }
 
-/// A key, and its value where it is not NULL.
+/// A key, and its value unless it is NULL.
 pub(super) type Pair<'a> = (Cow<'a, str>, Option<Cow<'a, str>>);
 
 fn pairs(raw: &[u8]) -> Result<Vec<Pair<'_>>, Reason> {
@@ -53,7 +53,7 @@ fn pairs(raw: &[u8]) -> Result<Vec<Pair<'_>>, Reason> {
     Ok(pairs)
 }
 
-/// Reads the pairs of a value. Their number is not believed before they are there.
+/// Reads the pairs of a value. Their number is not trusted before they are there.
 fn for_each_pair<'a>(
     raw: &'a [u8],
     mut each: impl FnMut(Part<'a>, Option<Part<'a>>) -> Result<(), Reason>,
@@ -80,7 +80,7 @@ fn for_each_pair<'a>(
     if rising { Ok(()) } else { check_keys(raw) }
 }
 
-/// Keys that do not rise, as the server's do, may still be different.
+/// Checks keys that are not in ascending order, as the server's are, for duplicates.
 #[cold]
 fn check_keys(raw: &[u8]) -> Result<(), Reason> {
     let mut keys = Vec::new();
@@ -94,7 +94,7 @@ fn check_keys(raw: &[u8]) -> Result<(), Reason> {
     if is_twice { Err(LayoutFault::DuplicateKey.into()) } else { Ok(()) }
 }
 
-/// Takes a number off the front.
+/// Takes a number from the front.
 fn word(rest: &mut &[u8]) -> Result<i32, Reason> {
     let (word, behind) = rest.split_first_chunk().ok_or(LayoutFault::Truncated)?;
     *rest = behind;
@@ -104,11 +104,11 @@ fn word(rest: &mut &[u8]) -> Result<i32, Reason> {
 /// A key or a value.
 struct Part<'a> {
     bytes: &'a [u8],
-    /// Where they start in the whole.
+    /// Their position in the whole value.
     start: usize,
 }
 
-/// Takes a text off the front of what is left of a value of `whole_len` bytes, `None` for NULL.
+/// Takes a text from the front of the rest of a value of `whole_len` bytes, `None` for NULL.
 fn part<'a>(rest: &mut &'a [u8], whole_len: usize) -> Result<Option<Part<'a>>, Reason> {
     match word(rest)? {
         -1 => Ok(None),
@@ -152,15 +152,15 @@ fn write_len(len: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Keys and values are columns of text of their own.
+/// Keys and values are text columns of their own.
 struct HstoreBuilder {
     keys: VarlenBuilder<AsIs>,
     values: VarlenBuilder<AsIs>,
-    /// 0, then the pair at which each row ends.
+    /// 0, then the index after each row's last pair.
     offsets: Vec<i32>,
     /// One row for each offset but the first.
     validity: Validity,
-    /// Scratch: where the texts of the pairs of a block lie.
+    /// Scratch: the positions of the texts of a block's pairs.
     key_spans: Vec<Span>,
     value_spans: Vec<Span>,
 }
@@ -177,8 +177,8 @@ impl HstoreBuilder {
         }
     }
 
-    /// Appends a block and answers how many NULLs it has. An error is looked for again from the
-    /// first row on by [`HstoreBuilder::append`], so that it is the first one.
+    /// Appends a block and returns the number of NULLs. After an error, [`HstoreBuilder::append`]
+    /// searches from the first row on, so that the first error is reported.
     fn append_block(&mut self, fields: Fields<'_>) -> Result<usize, Reason> {
         let (bytes, rows) = fields.parts();
         self.key_spans.clear();
@@ -199,7 +199,7 @@ impl HstoreBuilder {
             let end = i32::try_from(before + self.key_spans.len());
             self.offsets.push(end.map_err(|_| LayoutFault::TooManyElements)?);
         }
-        // A text that is wrong is told by its row; what is left is too much of it.
+        // Invalid text is reported by its row; any other failure here is an overflow.
         let too_much = |_| LayoutFault::TooManyElements;
         self.keys.append(Fields::new(bytes, &self.key_spans)).map_err(too_much)?;
         self.values.append(Fields::new(bytes, &self.value_spans)).map_err(too_much)?;
@@ -247,7 +247,8 @@ impl ColumnBuilder for HstoreBuilder {
     }
 }
 
-/// The first row that is at fault by itself; else the last one, when all were too much together.
+/// The first row that is faulty by itself; otherwise the last one, because all rows together were
+/// too large.
 #[cold]
 fn first_fault(fields: Fields<'_>, reason: Reason) -> (usize, Reason) {
     let faults = fields.iter().map(|field| field.and_then(|raw| pairs(raw).err()));
@@ -312,7 +313,7 @@ mod tests {
             "00000000 00",
             "00000001 00000001ff ffffffff",
             "00000001 0000000161 00000001ff",
-            // The two halves of a character, side by side.
+            // The two halves of a character in adjacent values.
             "00000001 00000001c3 00000001a9",
         ] {
             assert_eq!(case.error(&[hex(SAMPLE), None, hex(bad)]).0, 2, "{bad}");
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(case.error(&[null_key]).1, LayoutFault::NullKey.into());
         let twice = "00000003 0000000161 ffffffff 0000000162 ffffffff 0000000161 ffffffff";
         assert_eq!(case.error(&[hex(twice)]).1, LayoutFault::DuplicateKey.into());
-        // The first row at fault is told, whatever its fault.
+        // The first faulty row is reported, whatever its error.
         let not_utf8 = "00000001 00000001ff ffffffff";
         assert_eq!(case.error(&[hex(not_utf8), hex("")]).0, 0);
         assert_eq!(case.error(&[hex(""), hex(not_utf8)]).0, 0);

@@ -1,6 +1,6 @@
 //! The text of an `hstore`, as the server prints and reads it: `"key"=>"value", "other"=>NULL`.
-//! Quotes may be left out around what has no blank, comma, quote or `=>`; a backslash takes what is
-//! behind it as it is.
+//! Quotes may be omitted around a word without spaces, commas, quotes or `=>`; a backslash makes
+//! the next character literal.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::hstore::Pair;
 use super::notation::shown;
 use crate::error::EncodeError;
 
-/// As the server prints the pairs.
+/// Prints the pairs as the server does.
 pub(super) fn print(pairs: &[Pair<'_>]) -> String {
     let mut text = String::new();
     for (key, value) in pairs {
@@ -46,12 +46,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<Pair<'static>>, EncodeError> {
     })
 }
 
-/// What is not read yet. Nothing is there where the text is none of an hstore's.
+/// The unread rest. Methods return None if the text is not a valid hstore.
 struct Reader<'a> {
     rest: &'a str,
 }
 
-/// A key or a value, and whether it stood in quotes.
+/// A key or a value, and whether it was quoted.
 struct Word {
     text: String,
     is_quoted: bool,
@@ -72,7 +72,7 @@ impl Reader<'_> {
             pairs.push((Cow::Owned(key.text), value));
             self.skip_blanks();
             if !self.rest.is_empty() {
-                // The server takes a comma behind the last pair, too.
+                // The server accepts a comma after the last pair, too.
                 self.symbol(",")?;
                 self.skip_blanks();
             }
@@ -108,7 +108,7 @@ impl Reader<'_> {
                 other => text.push(other),
             }
         }
-        // Only a word without quotes may go on to the end of the text.
+        // Only an unquoted word may extend to the end of the text.
         let end = match end {
             Some(end) => end,
             None if is_quoted => return None,
@@ -118,7 +118,7 @@ impl Reader<'_> {
         (is_quoted || !text.is_empty()).then_some(Word { text, is_quoted })
     }
 
-    /// Whether a word without quotes is over at a place.
+    /// Whether an unquoted word ends at a position.
     fn ends_word(&self, place: usize) -> bool {
         self.rest.get(place..).is_some_and(|rest| {
             rest.starts_with([' ', '\t', '\n', '\r', '\x0b', '\x0c', ',']) || rest.starts_with("=>")
@@ -137,7 +137,7 @@ mod tests {
         parse(text).unwrap().into_iter().map(owned).collect()
     }
 
-    /// What the server makes of the texts: `SELECT each('...'::hstore)`.
+    /// The server's result for the texts: `SELECT each('...'::hstore)`.
     #[test]
     fn golden() {
         let pair = |key: &str, value: Option<&str>| (key.to_owned(), value.map(str::to_owned));

@@ -133,7 +133,7 @@ where
     }
 }
 
-/// What the slot of a NULL holds.
+/// The content of a NULL's slot.
 trait NullSlot {
     const NULL_SLOT: Self;
 }
@@ -169,7 +169,7 @@ where
     }
 }
 
-/// What an Arrow type of integers is called.
+/// The name of an Arrow integer type.
 trait Named {
     const NAME: &'static str;
 }
@@ -184,7 +184,7 @@ macro_rules! named {
 
 named!(u16: "uint16", u32: "uint32", u64: "uint64");
 
-/// `int8` as a float64, which holds it exactly or not at all.
+/// `int8` as a float64, if it is exactly representable.
 struct Int8AsFloat;
 
 impl Shape for Int8AsFloat {
@@ -201,7 +201,7 @@ impl Shape for Int8AsFloat {
     }
 }
 
-/// The float64 that is the integer, if there is one: its significant bits must fit into 53.
+/// The float64 equal to the integer, if there is one: its significant bits must fit in 53.
 #[inline]
 pub(super) fn exact_float(number: i64) -> Option<f64> {
     let magnitude = number.unsigned_abs();

@@ -1,8 +1,8 @@
-//! `interval`: 64-bit count of microseconds, 32-bit count of days, 32-bit count of months. All
+//! `interval`: 64-bit number of microseconds, 32-bit number of days, 32-bit number of months. All
 //! three at their extremes are the infinities of PostgreSQL 17.
 //!
-//! Arrow's interval counts nanoseconds in 64 bits, which end after 292 years of time; months and
-//! days do not count towards that. A duration counts a day as 24 hours and has no months.
+//! Arrow's interval counts nanoseconds in 64 bits, a range of 292 years; months and days are
+//! separate. A duration counts a day as 24 hours and has no months.
 
 use arrow_array::types::{DurationMicrosecondType, IntervalMonthDayNanoType};
 use arrow_buffer::IntervalMonthDayNano;
@@ -122,7 +122,7 @@ impl Shape for Duration {
     fn decode(raw: &[u8]) -> Option<i64> {
         match decode(raw).ok()? {
             Length::Finite(Parts { months: 0, days, micros }) => {
-                // The least integer is NumPy's NaT.
+                // The smallest integer is NumPy's NaT.
                 let days = i64::from(days).checked_mul(DAY_MICROS)?;
                 days.checked_add(micros).filter(|micros| *micros != i64::MIN)
             }

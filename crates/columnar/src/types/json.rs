@@ -1,5 +1,5 @@
-//! `json`: its text. `jsonb`: a version byte, which is 1, and the text that the server makes of
-//! its own binary form; `jsonpath` likewise. The text is handed on as it is.
+//! `json`: its text. `jsonb`: a version byte of 1, then the text that the server makes from its own
+//! binary format; `jsonpath` likewise. The text is passed on unchanged.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::column::Fields;
 use crate::error::{EncodeError, Reason};
 use crate::value::Value;
 
-/// The only version of `jsonb` and of `jsonpath` on the wire.
+/// The only wire version of `jsonb` and `jsonpath`.
 const VERSION: u8 = 1;
 
 pub(super) const JSON: Codec = Codec {
@@ -71,7 +71,8 @@ impl Shape for Versioned {
     ) -> Result<usize, (usize, Reason)> {
         let is_wrong = |field: Option<&[u8]>| field.is_some_and(|raw| unversioned(raw).is_err());
         if fields.iter().any(is_wrong) {
-            // Up to the row at fault, so that text which is wrong before it is told first.
+            // Only up to the faulty row, so that an earlier row with invalid text is reported
+            // first.
             return varlen::append_written(fields, data, ends, |raw, data| {
                 data.extend_from_slice(unversioned(raw)?);
                 Ok(())
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(row, 1);
         assert!(message.ends_with("the binary form has version 2 instead of 1"), "{message}");
         assert_eq!(Case::new(3802).error(&[None, hex("")]).0, 1);
-        // The first row at fault is told, whatever its fault.
+        // The first faulty row is reported, whatever its error.
         assert_eq!(Case::new(3802).error(&[hex("01ff"), hex("0231")]).0, 0);
         assert_eq!(Case::new(3802).error(&[hex("0231"), hex("01ff")]).0, 0);
         assert!(encode(3802, &Value::Text("\0".into())).is_err());

@@ -1,4 +1,4 @@
-//! `ltree`, `lquery`, `ltxtquery`: a version byte, which is 1, and the text. So has `jsonpath`.
+//! `ltree`, `lquery`, `ltxtquery`: a version byte of 1, then the text, as in `jsonpath`.
 
 use super::{Codec, json};
 
@@ -34,7 +34,7 @@ mod tests {
         for bad in ["", "00", "0261", "01ff"] {
             assert_eq!(case.error(&[hex("0161"), None, hex(bad)]).0, 2);
         }
-        // The first row at fault is told, whatever its fault.
+        // The first faulty row is reported, whatever its error.
         assert_eq!(case.error(&[hex("01ff"), hex("0231")]).0, 0);
         let (_, reason) = case.error(&[hex("0231"), hex("01ff")]);
         assert_eq!(reason, Reason::Version(2));

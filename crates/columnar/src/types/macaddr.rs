@@ -1,4 +1,4 @@
-//! `macaddr`, `macaddr8`: 6 or 8 bytes, in the order in which they are written.
+//! `macaddr`, `macaddr8`: 6 or 8 bytes, in written order.
 
 use super::notation::{hexadecimal, shown};
 use super::primitive::exact;
@@ -43,8 +43,8 @@ fn encode<const N: usize>(
     }
 }
 
-/// The octets of any of the notations that PostgreSQL reads: their digits in groups of one length,
-/// with the same sign between any two.
+/// The octets of any notation that PostgreSQL reads: groups of digits of equal length, with the
+/// same separator between them.
 fn octets_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     let sign = text.find([':', '-', '.']).and_then(|place| text.get(place..=place));
     let groups: Vec<&str> = match sign {

@@ -1,8 +1,8 @@
 //! The types, each in exactly one place: its own file, and its line in [`TYPES`].
 //!
-//! A file holds the type's layout on the wire, its decoding into a column and into a [`Value`],
-//! its encoding, its edges and its tests, and offers them as one `Codec`. Types that share a
-//! wire shape share a file. Everything else asks the table: nothing outside this folder knows the
+//! A file holds the type's wire format, its decoding into a column and into a [`Value`], its
+//! encoding, its edge cases and its tests, and exports them as one `Codec`. Types with the same
+//! wire format share a file. All other code asks the table: nothing outside this folder knows the
 //! OID of any type.
 
 mod array;
@@ -79,7 +79,7 @@ pub(crate) use self::tree::built_in;
 pub use self::tree::{Attribute, CodecFormat, Shape, Type};
 pub(crate) use self::written::TextForm;
 
-/// Every type that is known, ordered by OID. Name, OID, OID of its array, send function, codec.
+/// All known types, ordered by OID. Name, OID, OID of its array, send function, codec.
 pub static TYPES: &[PgType] = &[
     line("bool", 16, 1000, "boolsend", boolean::BOOL),
     line("bytea", 17, 1001, "byteasend", bytea::BYTEA),
@@ -155,7 +155,7 @@ pub static TYPES: &[PgType] = &[
     line("xid8", 5069, 271, "xid8send", uint64::XID8),
 ];
 
-/// A type that somebody made without a function that writes its binary form: text is all there is.
+/// A user-defined type without a send function: only its text is available.
 pub(crate) static TEXT_ONLY: PgType = line("text only", 0, 0, "", text::TEXT);
 
 /// Every built-in range with its multirange, ordered by OID.
@@ -173,7 +173,7 @@ pub static RANGES: &[RangeLine] = &[
 pub struct RangeLine {
     /// PostgreSQL's own name.
     pub name: &'static str,
-    /// That of its multirange.
+    /// The multirange's name in PostgreSQL.
     pub multirange_name: &'static str,
     /// OID of the type of its bounds.
     pub subtype: Oid,
@@ -207,34 +207,32 @@ const fn range_line(
 /// A type's line in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct PgType {
-    /// PostgreSQL's own name, as `pg_type` has it.
+    /// The type's name in `pg_type`.
     pub name: &'static str,
     /// The same in every PostgreSQL server.
     pub oid: Oid,
-    /// OID of its array type, 0 where there is none.
+    /// OID of its array type, 0 if there is none.
     pub array_oid: Oid,
-    /// Name of the function that writes its binary form; empty where there is none, and the type
-    /// is asked for as text.
+    /// Name of its send function; empty if there is none, and values are requested as text.
     pub send: &'static str,
-    /// Its Arrow type, for people.
+    /// Its Arrow type, for documentation.
     pub arrow: &'static str,
-    /// Which [`Value`] its parameters take, and its rows give where they are not printed.
+    /// The [`Value`] that its parameters take, and that its rows give unless they are printed.
     pub kind: Kind,
-    /// The Arrow types that a schema may ask for instead, as a schema spells them.
+    /// The Arrow types that a schema may request instead, by their names in a schema.
     pub casts: &'static [&'static str],
     /// Decodes one value of a row.
     pub value: fn(&[u8]) -> Result<Value<'_>, Reason>,
-    /// Appends the binary form of one parameter (the text, where that is what [`PgType::parameter`]
-    /// says). Not
-    /// called with [`Value::Null`].
+    /// Appends the binary format of one parameter (the text, if [`PgType::parameter`] says so).
+    /// Never called with [`Value::Null`].
     pub encode: fn(&Value<'_>, &mut Vec<u8>) -> Result<(), EncodeError>,
-    /// In which form a parameter is sent.
+    /// The format in which a parameter is sent.
     pub parameter: Format,
     /// Makes the builder of a column.
     builder: BuilderFn,
 }
 
-/// The part of a line that a type's own file knows.
+/// The part of a line that the type's own file defines.
 #[derive(Clone, Copy)]
 struct Codec {
     arrow: &'static str,
@@ -245,7 +243,7 @@ struct Codec {
     builder: BuilderFn,
 }
 
-/// `None` when the type cannot be decoded to [`Request::cast`].
+/// `None` if the type cannot be decoded to [`Request::cast`].
 type BuilderFn = fn(&Request) -> Option<Built>;
 
 const fn line(
@@ -261,13 +259,13 @@ const fn line(
 }
 
 impl PgType {
-    /// The same line of a type that has a binary form, but not one that a client could make.
+    /// The line of a type whose binary format a client cannot produce.
     const fn sent_as_text(mut self) -> Self {
         self.parameter = Format::Text;
         self
     }
 
-    /// The same line of a type whose rows are the text that its values are printed as.
+    /// The line of a type whose rows are the printed text of its values.
     const fn printed(mut self, print: fn(&[u8]) -> Result<Value<'_>, Reason>) -> Self {
         self.value = print;
         self
@@ -333,44 +331,44 @@ pub enum Kind {
     Floats,
     /// [`Value::Map`]
     Map,
-    /// [`Value::Null`], of a type that has no values
+    /// [`Value::Null`], for a type without values
     Void,
 }
 
-/// What a column asks of its type.
+/// A column's request to its type.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// What the column was declared with, -1 for nothing.
+    /// The column's type modifier, -1 for none.
     type_modifier: i32,
     infinity: Infinity,
     cast: Option<Override>,
     /// See [`DecodeOptions::is_stream`](crate::DecodeOptions::is_stream).
     is_stream: bool,
-    /// See [`DecodeOptions::inexact`](crate::DecodeOptions::inexact): the column's place, and the
-    /// notes.
+    /// See [`DecodeOptions::inexact`](crate::DecodeOptions::inexact): the column's index, and the
+    /// record.
     notes: Option<(usize, Inexact)>,
-    /// Columns around this one.
+    /// The nesting depth of this column.
     depth: usize,
 }
 
 impl Request {
-    /// What a whole column asks.
+    /// The request for a whole column.
     pub(crate) fn new(type_modifier: i32, infinity: Infinity, cast: Option<Override>) -> Self {
         Self { type_modifier, infinity, cast, is_stream: false, notes: None, depth: 0 }
     }
 
-    /// What a column within the column asks.
+    /// The request for a column within the column.
     fn of_part(&self, type_modifier: i32) -> Self {
         let depth = self.depth + 1;
         Self { type_modifier, cast: None, notes: None, depth, ..self.clone() }
     }
 
-    /// The same, of a stream or of a whole result.
+    /// The same request, for a stream or a whole result.
     pub(crate) fn with_room(self, is_stream: bool) -> Self {
         Self { is_stream, ..self }
     }
 
-    /// The same, with notes of what floats do not hold.
+    /// The same request, with a record of inexact floats.
     pub(crate) fn with_notes(self, notes: Option<(usize, Inexact)>) -> Self {
         Self { notes, ..self }
     }
@@ -401,10 +399,10 @@ pub fn type_of(oid: Oid) -> Option<&'static PgType> {
     TYPES.iter().find(|line| line.oid == oid)
 }
 
-/// A column's builder, and the format in which its values must be asked for.
+/// A column's builder, and the format in which to request its values.
 ///
-/// A cast to text that the type itself does not have is the server's to make: the column is asked
-/// for in its text form. On an impossible cast the answer is that cast.
+/// The server makes casts to text that the type itself lacks: the column is requested in the text
+/// format. An impossible cast is returned as the error.
 pub(crate) fn column_builder(
     pg_type: &Type,
     request: &Request,
@@ -417,7 +415,7 @@ pub(crate) fn column_builder(
             Ok((built, Format::Text))
         }
         (Some(cast), _) => Err(cast.clone()),
-        // No type gets here, a test asks each of them; bytes would be right for any.
+        // Unreachable, as a test of every type checks; bytes would be correct for any.
         (None, _) => Ok((opaque::column(), Format::Binary)),
     }
 }
@@ -443,7 +441,7 @@ mod tests {
         let timestamp = |zone: Option<&str>| {
             DataType::Timestamp(TimeUnit::Second, zone.map(|zone| zone.to_owned().into()))
         };
-        // As a type's line spells it, as a schema does, and what comes of it.
+        // The name on a type's line, the name in a schema, and the resulting type.
         let all = [
             ("bool", "bool", DataType::Boolean),
             ("int16", "int16", DataType::Int16),
@@ -492,7 +490,7 @@ mod tests {
                 assert_eq!(taken.is_some(), casts.contains(listed), "{name} as {spelled}");
                 if let Some(built) = taken {
                     let data_type = match data_type {
-                        // A column that has a zone keeps it.
+                        // A column with a time zone keeps it.
                         DataType::Timestamp(_, None) if name == "timestamptz" => {
                             timestamp(Some("UTC"))
                         }

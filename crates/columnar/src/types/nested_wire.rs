@@ -1,30 +1,30 @@
-//! The frames around values within values: counts, OIDs, and cells, each a length and its bytes.
+//! The layout of nested values: counts, OIDs, and cells, each a length and its bytes.
 
 use colonnade_protocol::{Oid, Span};
 
 use crate::error::LayoutFault;
 
-/// Dimensions that an array of PostgreSQL's can have.
+/// PostgreSQL's limit on an array's dimensions.
 pub(super) const DIMENSIONS_MAX: usize = 6;
 
-/// Reads the frame of one value, which is a part of a longer run of bytes. What it answers are
-/// places in that run, so that parts of values can go where values go.
+/// Reads the layout of one value, which is part of a longer run of bytes. It returns positions in
+/// that run, so that parts of values can be used like values.
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     /// The next byte; at most `end`.
     position: usize,
-    /// Behind the value's last byte; at most the length of `bytes`.
+    /// The end of the value; at most the length of `bytes`.
     end: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// Over the value at a span of a run; over nothing for a NULL.
+    /// Reads the value at a span of a run; a NULL is empty.
     pub(super) fn new(bytes: &'a [u8], span: Span) -> Self {
         let end = (span.start() + span.len()).min(bytes.len());
         Self { bytes, position: span.start().min(end), end }
     }
 
-    /// Over a value by itself.
+    /// Reads a value by itself.
     pub(super) fn whole(raw: &'a [u8]) -> Self {
         Self { bytes: raw, position: 0, end: raw.len() }
     }
@@ -51,14 +51,14 @@ impl<'a> Cursor<'a> {
         self.take().map(Oid::from_be_bytes)
     }
 
-    /// A cell: where its bytes lie in the run.
+    /// A cell: the position of its bytes in the run.
     #[inline]
     pub(super) fn cell(&mut self) -> Result<Span, LayoutFault> {
         let length = self.int()?;
         self.behind_length(length)
     }
 
-    /// A cell behind the OID of its type.
+    /// A cell preceded by the OID of its type.
     #[inline]
     pub(super) fn typed_cell(&mut self) -> Result<(Oid, Span), LayoutFault> {
         let [o0, o1, o2, o3, l0, l1, l2, l3] = self.take()?;
@@ -80,8 +80,8 @@ impl<'a> Cursor<'a> {
         Ok(span)
     }
 
-    /// Pushes so many cells. Those of one width, which the elements of most arrays have, are
-    /// checked and noted without a branch for each.
+    /// Pushes `count` cells. Cells of one width, as in most arrays, are checked and recorded
+    /// without a branch per cell.
     #[inline]
     pub(super) fn cells(&mut self, count: usize, cells: &mut Vec<Span>) -> Result<(), LayoutFault> {
         let rest = self.rest();
@@ -104,19 +104,19 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The bytes that are left.
+    /// The remaining bytes.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.position..self.end).unwrap_or(&[])
     }
 
-    /// How many bytes are left.
+    /// The number of remaining bytes.
     #[inline]
     pub(super) fn left(&self) -> usize {
         self.end - self.position
     }
 
-    /// Nothing may be left.
+    /// Requires that nothing is left.
     pub(super) fn finish(&self) -> Result<(), LayoutFault> {
         match self.left() {
             0 => Ok(()),
@@ -125,10 +125,10 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Bytes of the length in front of a cell.
+/// The size of a cell's length field.
 const LENGTH: usize = 4;
 
-/// The width of all cells, if so many of the first one's width take exactly these bytes.
+/// The width of all cells, if `count` cells of the first one's width take exactly these bytes.
 #[inline]
 pub(super) fn width_of_cells(bytes: &[u8], count: usize) -> Option<usize> {
     let first = bytes.first_chunk::<LENGTH>()?;
@@ -140,11 +140,11 @@ pub(super) fn width_of_cells(bytes: &[u8], count: usize) -> Option<usize> {
 #[inline]
 pub(super) fn are_alike<const STRIDE: usize>(cells: &[[u8; STRIDE]]) -> bool {
     let width = ((STRIDE - LENGTH) as u32).to_be_bytes();
-    // Without an exit, so that many are compared at a time.
+    // Without an early exit, so that many are compared at a time.
     cells.iter().fold(true, |alike, cell| alike & cell.starts_with(&width))
 }
 
-/// Pushes the spans of cells that lie at `start` in their run, if they are alike.
+/// Pushes the spans of cells that start at `start` in their run, if all have the same width.
 #[inline]
 fn push_alike<const STRIDE: usize>(bytes: &[u8], start: usize, cells: &mut Vec<Span>) -> bool {
     let (chunks, _) = bytes.as_chunks::<STRIDE>();
@@ -156,17 +156,17 @@ fn push_alike<const STRIDE: usize>(bytes: &[u8], start: usize, cells: &mut Vec<S
     true
 }
 
-/// The head of an array: its dimensions, and its elements' type.
+/// The header of an array: its dimensions and its element type.
 pub(super) struct ArrayHead {
     lengths: [usize; DIMENSIONS_MAX],
     dimensions: usize,
-    /// The product of the dimensions; no more cells than the value has bytes for.
+    /// The product of the dimensions; not more cells than the value's bytes can hold.
     pub(super) count: usize,
     pub(super) element: Oid,
 }
 
 impl ArrayHead {
-    /// Reads the head. An array without elements has no dimensions, whatever it says.
+    /// Reads the header. An array without elements has no dimensions, whatever it claims.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, LayoutFault> {
         let claimed = cursor.int()?;
         let dimensions = usize::try_from(claimed)
@@ -184,7 +184,7 @@ impl ArrayHead {
                 usize::try_from(claimed).map_err(|_| LayoutFault::DimensionLength(claimed))?;
             count = count.saturating_mul(*length);
         }
-        // A cell has a length of four bytes at least.
+        // A cell's length takes at least four bytes.
         if count > cursor.left() / 4 {
             return Err(LayoutFault::Truncated);
         }

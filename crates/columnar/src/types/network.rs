@@ -1,6 +1,6 @@
-//! `inet`, `cidr`: a byte for the family, 2 or 3; the length of the prefix in bits; a byte that is
-//! 1 for `cidr`, which the server does not read either; the number of the address's bytes; the
-//! address. A column has them as the server prints them: a host's prefix is shown by `cidr` alone.
+//! `inet`, `cidr`: a byte for the family, 2 or 3; the prefix length in bits; a byte that is 1 for
+//! `cidr`, which the server ignores too; the number of bytes of the address; the address. A column
+//! stores the text that the server prints: only `cidr` shows a host's prefix.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::io::Write;
@@ -53,12 +53,12 @@ fn decode(raw: &[u8], is_cidr: bool) -> Result<Network, Reason> {
     Ok(network)
 }
 
-/// The length of the prefix that leaves one address alone.
+/// The prefix length of a single host.
 fn host_prefix(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// Whether an address has a bit beyond its prefix.
+/// Whether an address has bits beyond its prefix.
 fn has_host_bits(network: &Network) -> bool {
     let host_bits = u32::from(host_prefix(network.address) - network.prefix);
     let address = match network.address {
@@ -100,8 +100,8 @@ fn encode(value: &Value<'_>, is_cidr: bool, out: &mut Vec<u8>) -> Result<(), Enc
     Ok(())
 }
 
-/// A whole address with or without the length of a prefix. The server's shorter forms of IPv4 are
-/// not taken: what they stand for is not obvious.
+/// A complete address with or without a prefix length. The server's abbreviated forms of IPv4 are
+/// refused, because their meaning is not obvious.
 fn parse(text: &str, is_cidr: bool) -> Result<Network, EncodeError> {
     let (address, prefix) = match text.split_once('/') {
         Some((address, prefix)) => (address.parse(), Some(decimal(prefix))),
@@ -157,9 +157,9 @@ fn print(network: &Network, out: &mut Vec<u8>) {
     }
 }
 
-/// The longest run of two or more zeros is `::`, the first of several. The last 32 bits have dots
-/// where 96 zeros or 80 zeros and `ffff` come before them: the server writes `::1.2.3.4` where
-/// Rust writes `::102:304`.
+/// The longest run of two or more zeros is printed as `::`, the first one of equal length. The last
+/// 32 bits are printed in dotted form after 96 zeros, or after 80 zeros and `ffff`: the server
+/// prints `::1.2.3.4` where Rust prints `::102:304`.
 fn print_v6(address: Ipv6Addr, out: &mut Vec<u8>) -> std::io::Result<()> {
     let (start, len) = longest_zeros(address.segments());
     let [_, _, _, _, _, marker, high, low] = address.segments();
@@ -182,7 +182,7 @@ fn print_v6(address: Ipv6Addr, out: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Where the longest run of at least two zeros starts, and its length; 0 where there is none.
+/// The start and length of the longest run of at least two zeros; length 0 if there is none.
 fn longest_zeros(words: [u16; 8]) -> (usize, usize) {
     let mut longest = (0, 0);
     let mut run = (0, 0);
@@ -305,7 +305,7 @@ mod tests {
     proptest! {
         #[test]
         fn round_trip(bits: u128, zeros: u8, prefix in 0..=128_u8) {
-            // Runs of zeros, which random words do not have.
+            // Runs of zeros, which random words rarely have.
             let mut segments = Ipv6Addr::from_bits(bits).segments();
             for (index, word) in segments.iter_mut().enumerate() {
                 *word *= u16::from(zeros >> index & 1);

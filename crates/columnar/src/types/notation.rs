@@ -1,9 +1,9 @@
-//! Numbers inside the text forms that parameters may be given in. Rust's own parsers take a sign
-//! where PostgreSQL's output never has one.
+//! Numbers within the text formats of parameters. Rust's own parsers accept a sign, which
+//! PostgreSQL's output never has here.
 
 use std::str::FromStr;
 
-/// A number of decimal digits alone.
+/// A number of decimal digits only.
 pub(super) fn decimal<T: FromStr>(text: &str) -> Option<T> {
     let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if is_digits { text.parse().ok() } else { None }
@@ -15,7 +15,7 @@ pub(super) fn hexadecimal(text: &str, most: usize) -> Option<u64> {
     if is_digits && text.len() <= most { u64::from_str_radix(text, 16).ok() } else { None }
 }
 
-/// A piece of what was given, for a message.
+/// The start of a text, for a message.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {

@@ -1,5 +1,5 @@
-//! Types without a line in the table: the bytes as they came, marked as bytes that only
-//! PostgreSQL understands. An unknown type is not an error, and nothing is guessed about it.
+//! Types without a line in the table: the bytes as they came, marked as bytes that only PostgreSQL
+//! understands. An unknown type is not an error, and nothing is guessed about it.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crate::error::Reason;
 use crate::schema::Override;
 use crate::value::Value;
 
-/// As rows read it: as the text that its own output function writes.
+/// For rows: the text from the type's own output function.
 pub(super) static AS_TEXT: PgType = line("unknown", 0, 0, "", text::TEXT);
 
-/// What the bytes can be cast to.
+/// The casts of opaque bytes.
 pub(super) const CASTS: &[&str] = &["binary"];
 
 /// A row's value.
@@ -20,7 +20,7 @@ pub(super) fn value(raw: &[u8]) -> Result<Value<'_>, Reason> {
     Ok(Value::Bytes(Cow::Borrowed(raw)))
 }
 
-/// A column. Asked for as plain binary it loses its mark.
+/// A column. Requested as plain binary it loses its mark.
 pub(super) fn builder(request: &Request) -> Option<Built> {
     match request.cast {
         None => Some(column()),

@@ -1,4 +1,4 @@
-//! The builder that types of two numbers share: a struct of two columns under one validity.
+//! The builder for types of two numbers: a struct of two columns with a common validity.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ pub(super) trait Pair: Send + Sync + 'static {
     type First: ArrowPrimitiveType;
     /// The Arrow type of the second.
     type Second: ArrowPrimitiveType;
-    /// What they are called.
+    /// The names of the fields.
     const NAMES: [&str; 2];
 
     fn decode(raw: &[u8]) -> Result<Natives<Self>, Reason>;
 }
 
-/// What the slots of the two columns hold.
+/// The values of the two columns' slots.
 type Natives<P> = (
     <<P as Pair>::First as ArrowPrimitiveType>::Native,
     <<P as Pair>::Second as ArrowPrimitiveType>::Native,

@@ -10,7 +10,7 @@ use super::{Request, opaque};
 use crate::column::{ColumnBuilder, Fields};
 use crate::error::Reason;
 
-/// The builder of a part, and what its Arrow field says beside the Arrow type.
+/// The builder of a part, and the other properties of its Arrow field.
 pub(super) struct Part {
     name: String,
     metadata: Metadata,
@@ -18,16 +18,16 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// `type_modifier` is that of the part; the rest of the request is as for the whole.
+    /// `type_modifier` is the part's; the rest of the request is as for the whole.
     pub(super) fn new(name: &str, pg_type: &Type, type_modifier: i32, request: &Request) -> Self {
         let request = request.of_part(type_modifier);
-        // Without a cast every type has a builder.
+        // Without a cast, every type has a builder.
         let built = pg_type.builder(&request).unwrap_or_else(opaque::column);
         let metadata = super::arrow_extension::metadata(built.extension, &pg_type.name);
         Self { name: name.to_owned(), metadata, builder: built.builder }
     }
 
-    /// A part whose builder is made already.
+    /// A part with an existing builder.
     pub(super) fn of_builder(name: &str, builder: Box<dyn ColumnBuilder>) -> Self {
         Self { name: name.to_owned(), metadata: Metadata::default(), builder }
     }
@@ -42,7 +42,7 @@ impl Part {
         Arc::new(field.with_metadata(self.metadata.clone()))
     }
 
-    /// The Arrow array of all parts so far, and its field.
+    /// The Arrow array of all values so far, and its field.
     pub(super) fn finish(&mut self) -> (FieldRef, ArrayRef) {
         let array = self.builder.finish();
         (self.field(), array)

@@ -1,4 +1,4 @@
-//! The parts of a value, for who makes something of each of them without a [`Value`] in between.
+//! The parts of a value, for callers that process each of them without a [`Value`] in between.
 //!
 //! [`Value`]: crate::Value
 
@@ -11,11 +11,11 @@ use super::{array, composite};
 use crate::error::Reason;
 
 impl Type {
-    /// The cells of an array's elements, in place of what `cells` held, and the type of each. None
-    /// where this is no array in the binary form, or one with several dimensions.
+    /// Replaces `cells` by the cells of an array's elements, and returns their type. None if the
+    /// value is not an array in the binary format, or has several dimensions.
     ///
     /// # Errors
-    /// The bytes are no array of the type.
+    /// The bytes are not an array of the type.
     pub fn array_cells(
         &self,
         raw: &[u8],
@@ -30,11 +30,11 @@ impl Type {
         }
     }
 
-    /// The cells of a composite's fields, in place of what `cells` held, and what each is. None
-    /// where this is no composite in the binary form.
+    /// Replaces `cells` by the cells of a composite's fields, and returns the fields. None if the
+    /// value is not a composite in the binary format.
     ///
     /// # Errors
-    /// The bytes are no composite of the type.
+    /// The bytes are not a composite of the type.
     pub fn composite_cells(
         &self,
         raw: &[u8],

@@ -1,5 +1,5 @@
-//! The builder that fixed-width types share: a value goes from the wire into one slot of one
-//! vector, and the vector becomes the Arrow buffer.
+//! The builder for fixed-width types: a value goes from the wire into one slot of a vector, and the
+//! vector becomes the Arrow buffer.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use crate::error::Reason;
 use crate::schema::Infinity;
 use crate::validity::Validity;
 
-/// A wire shape and the Arrow type that it is decoded to.
+/// A wire format and the Arrow type that it is decoded to.
 pub(super) trait Shape: Send + Sync + 'static {
-    /// The Arrow type, but for a time zone.
+    /// The Arrow type, without a time zone.
     type Arrow: ArrowPrimitiveType;
 
-    /// What the slot of a NULL holds: NumPy's own NULL where it has one.
+    /// The content of a NULL's slot: NumPy's own NULL if there is one.
     const NULL: Native<Self>;
 
-    /// Decodes an ordinary value; `None` when [`Shape::edge`] must say what it is.
+    /// Decodes an ordinary value; `None` if [`Shape::edge`] must decide.
     fn decode(raw: &[u8]) -> Option<Native<Self>>;
 
-    /// Decodes what [`Shape::decode`] did not: to a number, to NULL, or to an error.
+    /// Decodes a value that [`Shape::decode`] did not: to a number, to NULL, or to an error.
     fn edge(raw: &[u8], infinity: Infinity) -> Result<Option<Native<Self>>, Reason>;
 
-    /// The Arrow type in full.
+    /// The complete Arrow type.
     fn data_type() -> DataType {
         Self::Arrow::DATA_TYPE
     }
 }
 
-/// What a slot of the shape's column holds.
+/// The value of a slot.
 pub(super) type Native<S> = <<S as Shape>::Arrow as ArrowPrimitiveType>::Native;
 
 /// Exactly `N` bytes, or the reason why not.
@@ -59,8 +59,8 @@ impl<S: Shape> PrimitiveBuilder<S> {
         Self::of_type(infinity, S::data_type())
     }
 
-    /// A builder of another Arrow type than [`Shape::data_type`], which differs only in what it
-    /// says of the values: a time zone.
+    /// A builder with another Arrow type than [`Shape::data_type`], which differs only in its time
+    /// zone.
     pub(super) fn of_type(infinity: Infinity, data_type: DataType) -> Self {
         Self {
             values: Vec::new(),
@@ -106,8 +106,8 @@ impl<S: Shape> ColumnBuilder for PrimitiveBuilder<S> {
     }
 }
 
-/// The hot loop: one load, one swap and one store per value, and no exit. What needs a second
-/// look is noted and looked at afterwards.
+/// The hot loop: one load, one swap and one store per value, and no exit. Edge values are noted and
+/// handled afterwards.
 fn append<S: Shape>(
     fields: Fields<'_>,
     values: &mut Vec<Native<S>>,
@@ -155,7 +155,7 @@ fn append_alike<S: Shape, const STRIDE: usize>(cells: &[u8], values: &mut Vec<Na
     are_ordinary
 }
 
-/// The second look at a block, which fills the slots of its edge values.
+/// The second pass over a block, which fills the slots of its edge values.
 #[cold]
 fn append_edges<S: Shape>(
     fields: Fields<'_>,

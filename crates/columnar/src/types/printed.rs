@@ -1,4 +1,4 @@
-//! The column of a type that Arrow has nothing like: the text that the server prints for it.
+//! The column of a type without an Arrow equivalent: the text that the server prints for it.
 
 use std::marker::PhantomData;
 
@@ -8,20 +8,20 @@ use crate::column::Fields;
 use crate::error::Reason;
 use crate::value::Value;
 
-/// How a binary value is printed.
+/// How to print a binary value.
 pub(super) trait Print: Send + Sync + 'static {
-    /// Whether bytes of the server's are printed, which must be checked before they are text.
+    /// Whether bytes from the server are printed, which must be checked for UTF-8.
     const UNCHECKED_TEXT: bool = false;
     /// No value of `n` bytes prints more than `MOST_PER_VALUE + n * MOST_PER_BYTE`.
     const MOST_PER_VALUE: usize = 0;
     /// See [`Print::MOST_PER_VALUE`].
     const MOST_PER_BYTE: usize = 0;
 
-    /// Appends the text of a value. What an error leaves behind is taken back.
+    /// Appends the text of a value. Output before an error is removed again.
     fn print(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason>;
 }
 
-/// The builder of a type whose column is text, by its cast.
+/// The builder of a type whose column is text, for a cast.
 pub(super) fn builder<P: Print>(request: &Request) -> Option<Built> {
     varlen::text_builder::<Printed<P>>(request, None)
 }

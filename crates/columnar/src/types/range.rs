@@ -1,9 +1,9 @@
-//! Ranges: a byte of flags, then a cell for each bound that there is. Multiranges: the number of
-//! ranges, then each in a cell of its own.
+//! Ranges: a byte of flags, then a cell for each finite bound. Multiranges: the number of ranges,
+//! then each in a cell of its own.
 //!
-//! A column of ranges is a struct of both bounds, whether each is in the range, and whether the
-//! range is empty; a bound that is not there, or of an empty range, is NULL. A column of
-//! multiranges is a list of that.
+//! A column of ranges is a struct of both bounds, whether each is inclusive, and whether the range
+//! is empty; a missing bound, or a bound of an empty range, is NULL. A column of multiranges is a
+//! list of such structs.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ use crate::value::{Range, Value};
 
 use self::flags::{EMPTY, LOWER_INCLUSIVE, LOWER_INFINITE, UPPER_INCLUSIVE, UPPER_INFINITE};
 
-/// What the first byte of a range says.
+/// The flags in the first byte of a range.
 pub(crate) mod flags {
-    /// It holds nothing.
+    /// The range is empty.
     pub(crate) const EMPTY: u8 = 0x01;
-    /// The lower bound is in it.
+    /// The lower bound is inclusive.
     pub(crate) const LOWER_INCLUSIVE: u8 = 0x02;
-    /// The upper bound is in it.
+    /// The upper bound is inclusive.
     pub(crate) const UPPER_INCLUSIVE: u8 = 0x04;
     /// There is no lower bound.
     pub(crate) const LOWER_INFINITE: u8 = 0x08;
@@ -49,7 +49,7 @@ pub(super) fn multirange_builder(subtype: &Type, request: &Request) -> Built {
     Built::of(ListBuilder::new(MultirangeWire, part))
 }
 
-/// A range as it lies on the wire.
+/// A range in the wire format.
 struct Frame {
     flags: u8,
     lower: Span,
@@ -125,7 +125,7 @@ pub(super) fn multirange_value<'a>(
     ranges.collect::<Result<_, _>>().map(Value::Multirange)
 }
 
-/// Appends the binary form of a range.
+/// Appends the binary format of a range.
 pub(super) fn encode(
     subtype: &Type,
     range: &Range<'_>,
@@ -138,7 +138,7 @@ pub(super) fn encode(
     let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
     let flags = |bound: &Value<'_>, is_inclusive: bool, inclusive: u8, infinite: u8| {
         let is_infinite = *bound == Value::Null;
-        // A bound that is not there cannot be in the range; PostgreSQL reads it so, too.
+        // A missing bound cannot be inclusive; PostgreSQL reads it in this way, too.
         flag(is_infinite, infinite) | flag(is_inclusive && !is_infinite, inclusive)
     };
     out.push(
@@ -153,7 +153,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Appends the binary form of a multirange.
+/// Appends the binary format of a multirange.
 pub(super) fn encode_multirange(
     subtype: &Type,
     ranges: &[Range<'_>],
@@ -229,8 +229,8 @@ impl RangeBuilder {
         }
     }
 
-    /// Notes the bounds of a block and its flags; answers the number of NULLs, and the row at
-    /// fault, if any.
+    /// Collects the bounds of a block and its flags; returns the number of NULLs, and the faulty
+    /// row, if any.
     fn note(&mut self, fields: Fields<'_>) -> (usize, Option<(usize, LayoutFault)>) {
         let (bytes, spans) = fields.parts();
         let mut nulls = 0;

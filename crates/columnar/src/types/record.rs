@@ -1,6 +1,6 @@
-//! Anonymous records, such as `ROW(1, 'a')` gives: the form of a composite, but what its fields
-//! are stands in each value alone. A column has the fields of its first record, named `f1`, `f2`,
-//! ... as PostgreSQL names them; a record with other fields is an error.
+//! Anonymous records, such as `ROW(1, 'a')` returns: the format of a composite, but only the value
+//! itself gives the types of its fields. A column has the fields of its first record, named `f1`,
+//! `f2`, ... as in PostgreSQL; a record with other fields is an error.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::error::LayoutFault;
 use crate::error::Reason;
 use crate::value::{OfType, Value};
 
-/// Values within values in which a record is followed: the value alone says what is in it.
+/// The maximum nesting of a record, whose value alone determines its content.
 const DEPTH_MAX: usize = 64;
 
 pub(super) fn builder(types: &Types, request: &Request) -> Built {
@@ -40,7 +40,7 @@ pub(super) fn value<'a>(types: &Types, raw: &'a [u8], depth: usize) -> Result<Va
     let Value::Composite(values) = composite::value(&attributes, raw, depth)? else {
         return Err(LayoutFault::Truncated.into());
     };
-    // Nobody else knows what the fields are.
+    // Only the record itself knows the types of its fields.
     let described = attributes.into_iter().zip(values).map(|(attribute, value)| match value {
         Value::Null => Value::Null,
         value if attribute.pg_type.has_own_making() => {
@@ -51,7 +51,7 @@ pub(super) fn value<'a>(types: &Types, raw: &'a [u8], depth: usize) -> Result<Va
     Ok(Value::Composite(described.collect()))
 }
 
-/// What the fields of a record are, by the record itself.
+/// The fields of a record, read from the value.
 fn attributes_of(types: &Types, cursor: &mut Cursor<'_>) -> Result<Vec<Attribute>, LayoutFault> {
     let count = cursor.int()?;
     let count = usize::try_from(count)
@@ -64,7 +64,7 @@ fn attributes_of(types: &Types, cursor: &mut Cursor<'_>) -> Result<Vec<Attribute
         let oid = cursor.oid()?;
         cursor.cell()?;
         let found = types.find(oid).ok_or(LayoutFault::UnknownType(oid))?;
-        // The parts of a record come in the binary form, which such a type is not read in.
+        // The parts of a record come in the binary format, but this type is read as text.
         let pg_type = match found.format() {
             Format::Binary => found,
             Format::Text => Arc::new(Type { shape: Shape::Opaque, ..found.as_ref().clone() }),
@@ -77,7 +77,7 @@ fn attributes_of(types: &Types, cursor: &mut Cursor<'_>) -> Result<Vec<Attribute
 struct RecordBuilder {
     types: Types,
     request: Request,
-    /// A first batch has said what the column is.
+    /// Whether the first batch has fixed the column's type.
     is_fixed: bool,
     /// NULLs before the first record.
     nulls: usize,
@@ -86,7 +86,7 @@ struct RecordBuilder {
 }
 
 impl RecordBuilder {
-    /// Begins with the fields of the block's first record, if it has one; NULLs come before it.
+    /// Begins with the fields of the block's first record, if there is one; NULLs may precede it.
     fn begin(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
         let (bytes, spans) = fields.parts();
         let Some(row) = spans.iter().position(|span| !span.is_null()) else { return Ok(()) };
@@ -118,7 +118,7 @@ impl ColumnBuilder for RecordBuilder {
                 Ok(())
             }
             Some(records) => records.append(fields).map_err(|(row, reason)| match reason {
-                // No type is out of date here: this record is another one.
+                // Types are not out of date here: this record just differs from the others.
                 Reason::Layout(LayoutFault::PartType { .. } | LayoutFault::FieldCount { .. }) => {
                     (row, LayoutFault::MixedRecords.into())
                 }

@@ -1,6 +1,6 @@
-//! `"char"`: one byte of any value, which the catalogs use for their codes. Rows give the byte;
-//! a column gives its text, as the server prints it since version 16: nothing for 0, the
-//! character for 1 to 127, and a backslash with three octal digits for the others.
+//! `"char"`: one byte of any value, which the catalogs use for codes. Rows give the byte; a column
+//! gives its text, as the server prints it since version 16: empty for 0, the character for 1 to
+//! 127, and a backslash with three octal digits for the others.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ fn print(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The byte of a backslash and three octal digits, as the server reads them too.
+/// The byte of a backslash and three octal digits, as the server reads it too.
 fn printed_byte(text: &[u8]) -> Option<u8> {
     match *text {
         [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7'] => {

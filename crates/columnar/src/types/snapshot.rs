@@ -1,5 +1,6 @@
-//! `pg_snapshot`, `txid_snapshot`: 32-bit count of the transactions that were running; the first
-//! of them and the first that had not begun, 64 bits each; those that were running, 64 bits each.
+//! `pg_snapshot`, `txid_snapshot`: 32-bit number of running transactions; the first running
+//! transaction and the first that had not begun, 64 bits each; the running transactions, 64 bits
+//! each.
 
 use std::io::Write;
 
@@ -39,7 +40,7 @@ struct Snapshot<R> {
     running: R,
 }
 
-/// Bytes before the transactions that were running.
+/// The size of the header before the running transactions.
 const HEAD: usize = 20;
 
 fn decode(raw: &[u8]) -> Result<Snapshot<impl Iterator<Item = u64>>, Reason> {
@@ -61,7 +62,7 @@ fn decode(raw: &[u8]) -> Result<Snapshot<impl Iterator<Item = u64>>, Reason> {
 }
 
 fn encode(xmin: u64, xmax: u64, running: &[u64], out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    // The server reads a signed count, and refuses the numbers that make no sense itself.
+    // The server reads a signed count, and itself refuses numbers that make no sense.
     let count = i32::try_from(running.len())
         .map_err(|_| EncodeError::TooLong { bytes: running.len().saturating_mul(8) })?;
     out.extend_from_slice(&count.to_be_bytes());
@@ -84,7 +85,7 @@ fn parse(text: &str) -> Option<(u64, u64, Vec<u64>)> {
 struct Printed;
 
 impl Print for Printed {
-    /// Each 8 bytes are a number of up to 20 digits and what comes before it.
+    /// Each 8 bytes are a number of up to 20 digits and a separator.
     const MOST_PER_BYTE: usize = 3;
 
     fn print(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {

@@ -1,9 +1,9 @@
 //! pgvector's `sparsevec`: 32-bit numbers of dimensions and of elements, 32 bits that are 0, the
-//! place of each element, counted from 0 and rising, and then the elements, as `float4`. None
-//! of them is zero, or equal vectors would have several forms; the server takes none either.
+//! index of each element, from 0 in ascending order, and then the elements as `float4`. None of
+//! them is zero, because equal vectors would then have several forms; the server refuses zeros too.
 //!
-//! Rows and columns have its text, as the server prints it: `{1:1.5,3:2}/5`, with places counted
-//! from 1. Parameters take that text.
+//! Rows and columns have its text, as the server prints it: `{1:1.5,3:2}/5`, with indices from 1.
+//! Parameters accept that text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -16,11 +16,11 @@ use crate::column::Fields;
 use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::value::Value;
 
-/// Bytes before the places.
+/// The size of the header before the indices.
 const HEAD_LEN: usize = 12;
 
-/// Text is not this much longer than the bytes it is made of: an element takes 8 there and up to
-/// 27 here, the head 12 and up to 13.
+/// The text is at most this many times longer than the bytes: an element takes 8 bytes and up to 27
+/// characters, the header 12 and up to 13.
 const GROWTH: usize = 4;
 
 pub(super) const SPARSEVEC: Codec = Codec {
@@ -52,7 +52,7 @@ fn print(raw: &[u8]) -> Result<String, Reason> {
             text.push(',');
         }
         next = place + 1;
-        // Nothing can go wrong in a string.
+        // Writing to a String does not fail.
         let _ = write!(text, "{next}:");
         print_float4(element, &mut text);
     }
@@ -60,7 +60,7 @@ fn print(raw: &[u8]) -> Result<String, Reason> {
     Ok(text)
 }
 
-/// What a value is made of.
+/// The parts of a value.
 struct Parts<'a> {
     dimensions: i32,
     places: &'a [[u8; 4]],
@@ -117,7 +117,7 @@ impl Shape for Printed {
     }
 }
 
-/// As the server reads the text: elements in any order, and zeros are left out.
+/// Encodes the text as the server reads it: elements in any order, zeros left out.
 fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let mut reader = Reader { text, position: 0 };
     let mut elements = Vec::new();
@@ -154,10 +154,10 @@ fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Reads the text of a parameter, with blanks wherever the server takes them.
+/// Reads the text of a parameter, with spaces wherever the server accepts them.
 struct Reader<'a> {
     text: &'a str,
-    /// What is read, in bytes.
+    /// The number of bytes read.
     position: usize,
 }
 
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What is left after blanks.
+    /// The rest after spaces.
     fn rest(&mut self) -> &'a str {
         let rest = self.text.get(self.position..).unwrap_or("");
         let trimmed = rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
@@ -194,14 +194,14 @@ impl<'a> Reader<'a> {
         if self.rest().is_empty() { Ok(()) } else { self.fault() }
     }
 
-    /// Up to what cannot belong to a number.
+    /// The characters up to the first one that cannot belong to a number.
     fn word(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find([':', ',', '}', ' ', '\t', '\n', '\r', '\x0b', '\x0c']);
         rest.get(..end.unwrap_or(rest.len())).unwrap_or("")
     }
 
-    /// A place or a number of dimensions, from 1.
+    /// An index or a number of dimensions, from 1.
     fn place(&mut self) -> Result<i32, EncodeError> {
         let word = self.word();
         match word.parse() {
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A float that is neither too large nor too small.
+    /// A float that neither overflows nor underflows.
     fn element(&mut self) -> Result<f32, EncodeError> {
         let word = self.word();
         let Ok(element) = word.parse::<f32>() else { return self.fault() };

@@ -26,7 +26,7 @@ pub(super) fn decode(raw: &[u8]) -> Result<&str, Reason> {
         .map_err(|error| Reason::NotUtf8 { valid_up_to: error.valid_up_to() })
 }
 
-/// The characters of a parameter, which have no NUL.
+/// The characters of a parameter, which must not contain NUL.
 pub(super) fn encodable<'a>(value: &'a Value<'_>) -> Result<&'a str, EncodeError> {
     let Value::Text(text) = value else {
         return Err(EncodeError::WrongKind { expected: "a string", given: value.describe() });

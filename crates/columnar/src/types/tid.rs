@@ -1,4 +1,4 @@
-//! `tid`: 32-bit number of a page, 16-bit number of a row's pointer in it.
+//! `tid`: 32-bit number of a page, 16-bit number of a row pointer in the page.
 
 use arrow_array::types::{UInt16Type, UInt32Type};
 

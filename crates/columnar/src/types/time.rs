@@ -1,4 +1,4 @@
-//! `time`: 64-bit count of microseconds since midnight, up to and with 24:00:00.
+//! `time`: 64-bit number of microseconds since midnight, up to and including 24:00:00.
 
 use arrow_array::types::{Int64Type, Time64MicrosecondType};
 use arrow_schema::TimeUnit;
@@ -15,7 +15,7 @@ const DAY_MICROS: i64 = 86_400_000_000;
 /// From the first to the last, for messages.
 pub(crate) const RANGE: &str = "from 00:00:00 to 24:00:00";
 
-/// The number on the wire for microseconds since midnight, where the type has them.
+/// The wire value of microseconds since midnight, if the type has that time.
 #[inline]
 pub(crate) fn wire_micros(micros: i64) -> Option<i64> {
     (0..=DAY_MICROS).contains(&micros).then_some(micros)
@@ -57,7 +57,7 @@ pub(super) const TIME: Codec = Codec {
     },
 };
 
-/// For the units that a schema asks for.
+/// For the units that a schema requests.
 struct Wire;
 
 impl Source for Wire {

@@ -1,8 +1,8 @@
-//! `timestamp`, `timestamptz`: 64-bit count of microseconds since 2000-01-01 00:00:00 (UTC); the
-//! extremes of the integer are the infinities.
+//! `timestamp`, `timestamptz`: 64-bit number of microseconds since 2000-01-01 00:00:00 (UTC); the
+//! integer's extremes are the infinities.
 //!
-//! PostgreSQL's timestamps go from 4714-11-24 BC to the end of 294276 AD. Counted from 1970 the
-//! last 30 of those years, from 294247-01-10 04:00:54.775808 on, do not fit into 64 bits.
+//! PostgreSQL's timestamps range from 4714-11-24 BC to the end of 294276 AD. Counted from 1970, the
+//! last 30 of those years, from 294247-01-10 04:00:54.775808 on, do not fit in 64 bits.
 
 use std::marker::PhantomData;
 
@@ -22,7 +22,7 @@ const EPOCH_MICROS: i64 = 946_684_800_000_000;
 /// 4714-11-24 00:00:00 BC, PostgreSQL's first, since 2000-01-01.
 const FIRST_MICROS: i64 = -211_813_488_000_000_000;
 
-/// Where PostgreSQL's range ends, 294277-01-01 00:00:00, since 2000-01-01.
+/// The end of PostgreSQL's range, 294277-01-01 00:00:00, since 2000-01-01.
 const END_MICROS: i64 = 9_223_371_331_200_000_000;
 
 /// The last one that fits when counted from 1970, since 2000-01-01.
@@ -79,7 +79,7 @@ fn decode(raw: &[u8]) -> Result<Moment<i64>, Reason> {
     }
 }
 
-/// For the units that a schema asks for.
+/// For the units that a schema requests.
 struct Wire;
 
 impl Source for Wire {
@@ -98,7 +98,7 @@ fn value<'a>(raw: &[u8], finite: fn(i64) -> Value<'a>) -> Result<Value<'a>, Reas
     }
 }
 
-/// The number on the wire for microseconds since 1970-01-01, where the types have the moment.
+/// The wire value of microseconds since 1970-01-01, if the types have that timestamp.
 #[inline]
 pub(crate) fn wire_micros(micros: i64) -> Option<i64> {
     let micros = micros.checked_sub(EPOCH_MICROS)?;
@@ -125,7 +125,7 @@ fn encode_infinite(sign: Sign, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Whether the Arrow type says that the count is in UTC.
+/// Whether the Arrow type marks the count as UTC.
 trait Zone: Send + Sync + 'static {
     const NAME: Option<&'static str>;
 }
@@ -231,7 +231,7 @@ mod tests {
             let error = encode(1184, &Value::TimestampTz(out));
             assert_eq!(error.is_err(), out != i64::MAX, "{out}");
         }
-        // A naive time is no instant, and the other way round.
+        // A naive timestamp is not an instant, and an instant is not a naive timestamp.
         assert!(encode(1184, &Value::Timestamp(0)).is_err());
         assert!(encode(1114, &Value::TimestampTz(0)).is_err());
     }

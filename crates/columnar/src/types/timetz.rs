@@ -1,6 +1,6 @@
-//! `timetz`: 64-bit count of microseconds since midnight, up to and with 24:00:00, then a 32-bit
-//! count of seconds *west* of UTC. Everywhere else in the world, and in what is made of it here,
-//! the offset is east of UTC.
+//! `timetz`: 64-bit number of microseconds since midnight, up to and including 24:00:00, then a
+//! 32-bit number of seconds *west* of UTC. Everywhere else, including the values made here, the
+//! offset is east of UTC.
 
 use arrow_array::types::{Int32Type, Time64MicrosecondType};
 
@@ -12,7 +12,7 @@ use crate::value::Value;
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// The server takes no offset of 16 hours or more.
+/// The server accepts only offsets below 16 hours.
 const OFFSET_END: i32 = 16 * 3_600;
 
 pub(super) const TIMETZ: Codec = Codec {

@@ -1,4 +1,4 @@
-//! A type as a whole: the lines of the table, and what PostgreSQL builds of them.
+//! A complete type: lines of the table, and the types that PostgreSQL builds from them.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -17,28 +17,28 @@ use crate::value::{List, Value};
 /// A type, resolved down to the lines of the table.
 #[derive(Clone, Debug)]
 pub struct Type {
-    /// Its OID, which of a type that a user made differs from database to database.
+    /// Its OID; for a user-defined type it differs between databases.
     pub oid: Oid,
-    /// Its name: `int4`, `mood`; of an array that of its elements with brackets, `int4[]`.
+    /// Its name: `int4`, `mood`; for an array its element's name with brackets, `int4[]`.
     pub name: String,
-    /// The schema it is in.
+    /// Its schema.
     pub schema: String,
-    /// What it is made of.
+    /// Its structure.
     pub shape: Shape,
 }
 
-/// What a type is made of.
+/// The structure of a type.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// A line of the table.
     Scalar(&'static PgType),
     /// An array of one type.
     Array(Arc<Type>),
-    /// A composite, which tables have too.
+    /// A composite, including a table's row type.
     Composite(Arc<[Attribute]>),
-    /// An anonymous record: each value says what is in it.
+    /// An anonymous record: each value describes itself.
     Record(Types),
-    /// An enum, with its labels in their order.
+    /// An enum, with its labels in order.
     Enum(Arc<[String]>),
     /// A range over a type.
     Range(Arc<Type>),
@@ -46,20 +46,20 @@ pub enum Shape {
     Multirange(Arc<Type>),
     /// A domain.
     Domain {
-        /// The type below it.
+        /// Its base type.
         base: Arc<Type>,
-        /// What it adds to that type, -1 for nothing.
+        /// The type modifier that it adds, -1 for none.
         type_modifier: i32,
     },
-    /// A type that nobody knows.
+    /// An unknown type.
     Opaque,
     /// A type with a user's codec.
     Custom {
-        /// The codec's number, which its owner has given it.
+        /// The codec's number, which its owner has assigned.
         codec: usize,
-        /// What the codec reads and writes.
+        /// The format that the codec reads and writes.
         format: CodecFormat,
-        /// The type as it is without the codec.
+        /// The type without the codec.
         under: Arc<Type>,
     },
 }
@@ -71,26 +71,26 @@ pub struct Attribute {
     pub name: String,
     /// Its type.
     pub pg_type: Arc<Type>,
-    /// What the type was declared with, -1 for nothing.
+    /// Its type modifier, -1 for none.
     pub type_modifier: i32,
 }
 
-/// What a user's codec reads and writes.
+/// The format that a user's codec reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CodecFormat {
     /// The text form.
     Text,
     /// The binary form.
     Binary,
-    /// The type's own value, taken apart.
+    /// The parts of the type's own value.
     Tuple,
 }
 
-/// Arrays that are types of their own: OID, OID of the array type, name, type of the elements.
+/// Array types with their own names: OID, OID of the array type, name, type of the elements.
 const VECTORS: [(Oid, Oid, &str, Oid); 2] =
     [(22, 1006, "int2vector", 21), (30, 1013, "oidvector", 26)];
 
-/// The types that are the same in every server, ordered by OID.
+/// The types that are the same on every server, ordered by OID.
 static BUILT_IN: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
     let mut types: Vec<Arc<Type>> = Vec::new();
     let mut add = |oid: Oid, name: String, shape: Shape| {
@@ -132,7 +132,7 @@ static BUILT_IN: LazyLock<Vec<Arc<Type>>> = LazyLock::new(|| {
     types
 });
 
-/// The type of an OID that means the same in every server.
+/// The type of an OID that is the same on every server.
 pub(crate) fn built_in(oid: Oid) -> Option<&'static Arc<Type>> {
     let place = BUILT_IN.binary_search_by_key(&oid, |made| made.oid).ok()?;
     BUILT_IN.get(place)
@@ -148,13 +148,13 @@ impl Type {
         }
     }
 
-    /// A type that nobody knows.
+    /// An unknown type.
     pub fn opaque(oid: Oid) -> Self {
         Self { oid, name: format!("oid {oid}"), schema: String::new(), shape: Shape::Opaque }
     }
 
-    /// Whether its parts are nested no deeper than `depth`, and are no more than `parts_left`,
-    /// which is what it leaves of them.
+    /// Whether its parts are nested no deeper than `depth`, and number at most `parts_left`, which
+    /// is reduced by that number.
     pub(crate) fn is_within(&self, depth: usize, parts_left: &mut usize) -> bool {
         let (Some(depth), Some(left)) = (depth.checked_sub(1), parts_left.checked_sub(1)) else {
             return false;
@@ -184,7 +184,7 @@ impl Type {
         }
     }
 
-    /// The type as it is without domains and codecs, at any depth.
+    /// The type without domains and codecs, at any depth.
     pub fn without_codecs(&self) -> Self {
         let bare = self.bare();
         let part = |part: &Arc<Self>| Arc::new(part.without_codecs());
@@ -206,8 +206,8 @@ impl Type {
         Self { shape, ..bare.clone() }
     }
 
-    /// The format in which to ask for its values: binary, but for types that have no binary form,
-    /// or of which we read only the text, and for what is made of such.
+    /// The format in which to request its values: binary, unless the type or a part of it has no
+    /// binary format, or one that this crate does not decode.
     pub fn format(&self) -> Format {
         match &self.shape {
             Shape::Scalar(line) if line.send.is_empty() => Format::Text,
@@ -224,7 +224,7 @@ impl Type {
         }
     }
 
-    /// The type as rows read it: one that nobody knows comes as its text, alone and in arrays.
+    /// The type as rows read it: an unknown type comes as text, alone and in arrays.
     pub fn in_rows(self: &Arc<Self>) -> Arc<Self> {
         let part_in_rows = |part: &Arc<Self>| {
             let other = part.in_rows();
@@ -241,8 +241,8 @@ impl Type {
         shape.map_or_else(|| Arc::clone(self), |shape| Arc::new(Self { shape, ..(**self).clone() }))
     }
 
-    /// Whether its values are told apart by more than themselves: by the names of a composite's
-    /// fields, or by a user's codec.
+    /// Whether its Python values depend on more than the neutral value: on the names of a
+    /// composite's fields, or on a user's codec.
     pub(super) fn has_own_making(&self) -> bool {
         match &self.shape {
             Shape::Composite(_) | Shape::Custom { .. } => true,
@@ -254,7 +254,7 @@ impl Type {
         }
     }
 
-    /// Whether a user's codec reads it or a part of it.
+    /// Whether a user's codec reads the type or a part of it.
     pub fn has_codecs(&self) -> bool {
         match &self.shape {
             Shape::Custom { .. } => true,
@@ -269,7 +269,7 @@ impl Type {
         }
     }
 
-    /// The codec that reads its values, if a user has set one: its number.
+    /// The number of the codec that reads its values, if a user has set one.
     pub fn codec(&self) -> Option<usize> {
         match &self.shape {
             Shape::Custom { codec, .. } => Some(*codec),
@@ -278,7 +278,7 @@ impl Type {
         }
     }
 
-    /// What a column of a type with a codec holds: the codec's texts or bytes, or the type's own
+    /// The type of a column whose type has a codec: the codec's texts or bytes, or the type's own
     /// values.
     pub fn stored(&self) -> Self {
         match &self.shape {
@@ -289,8 +289,8 @@ impl Type {
         }
     }
 
-    /// A type within it whose codec reads text, where only binary forms come: in a composite, or in
-    /// the bounds of a range. In an array the text form is taken apart.
+    /// A part whose codec reads text where only binary values come: in a composite, or in a range's
+    /// bounds. In an array the text format is parsed.
     pub fn text_codec_out_of_place(&self) -> Option<&Self> {
         match &self.shape {
             Shape::Array(element) | Shape::Domain { base: element, .. } => {
@@ -313,21 +313,21 @@ impl Type {
         }
     }
 
-    /// Whether its values come as one text that is not taken apart.
+    /// Whether its values come as a single text that is not parsed.
     fn is_plain_text(&self) -> bool {
         let has_parts =
             matches!(self.shape, Shape::Composite(_) | Shape::Range(_) | Shape::Multirange(_));
         has_parts && self.format() == Format::Text
     }
 
-    /// Whether it is an array that a server takes in its text form: of the binary form it refuses
-    /// the empty one, and its lower bound is 0.
+    /// Whether it is an array that must be sent in its text format: the server refuses the empty
+    /// one in the binary format, and its lower bound is 0.
     pub fn is_vector(&self) -> bool {
         VECTORS.iter().any(|(oid, ..)| *oid == self.oid)
     }
 
-    /// Whether a server reads values of the type itself, whatever codec a user has for them, as
-    /// text only. A COPY in the binary form has no place for them but in a column of `text`.
+    /// Whether the server accepts the type's values as text only, even with a user's codec. A
+    /// binary COPY can carry them only in a column of type `text`.
     pub fn is_text_only(&self) -> bool {
         self.bare().parameter_format() == Format::Text
     }
@@ -354,13 +354,13 @@ impl Type {
     /// Decodes one value that came in [`Type::format`].
     ///
     /// # Errors
-    /// The bytes are no value of the type.
+    /// The bytes are not a value of the type.
     #[inline]
     pub fn value<'a>(&self, raw: &'a [u8]) -> Result<Value<'a>, Reason> {
         self.value_at_depth(raw, 0)
     }
 
-    /// `depth` counts the values around this one.
+    /// `depth` is the number of enclosing values.
     #[inline]
     pub(crate) fn value_at_depth<'a>(
         &self,
@@ -368,13 +368,13 @@ impl Type {
         depth: usize,
     ) -> Result<Value<'a>, Reason> {
         match &self.shape {
-            // Almost every value of almost every row, and almost every element of an array.
+            // The fast path for almost every value of a row, and almost every element of an array.
             Shape::Scalar(line) => (line.value)(raw),
             _ => self.made_value(raw, depth),
         }
     }
 
-    /// The value of a type that is made of others.
+    /// The value of a type with parts.
     fn made_value<'a>(&self, raw: &'a [u8], depth: usize) -> Result<Value<'a>, Reason> {
         match &self.shape {
             Shape::Scalar(line) => (line.value)(raw),
@@ -399,7 +399,7 @@ impl Type {
         }
     }
 
-    /// Appends a value in [`Type::parameter_format`]. Not called with [`Value::Null`].
+    /// Appends a value in [`Type::parameter_format`]. Never called with [`Value::Null`].
     pub(crate) fn encode(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match (&self.shape, value) {
             (Shape::Custom { format: CodecFormat::Tuple, under, .. }, _) => {
@@ -441,8 +441,8 @@ impl Type {
         }
     }
 
-    /// Whether some elements of a list are texts that the server is to read, of a type whose own
-    /// values are none. Such a list is sent as [`Type::encode_texts`] writes it.
+    /// Whether a list contains texts that the server must parse, although the element type's own
+    /// values are not text. Such a list is sent by [`Type::encode_texts`].
     pub(crate) fn has_texts_in(&self, list: &List<'_>) -> bool {
         let is_text = |value: &Value<'_>| matches!(value, Value::Text(_));
         let has_other_values = self.printed_line().is_some() || self.is_unknown();
@@ -457,7 +457,7 @@ impl Type {
         }
     }
 
-    /// Appends the text form of an array of the type, whose texts the server parses.
+    /// Appends the text format of an array, whose texts the server parses.
     pub(crate) fn encode_texts(
         &self,
         list: &List<'_>,
@@ -469,7 +469,7 @@ impl Type {
                 (value, Some(line)) => {
                     let mut bytes = Vec::new();
                     (line.encode)(value, &mut bytes)?;
-                    // What was just written can be read.
+                    // A value just written can be read.
                     let printed = (line.value)(&bytes).unwrap_or(Value::Null);
                     (text::TEXT.encode)(&printed, out)
                 }
@@ -477,8 +477,8 @@ impl Type {
         })
     }
 
-    /// Whether it makes its binary form of its text without the server: an extension's type, and
-    /// an array of it.
+    /// Whether this crate can convert its text to its binary format: an extension type, or an array
+    /// of one.
     pub fn reads_text(&self) -> bool {
         match &self.shape {
             Shape::Scalar(line) => line.oid == 0 && line.parameter == Format::Binary,
@@ -487,7 +487,7 @@ impl Type {
         }
     }
 
-    /// Of an extension's type whose values are no texts, the line that prints them.
+    /// For an extension type whose values are not text, the line that prints them.
     fn printed_line(&self) -> Option<&'static PgType> {
         match &self.shape {
             Shape::Scalar(line) => printed_line(line),
@@ -496,7 +496,7 @@ impl Type {
         }
     }
 
-    /// Appends a value within a value: its length and its bytes, or the length of a NULL.
+    /// Appends a nested value: its length and its bytes, or the length of a NULL.
     pub(crate) fn encode_cell(
         &self,
         value: &Value<'_>,
@@ -509,7 +509,7 @@ impl Type {
         push_cell(out, |out| self.encode(value, out))
     }
 
-    /// What a parameter of the type takes, in words.
+    /// The values that a parameter of the type takes, in words.
     fn expected(&self) -> &'static str {
         match &self.shape {
             Shape::Array(_) => "a list",
@@ -521,7 +521,7 @@ impl Type {
         }
     }
 
-    /// The [`Value`] of a type that has a line in the table, below domains.
+    /// The [`Value`] of a type with a line in the table, below domains.
     pub fn kind(&self) -> Option<Kind> {
         match &self.shape {
             Shape::Scalar(line) => Some(line.kind),
@@ -569,7 +569,7 @@ impl Type {
         }
     }
 
-    /// The Arrow types that a schema may ask for without asking the server for the text form.
+    /// The Arrow types that a schema may request without asking the server for the text format.
     pub(crate) fn casts(&self) -> &'static [&'static str] {
         match &self.shape {
             Shape::Scalar(line) => line.casts,
@@ -583,7 +583,7 @@ impl Type {
     }
 }
 
-/// Appends a cell, of which `write` writes the bytes.
+/// Appends a cell whose bytes `write` writes.
 pub(super) fn push_cell(
     out: &mut Vec<u8>,
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,

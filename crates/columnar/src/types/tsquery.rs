@@ -1,13 +1,13 @@
-//! `tsquery`: 32-bit count of nodes, then the tree with each operator before its operands, and the
+//! `tsquery`: 32-bit number of nodes, then the tree with each operator before its operands, and the
 //! right operand before the left one. A node starts with its kind.
 //!
 //! 1, a lexeme: a byte of weights (A 8, B 4, C 2, D 1), a byte that is 1 for a prefix, the
 //! characters and a NUL. 2, an operator: its number (1 `!`, 2 `&`, 3 `|`, 4 `<->`), and for the
-//! last of them the distance in 16 bits.
+//! last one the distance in 16 bits.
 //!
-//! It has no other form in Arrow and in Rust than the text that the server prints; a parameter is
-//! sent as text, for the server to parse. Nothing here calls itself: the tree of a peer may be as
-//! deep as its value is long.
+//! In Arrow and in Rust it is just the text that the server prints; a parameter is sent as text,
+//! for the server to parse. Nothing here is recursive, because a hostile tree may be as deep as its
+//! value is long.
 
 use std::io::Write;
 
@@ -39,7 +39,7 @@ enum Operator {
     Phrase(u16),
 }
 
-/// What binds tighter is greater.
+/// Greater values bind tighter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Loosest,
@@ -96,11 +96,11 @@ fn nodes(mut raw: &[u8]) -> Result<Vec<Node<'_>>, Reason> {
     if raw.is_empty() { Ok(nodes) } else { Err(NO_TREE) }
 }
 
-/// Where the left operand of each binary operator is. The right one of an operator, and the only
-/// one of `!`, is the next node.
+/// The position of each binary operator's left operand. The right operand, and the only operand of
+/// `!`, is the next node.
 fn left_operands(nodes: &[Node<'_>]) -> Result<Vec<usize>, Reason> {
     let mut left_operands = vec![0; nodes.len()];
-    // The trees behind a node that have no parent yet, the nearest one last.
+    // The trees after a node that have no parent yet, the nearest one last.
     let mut trees = Vec::new();
     for (index, (node, left)) in nodes.iter().zip(&mut left_operands).enumerate().rev() {
         let operands = match node {
@@ -116,9 +116,9 @@ fn left_operands(nodes: &[Node<'_>]) -> Result<Vec<usize>, Reason> {
     if trees.len() > 1 { Err(NO_TREE) } else { Ok(left_operands) }
 }
 
-/// What remains to be printed.
+/// The remaining steps of printing.
 enum Step {
-    /// A tree, in parentheses where its operator does not bind as tight as `least`.
+    /// A tree, in parentheses if its operator binds less tightly than `least`.
     Tree {
         index: usize,
         least: Binding,
@@ -133,7 +133,7 @@ struct Printed;
 
 impl Print for Printed {
     const UNCHECKED_TEXT: bool = true;
-    /// An operator of 2 bytes is ` & ` between `( ` and ` )`.
+    /// A 2-byte operator prints as ` & ` between `( ` and ` )`.
     const MOST_PER_BYTE: usize = 4;
 
     fn print(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
@@ -165,7 +165,7 @@ impl Print for Printed {
                             steps.push(Step::CloseParenthesis);
                         }
                         let left = left_operands.get(index).copied().unwrap_or_default();
-                        // What is pushed last is printed first.
+                        // A stack: the last step pushed is printed first.
                         steps.push(Step::Tree {
                             index: index + 1,
                             least: binding,

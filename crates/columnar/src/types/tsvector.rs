@@ -1,7 +1,7 @@
-//! `tsvector`: 32-bit count of lexemes, then for each its characters and a NUL, a 16-bit count of
-//! positions and the positions: 14 bits, under 2 bits of weight. It has no other form in Arrow
-//! and in Rust than the text that the server prints; a parameter is sent as text, for the server
-//! to parse and to sort.
+//! `tsvector`: 32-bit number of lexemes, then for each its characters and a NUL, a 16-bit number of
+//! positions and the positions: 14 bits each, below 2 bits of weight. In Arrow and in Rust it is
+//! just the text that the server prints; a parameter is sent as text, for the server to parse and
+//! sort.
 
 use std::io::Write;
 
@@ -18,14 +18,14 @@ pub(super) const TSVECTOR: Codec = Codec {
     builder: printed::builder::<Printed>,
 };
 
-/// Takes a big-endian number off the front.
+/// Takes a big-endian number from the front.
 pub(super) fn take<const N: usize>(raw: &mut &[u8]) -> Option<[u8; N]> {
     let (number, rest) = raw.split_first_chunk()?;
     *raw = rest;
     Some(*number)
 }
 
-/// Takes the characters before a NUL off the front, and the NUL.
+/// Takes the characters before a NUL from the front, and the NUL.
 pub(super) fn take_lexeme<'a>(raw: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = raw.iter().position(|byte| *byte == 0)?;
     let (lexeme, rest) = raw.split_at_checked(end)?;
@@ -49,7 +49,7 @@ struct Printed;
 
 impl Print for Printed {
     const UNCHECKED_TEXT: bool = true;
-    /// A position of 2 bytes is `16383A` and a comma.
+    /// A 2-byte position prints as `16383A` and a comma.
     const MOST_PER_BYTE: usize = 4;
 
     fn print(mut raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
@@ -75,7 +75,7 @@ impl Print for Printed {
 }
 
 fn print_position(word: u16, out: &mut Vec<u8>) {
-    // D is the weight of what has none.
+    // D is the default weight.
     let weight = match word >> 14 {
         3 => "A",
         2 => "B",
@@ -135,7 +135,7 @@ mod tests {
         ] {
             assert_eq!(Case::new(3614).error(&[hex(SAMPLE), hex(bad)]).0, 1, "{bad}");
         }
-        // The first row at fault is told, whatever its fault.
+        // The first faulty row is reported, whatever its error.
         assert_eq!(Case::new(3614).error(&[hex("00000001 ff00 0000"), hex("")]).0, 0);
         assert!(encode(3614, &Value::Text("a\0".into())).is_err());
     }

@@ -1,5 +1,4 @@
-//! `xid8`, `pg_lsn`: 64 bits without sign. A `pg_lsn` is written as two
-//! hexadecimal halves.
+//! `xid8`, `pg_lsn`: unsigned 64-bit integers. A `pg_lsn` is written as two hexadecimal halves.
 
 use arrow_array::types::{Float64Type, UInt64Type};
 
@@ -94,7 +93,7 @@ impl Shape for Whole {
     }
 }
 
-/// As a float64, which holds the number exactly or not at all.
+/// As a float64, if it is exactly representable.
 struct Float;
 
 impl Shape for Float {

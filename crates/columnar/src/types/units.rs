@@ -1,5 +1,5 @@
-//! Dates, times and timestamps in the units that a schema asks for. Every conversion is exact: a
-//! value with a fraction that the unit cannot tell, or out of its reach, is an error.
+//! Dates, times and timestamps in the units that a schema requests. Every conversion is exact: a
+//! value with a fraction that the unit cannot express, or outside its range, is an error.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::value::Sign;
 
 const DAY_MICROS: i64 = 86_400_000_000;
 
-/// A unit of Arrow's, and the types that count it.
+/// An Arrow unit, and the types that use it.
 pub(super) trait Unit: Send + Sync + 'static {
     type Timestamp: ArrowPrimitiveType<Native = i64>;
     type Duration: ArrowPrimitiveType<Native = i64>;
-    /// In 32 bits for the coarser ones.
+    /// 32 bits wide for the coarser units.
     type Time: ArrowPrimitiveType;
     const PER_SECOND: i64;
     const TIMESTAMP: &'static str;
@@ -80,7 +80,7 @@ unit!(
     "time64"
 );
 
-/// Why a count of microseconds is none of another unit.
+/// The reason why a number of microseconds cannot be expressed in another unit.
 enum Inexact {
     Fraction,
     Reach,
@@ -102,19 +102,19 @@ fn misfit(inexact: Inexact, asked: &'static str, instead: &'static str) -> Reaso
     }
 }
 
-/// A moment of the wire: a finite count, or an infinity.
+/// A date, time or timestamp: a finite count, or an infinity.
 pub(super) enum Moment<T> {
     /// Since 1970-01-01.
     Finite(T),
     Infinite(Sign),
 }
 
-/// Where moments come from: the types' own files.
+/// The source of the values: the types' own files.
 pub(super) trait Source: Send + Sync + 'static {
     /// Microseconds since 1970-01-01, or since midnight.
     fn micros(raw: &[u8]) -> Result<Moment<i64>, Reason>;
 
-    /// A type that has every moment of the source.
+    /// A type that holds every value of the source.
     const INSTEAD: &'static str;
 }
 
@@ -127,7 +127,7 @@ fn infinite(sign: Sign, infinity: Infinity, outermost: i64) -> Result<Option<i64
     }
 }
 
-/// A source's moments as Arrow's timestamps of a unit.
+/// A source's values as Arrow timestamps in a unit.
 struct TimestampIn<M, U>(PhantomData<(M, U)>);
 
 impl<M: Source, U: Unit> Shape for TimestampIn<M, U> {
@@ -152,7 +152,7 @@ impl<M: Source, U: Unit> Shape for TimestampIn<M, U> {
     }
 }
 
-/// A source's moments as days, which they must be whole ones of.
+/// A source's values as dates; they must be whole days.
 struct Days<M>(PhantomData<M>);
 
 impl<M: Source> Shape for Days<M> {
@@ -175,14 +175,14 @@ impl<M: Source> Shape for Days<M> {
                 let days = infinite(sign, infinity, i32::MAX.into())?;
                 Ok(days.and_then(|days| i32::try_from(days).ok()))
             }
-            // 64 bits of microseconds are less than 32 bits of days.
+            // 64 bits of microseconds span fewer days than 32 bits hold.
             Moment::Finite(_) => Err(misfit(Inexact::Fraction, "date32", M::INSTEAD)),
         }
     }
 }
 
-/// The builder of a timestamp's column in the type that the schema asks for. `zone` is what the
-/// source's own type has; another one can be asked for only where there is one.
+/// The builder of a timestamp column with the schema's type. `zone` is the source's time zone;
+/// another one can be requested only if it has one.
 pub(super) fn timestamp_builder<M: Source>(
     request: &Request,
     own_zone: Option<&'static str>,
@@ -207,10 +207,10 @@ pub(super) fn timestamp_builder<M: Source>(
     }
 }
 
-/// A day as the timestamp at which it begins, in a unit.
+/// A date as the timestamp of its start, in a unit.
 struct DayIn<M, U>(PhantomData<(M, U)>);
 
-/// Days since 1970-01-01 of a date on the wire.
+/// The days since 1970-01-01 of a date on the wire.
 pub(super) trait DaySource: Send + Sync + 'static {
     fn days(raw: &[u8]) -> Result<Moment<i32>, Reason>;
 }
@@ -246,7 +246,7 @@ pub(super) fn day_builder<M: DaySource>(request: &Request, unit: TimeUnit) -> Op
     }
 }
 
-/// A time of day as Arrow's of another unit than microseconds, which end before 24:00:00.
+/// A time of day in another unit than microseconds; Arrow's types end before 24:00:00.
 struct TimeIn<M, U>(PhantomData<(M, U)>);
 
 impl<M: Source, U: Unit> Shape for TimeIn<M, U>
@@ -274,10 +274,10 @@ where
     }
 }
 
-/// What a time of day of a unit is counted in.
+/// The integer type for a time of day in a unit.
 type Clock<U> = <<U as Unit>::Time as ArrowPrimitiveType>::Native;
 
-/// The number that NumPy takes for NaT.
+/// The number that NumPy reads as NaT.
 trait Least {
     const LEAST: Self;
 }
@@ -290,7 +290,7 @@ impl Least for i64 {
     const LEAST: Self = Self::MIN;
 }
 
-/// A time of day as the time since midnight, which has 24:00:00 too.
+/// A time of day as a duration since midnight, which includes 24:00:00.
 struct DurationIn<M, U>(PhantomData<(M, U)>);
 
 impl<M: Source, U: Unit> Shape for DurationIn<M, U> {

@@ -44,7 +44,7 @@ pub(super) const UUID: Codec = Codec {
     },
 };
 
-/// A UUID as the server writes it, in digits of either case.
+/// A UUID as the server writes it, with digits in either case.
 fn parse(text: &str) -> Option<[u8; 16]> {
     let parts: Vec<&str> = text.split('-').collect();
     let [first, second, third, fourth, fifth] = parts.try_into().ok()?;
@@ -60,7 +60,7 @@ fn parse(text: &str) -> Option<[u8; 16]> {
 
 #[derive(Default)]
 struct UuidBuilder {
-    /// The bytes of each value in the order of the wire; 0 where NULL.
+    /// The bytes of each value in wire order; 0 for NULL.
     values: Vec<u128>,
     /// As long as `values`.
     validity: Validity,

@@ -1,9 +1,9 @@
-//! The builder that types of variable length share: the bytes of all values one after another,
-//! and the offset at which each ends.
+//! The builder for variable-length types: the bytes of all values one after another, and the offset
+//! at which each ends.
 //!
-//! Offsets have 32 bits, as most consumers want them, until a block comes that would carry them
-//! past `i32::MAX`; then the column becomes one with 64 bits. Text is checked for UTF-8 a block
-//! at a time, while it is in the cache.
+//! Offsets have 32 bits, as most consumers expect, until a block would carry them past `i32::MAX`;
+//! then the column switches to 64 bits. Text is checked for UTF-8 a block at a time, while it is in
+//! the cache.
 
 use std::marker::PhantomData;
 
@@ -20,24 +20,24 @@ use crate::schema::Override;
 use crate::trusted;
 use crate::validity::Validity;
 
-/// How a value of the wire becomes bytes of the column.
+/// The conversion of a value from the wire to the column's bytes.
 pub(super) trait Shape: Send + Sync + 'static {
-    /// Whether the server's word must be checked before the bytes are called text.
+    /// Whether the bytes must be checked for UTF-8 before they are used as text.
     const UNCHECKED_TEXT: bool;
 
-    /// Appends a block's bytes, and for each row where it ends in `data`; answers how many NULLs
-    /// there are. On an error what has been appended is up to the row at fault.
+    /// Appends a block's bytes, and for each row its end in `data`; returns the number of NULLs.
+    /// After an error, the rows before the faulty one have been appended.
     fn append(
         fields: Fields<'_>,
         data: &mut Vec<u8>,
         ends: impl FnMut(usize),
     ) -> Result<usize, (usize, Reason)>;
 
-    /// No block of values can take more bytes than this.
+    /// An upper limit on the bytes of a block's values.
     fn most_bytes(fields: Fields<'_>) -> usize;
 }
 
-/// The bytes as they came.
+/// The bytes unchanged.
 pub(super) struct AsIs;
 
 impl Shape for AsIs {
@@ -74,14 +74,14 @@ pub(super) fn append_written(
     Ok(nulls)
 }
 
-/// Bytes that are copied at once. Most values are no longer.
+/// The size of a fixed-size copy. Most values are no longer.
 const STEP: usize = 32;
 
-/// [`Shape::append`] for values that are copied without their first `skip` bytes, which every value
-/// must have.
+/// [`Shape::append`] for values copied without their first `skip` bytes, which every value must
+/// have.
 ///
-/// A call of `memcpy` for each value costs more than its bytes. A copy of a fixed size does not: it
-/// takes whatever lies behind a short value along, and the next value overwrites that.
+/// Calling `memcpy` for each value costs more than copying its bytes. A copy of fixed size is
+/// cheaper: it also copies the bytes after a short value, and the next value overwrites them.
 pub(super) fn append_suffixes(
     fields: Fields<'_>,
     skip: usize,
@@ -117,7 +117,7 @@ pub(super) fn append_suffixes(
     nulls
 }
 
-/// What text types can be cast to.
+/// The casts of text types.
 pub(super) const TEXT_CASTS: &[&str] = &[
     "utf8",
     "large_utf8",
@@ -128,7 +128,7 @@ pub(super) const TEXT_CASTS: &[&str] = &[
     "binary",
 ];
 
-/// The builder of a text type, by its cast. The bytes of a text have no extension type.
+/// The builder of a text type, for a cast. Text cast to bytes has no extension type.
 pub(super) fn text_builder<S: Shape>(
     request: &Request,
     extension: Option<Extension>,
@@ -146,7 +146,7 @@ pub(super) fn text_builder<S: Shape>(
     Some(Built { builder: Box::new(VarlenBuilder::<S>::new(layout)), extension })
 }
 
-/// The Arrow type that is wanted, before it may turn out to need 64-bit offsets.
+/// The requested Arrow type, before it may turn out to need 64-bit offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Layout {
     Utf8,
@@ -161,18 +161,18 @@ impl Layout {
     }
 }
 
-/// Builds a column of values of variable length.
+/// Builds a column of variable-length values.
 pub(super) struct VarlenBuilder<S> {
     /// The bytes of all values; UTF-8 between any two offsets when the layout is text.
     data: Vec<u8>,
-    /// 0, then where each value ends in `data`.
+    /// 0, then the end of each value in `data`.
     offsets: Offsets,
     /// One row for each offset but the first.
     validity: Validity,
     layout: Layout,
-    /// A first batch has said which width the offsets have.
+    /// Whether the first batch has fixed the width of the offsets.
     fixed: bool,
-    /// How far offsets of 32 bits reach; less than `i32::MAX` only in tests.
+    /// The limit of 32-bit offsets; less than `i32::MAX` only in tests.
     small_reach: usize,
     shape: PhantomData<S>,
 }
@@ -187,7 +187,7 @@ impl Offsets {
         if large { Self::Large(vec![0]) } else { Self::Small(vec![0]) }
     }
 
-    /// Where the last value ends.
+    /// The end of the last value.
     fn end(&self) -> usize {
         match self {
             Self::Small(offsets) => offsets.last().map_or(0, |end| end.place()),
@@ -214,7 +214,7 @@ impl Offsets {
 
 impl<S: Shape> VarlenBuilder<S> {
     pub(super) fn new(layout: Layout) -> Self {
-        // Views are made of 64-bit offsets, so that a view column never meets a limit.
+        // Views are made from 64-bit offsets, so a view column never meets a limit.
         let large = matches!(layout, Layout::LargeUtf8 | Layout::Utf8View);
         Self {
             data: Vec::new(),
@@ -227,7 +227,7 @@ impl<S: Shape> VarlenBuilder<S> {
         }
     }
 
-    /// Sees to it that the offsets reach to the end of a block; false when they cannot.
+    /// Makes sure that the offsets can reach the end of a block; returns false if they cannot.
     fn reach(&mut self, fields: Fields<'_>) -> bool {
         let Offsets::Small(offsets) = &self.offsets else { return true };
         if self.data.len().saturating_add(S::most_bytes(fields)) <= self.small_reach {
@@ -239,7 +239,7 @@ impl<S: Shape> VarlenBuilder<S> {
         !self.fixed
     }
 
-    /// Appends a block that the offsets reach to the end of.
+    /// Appends a block whose end the offsets can reach.
     fn append_block(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
         let is_text = self.layout.is_text();
         let nulls = match &mut self.offsets {
@@ -250,7 +250,7 @@ impl<S: Shape> VarlenBuilder<S> {
         Ok(())
     }
 
-    /// Appends the rows of a block up to the one that is at fault or out of reach.
+    /// Appends the rows of a block up to the one that is faulty or out of reach.
     #[cold]
     fn append_rows(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
         for row in 0..fields.len() {
@@ -329,7 +329,7 @@ impl<S: Shape> ColumnBuilder for VarlenBuilder<S> {
 
 /// An offset of 32 or 64 bits.
 pub(super) trait Offset: Copy {
-    /// `end` is known to fit, see [`VarlenBuilder::reach`].
+    /// `end` must fit, see [`VarlenBuilder::reach`].
     fn at(end: usize) -> Self;
     fn place(self) -> usize;
 }
@@ -370,7 +370,7 @@ impl Offset for usize {
     }
 }
 
-/// Appends a block and answers how many NULLs it has. On an error it takes the block back.
+/// Appends a block and returns the number of NULLs. After an error the block is removed.
 fn append<S: Shape, O: Offset>(
     fields: Fields<'_>,
     data: &mut Vec<u8>,
@@ -382,7 +382,7 @@ fn append<S: Shape, O: Offset>(
     offsets.reserve(fields.len());
     let copied = S::append(fields, data, |end| offsets.push(O::at(end)));
     let checked = if is_text && S::UNCHECKED_TEXT {
-        // Also what was copied before a fault: text that is wrong comes first then.
+        // Also the values copied before an error: if their text is invalid, that error comes first.
         let own = offsets.get(offsets_start..).unwrap_or(&[]);
         check_utf8(data, data_start, own)
     } else {
@@ -398,10 +398,10 @@ fn append<S: Shape, O: Offset>(
     }
 }
 
-/// Checks that every value from `start` on is UTF-8; `ends` are where they end.
+/// Checks that every value from `start` on is UTF-8; `ends` are the values' ends.
 ///
-/// Bytes that are UTF-8 as a whole need not be so in parts: a character may be cut by the border
-/// between two values. Then the second one starts with a continuation byte.
+/// Even if the bytes as a whole are UTF-8, the border between two values may cut a character. Then
+/// the second value starts with a continuation byte.
 pub(super) fn check_utf8<O: Offset>(
     data: &[u8],
     start: usize,

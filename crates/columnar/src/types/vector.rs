@@ -1,8 +1,8 @@
 //! pgvector's `vector` and `halfvec`: a 16-bit number of dimensions, 16 bits that are 0, then the
-//! floats, of 32 or of 16 bits.
+//! floats, of 32 or 16 bits.
 //!
-//! A column that was declared with its dimensions has lists of that length, and a NULL there is as
-//! many NaN; any other column has lists of any length. Floats of 16 bits become floats of 32.
+//! A column declared with its dimensions has lists of that length, and a NULL holds that many NaN;
+//! any other column has lists of any length. 16-bit floats become 32-bit floats.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::{Built, Codec, Kind, Request};
 use crate::error::{EncodeError, LayoutFault, Reason};
 use crate::value::Value;
 
-/// The most dimensions that pgvector lets a column be declared with.
+/// The maximum dimensions that pgvector allows in a column's declaration.
 const DIMENSIONS_MOST: i32 = 16_000;
 
 pub(super) const VECTOR: Codec = Codec {
@@ -65,7 +65,7 @@ fn builder<S: Shape<Arrow = Float32Type>>(request: &Request) -> Option<Built> {
     }
 }
 
-/// The floats of a vector, each of `N` bytes, checked for their number.
+/// The floats of a vector, of `N` bytes each, checked for their number.
 #[inline]
 fn floats<const N: usize>(raw: &[u8]) -> Result<&[[u8; N]], Reason> {
     let Some(([high, low, reserved @ ..], floats)) = raw.split_first_chunk::<4>() else {
@@ -107,7 +107,7 @@ fn printed(floats: impl Iterator<Item = f32>) -> Value<'static> {
     Value::Text(Cow::Owned(text))
 }
 
-/// The floats of a text, which are such numbers as the server prints.
+/// The floats of a text, which must be numbers as the server prints them.
 fn parse(type_name: &'static str, text: &str) -> Result<Vec<f32>, EncodeError> {
     let inner = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let floats = inner.map(|inner| inner.split(',').map(|number| number.trim().parse().ok()));
@@ -119,7 +119,7 @@ fn parse(type_name: &'static str, text: &str) -> Result<Vec<f32>, EncodeError> {
     })
 }
 
-/// The floats of a parameter, whose number is written.
+/// The floats of a parameter; also writes their number.
 fn encodable<'a>(
     type_name: &'static str,
     value: &'a Value<'_>,
@@ -192,7 +192,7 @@ mod tests {
             hex("0005 0000 3c00 4100 fbff 0001 0000"),
             Value::Floats(vec![1.0, 2.5, -65504.0, 5.960_464_5e-8, 0.0]),
         );
-        // The server has none without dimensions, and takes none.
+        // The server neither sends nor accepts vectors without dimensions.
         vector.assert_both_ways(hex("0000 0000"), Value::Floats(vec![]));
     }
 
@@ -215,7 +215,7 @@ mod tests {
             assert!(array.is_null(0) && array.is_valid(2));
             assert_eq!(array.values().as_primitive::<Float32Type>().values(), &[1.0, 2.5]);
         }
-        // What no column can be declared with is no promise.
+        // A declaration that pgvector does not allow must not cause an allocation.
         let case = Extended::new("vector").modifier(i32::MAX);
         assert_eq!(case.array::<ListArray>(&[None]).len(), 1);
     }

@@ -1,5 +1,5 @@
-//! `void`: what a function without a result gives. It has no values: whatever comes is NULL, in
-//! Arrow's type of nothing but NULLs.
+//! `void`: the result of a function without a result. It has no values: anything received is NULL,
+//! in Arrow's null type.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ pub(super) const VOID: Codec = Codec {
     kind: Kind::Void,
     casts: &[],
     value: |_| Ok(Value::Null),
-    // Its receive function takes no bytes at all, which is no NULL: a strict function is called.
+    // The receive function takes no bytes, which is different from NULL: a strict function is
+    // called.
     encode: |value, _| match value {
         Value::Text(text) if text.is_empty() => Ok(()),
         _ => Err(EncodeError::WrongKind { expected: "null or no text", given: value.describe() }),

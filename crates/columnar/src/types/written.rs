@@ -1,9 +1,9 @@
-//! Values in the text form that the server reads: of types that it alone parses, and of arrays,
-//! composites and ranges with such a part. No binary form of these can be sent.
+//! Values in the text format, for types that only the server parses, and for arrays, composites and
+//! ranges with such a part. They cannot be sent in the binary format.
 //!
-//! A value is first written as what carries it: the same type, whose parts of the server's own have
-//! their text in place of a binary form. So every part is checked and converted as it is anywhere
-//! else. What was written is then read, and printed.
+//! A value is first encoded as its carrier: the same type, with text in place of the parts that
+//! only the server parses. So every part is checked and converted as anywhere else. The result is
+//! then decoded and printed.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -18,36 +18,36 @@ use crate::error::{EncodeError, Place};
 use crate::interval_text::interval_text;
 use crate::value::{Bits, Range, Sign, Value};
 
-/// A value has less than 1 GiB; in tests, which need not have that memory, less than 1 MiB.
+/// A value is smaller than 1 GiB; 1 MiB in tests, to save memory.
 const BYTES_END: usize = if cfg!(test) { 1 << 20 } else { 1 << 30 };
 
 /// The OID of `text`.
 const TEXT: Oid = 25;
 
-/// How values of one type are written.
+/// How to write values of one type.
 pub(crate) struct TextForm {
     /// Without domains and codecs.
     pg_type: Type,
     carrier: Arc<Type>,
 }
 
-/// How composites, ranges and multiranges with a text are given.
+/// The form in which composites, ranges and multiranges with such a part are given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parts {
-    /// Each value is one text.
+    /// Each value is a single text.
     Whole,
-    /// Each value is its parts.
+    /// Each value is given by its parts.
     Apart,
 }
 
 impl TextForm {
-    /// That of values whose composites and ranges are one text each. `None` where a part has a
-    /// binary form alone, or none.
+    /// For values whose composites and ranges are single texts. `None` if a part has no text format
+    /// or no format at all.
     pub(crate) fn of_texts(pg_type: &Type) -> Option<Self> {
         Self::of(pg_type, Parts::Whole)
     }
 
-    /// That of values whose composites and ranges are given in their parts. `None` as before.
+    /// For values whose composites and ranges are given by their parts. `None` as for `of_texts`.
     pub(crate) fn of_parts(pg_type: &Type) -> Option<Self> {
         Self::of(pg_type, Parts::Apart)
     }
@@ -58,22 +58,22 @@ impl TextForm {
         Some(Self { pg_type, carrier })
     }
 
-    /// The type whose binary form [`TextForm::write`] takes.
+    /// The type whose binary format [`TextForm::write`] takes.
     pub(crate) fn carrier(&self) -> &Arc<Type> {
         &self.carrier
     }
 
-    /// Appends the text form of a value in the carrier's binary form.
+    /// Appends the text format of a value given in the carrier's binary format.
     pub(crate) fn write(&self, carried: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let Ok(value) = self.carrier.value(carried) else {
-            // A carrier reads all that it writes, unless values are nested deeper than any type.
+            // A carrier decodes its own output, unless values are nested deeper than any type.
             return Err(EncodeError::TextOnly { given: "a value of too many levels" });
         };
         print(&self.pg_type, &value, out)
     }
 }
 
-/// Appends the text form of a value, of a type that is sent in no other.
+/// Appends the text format of a value whose type has no other.
 pub(super) fn encode(
     pg_type: &Type,
     value: &Value<'_>,
@@ -86,7 +86,7 @@ pub(super) fn encode(
     form.write(&carried, out)
 }
 
-/// The type that carries another one's values. It has no domains and no codecs.
+/// The type that carries another type's values. It has no domains and no codecs.
 fn carrier(pg_type: &Type, parts: Parts) -> Option<Type> {
     let part = |part: &Arc<Type>| carrier(part, parts).map(Arc::new);
     let is_text = pg_type.parameter_format() == Format::Text;
@@ -182,7 +182,7 @@ fn range(subtype: &Type, value: &Range<'_>, out: &mut Vec<u8>) -> Result<(), Enc
     Ok(())
 }
 
-/// A field or a bound; nothing stands for NULL.
+/// Writes a field or a bound; NULL is written as nothing.
 fn quoted(pg_type: &Type, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     if *value == Value::Null {
         return Ok(());
@@ -190,11 +190,11 @@ fn quoted(pg_type: &Type, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), En
     let mut text = Vec::new();
     print(pg_type, value, &mut text)?;
     array_text::push_quoted(&text, out);
-    // Quotes within quotes grow with each level.
+    // Nested quotes grow with each level.
     if out.len() >= BYTES_END { Err(EncodeError::TooLong { bytes: out.len() }) } else { Ok(()) }
 }
 
-/// In whatever form the server reads under any of its settings.
+/// In a notation that the server reads under any of its settings.
 fn scalar(line: &PgType, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let written = match value {
         Value::Bool(is_true) => write!(out, "{is_true}"),
@@ -292,7 +292,7 @@ fn print_moment(value: &Value<'_>, out: &mut Vec<u8>) -> std::io::Result<()> {
     }
 }
 
-/// Year, month and day; answers what is to follow them and the time.
+/// Prints year, month and day; returns the suffix that follows the date and time.
 fn print_day(days: i64, out: &mut Vec<u8>) -> std::io::Result<&'static str> {
     let civil = civil_from_days(days);
     let (year, era) = if civil.year > 0 { (civil.year, "") } else { (1 - civil.year, " BC") };
@@ -347,7 +347,7 @@ mod tests {
         Arc::clone(built_in(oid).unwrap())
     }
 
-    /// `tsvector`, which makes text of all that is beside it.
+    /// `tsvector`, which forces its neighbours into text.
     fn words() -> Arc<Type> {
         built(3614)
     }
@@ -358,7 +358,7 @@ mod tests {
         Ok(String::from_utf8(out).unwrap())
     }
 
-    /// The text of one value beside a `tsvector` that is NULL, without the quotes around it.
+    /// The text of one value next to a NULL `tsvector`, without its quotes.
     fn part(oid: Oid, value: Value<'static>) -> String {
         let pair = composite_of(&[("a", built(oid)), ("words", words())]);
         let text = written(&pair, &Value::Composite(vec![value, Value::Null])).unwrap();
@@ -448,7 +448,7 @@ mod tests {
         assert!(written(&pair, &wrong).unwrap_err().to_string().contains("out of range"));
     }
 
-    /// Quotes within quotes are twice as long with each level, and no memory is left at some.
+    /// Nested quotes double with each level, until memory would be exhausted.
     #[test]
     fn quotes_without_end() {
         let mut pg_type = words();
@@ -478,7 +478,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a value of a type is, its text can be written.
+        /// The text of every value of every type can be written.
         #[test]
         fn any_value(
             line in prop::sample::select(TYPES),

@@ -16,19 +16,19 @@ use crate::error::{DecimalDigits, FixedBy, Reason};
 use crate::schema::Infinity;
 use crate::validity::Validity;
 
-/// Builds a decimal column, of fixed or of growing scale.
+/// Builds a decimal column, with a fixed or growing scale.
 pub(super) struct DecimalBuilder {
-    /// Each the value times ten to `scale`, at most `precision` digits; 0 where NULL.
+    /// Each value times ten to `scale`, at most `precision` digits; 0 for NULL.
     values: Values,
     /// As long as `values`.
     validity: Validity,
     precision: u8,
     /// 0 to `precision`.
     scale: u8,
-    /// Who fixed precision and scale; `None` while they grow with the values.
+    /// What fixed precision and scale; `None` while they grow with the values.
     fixed_by: Option<FixedBy>,
     infinity: Infinity,
-    /// Whether the first batch leaves room for digits of later ones.
+    /// Whether the first batch reserves digits for later ones.
     is_stream: bool,
 }
 
@@ -44,12 +44,12 @@ impl Values {
 }
 
 impl DecimalBuilder {
-    /// A column as it was declared; -1 for a `numeric` without precision.
+    /// A column as it is declared; -1 for a `numeric` without precision.
     pub(super) fn declared(type_modifier: i32, infinity: Infinity) -> Self {
         let declared = declared_digits(type_modifier);
         let fixed = declared.filter(|(precision, _)| *precision <= i256::PRECISION.into());
-        // Where Arrow has no type of so many digits the scale grows with the values, but from the
-        // declared one on: a stream whose first batch is all NULL has the scale that will come.
+        // If no Arrow type has that many digits, the scale grows with the values, starting from the
+        // declared one: a stream whose first batch is all NULL then already has the later scale.
         let (precision, scale) = match (fixed, declared) {
             (Some((precision, scale)), _) => (precision as u8, scale as u8),
             (None, Some((_, scale))) => grown(u8::try_from(scale).unwrap_or(0)),
@@ -66,12 +66,12 @@ impl DecimalBuilder {
         }
     }
 
-    /// The same, of a stream or of a whole result.
+    /// The same column, for a stream or a whole result.
     pub(super) fn with_room(self, is_stream: bool) -> Self {
         Self { is_stream, ..self }
     }
 
-    /// A column as a schema asks for it.
+    /// A column as requested by a schema.
     pub(super) fn asked(precision: u8, scale: u8, wide: bool, infinity: Infinity) -> Self {
         Self {
             values: Values::new(wide),
@@ -114,7 +114,7 @@ impl DecimalBuilder {
         }
     }
 
-    /// Makes the scale as large as the block's largest.
+    /// Grows the scale to the block's largest.
     fn grow_to(&mut self, fields: Fields<'_>) -> Result<(), (usize, Reason)> {
         let scales = fields.iter().map(|field| field.map_or(0, wire::scale_of));
         let largest = scales.max().unwrap_or(0);
@@ -141,7 +141,7 @@ impl DecimalBuilder {
         Ok(())
     }
 
-    /// Makes the scale as large as a stream wants it.
+    /// Grows the scale to reserve digits for a stream.
     fn make_room(&mut self) {
         let digits = match &self.values {
             Values::Narrow(values) => i128::most_digits(values),
@@ -159,7 +159,7 @@ impl DecimalBuilder {
         }
     }
 
-    /// Takes back what [`DecimalBuilder::grow_to`] did.
+    /// Undoes [`DecimalBuilder::grow_to`].
     fn shrink_to(&mut self, scale: u8) {
         let power = u32::from(self.scale - scale);
         match &mut self.values {
@@ -194,7 +194,7 @@ impl DecimalBuilder {
         }
     }
 
-    /// The digits of a column that has this value beside those it has.
+    /// The digits that the column and this value need together.
     fn needed(&self, raw: &[u8]) -> DecimalDigits {
         let scale = self.scale.into();
         match wire::parse(raw) {
@@ -214,8 +214,8 @@ impl ColumnBuilder for DecimalBuilder {
         if appended.is_ok() || self.fixed_by.is_some() {
             return appended;
         }
-        // While the scale grows, the row at fault is the one that, coming after those before it,
-        // leaves no decimal for all of them. Only row by row does that become clear.
+        // While the scale grows, the faulty row is the first for which, together with all rows
+        // before it, there is no decimal type. Finding it requires going row by row.
         self.shrink_to(scale_before);
         let rows_before = self.validity.len();
         for row in 0..fields.len() {
@@ -270,13 +270,13 @@ impl ColumnBuilder for DecimalBuilder {
     }
 }
 
-/// Why a value is not in the column.
+/// The reason why a value does not fit the column.
 enum Fault {
     Reason(Reason),
     Misfit(Misfit),
 }
 
-/// Appends a block and answers how many NULLs it has. On an error it takes the block back.
+/// Appends a block and returns the number of NULLs. After an error the block is removed.
 fn append<T: Integer>(
     fields: Fields<'_>,
     values: &mut Vec<T>,
@@ -315,7 +315,7 @@ fn append<T: Integer>(
     Ok(nulls)
 }
 
-/// Decodes any value; `None` for one that is made NULL. Kept out of the loop over the short ones.
+/// Decodes any value; `None` for one that becomes NULL. Kept out of the loop over short values.
 #[inline(never)]
 fn decode<T: Integer>(
     raw: &[u8],
@@ -331,8 +331,8 @@ fn decode<T: Integer>(
     }
 }
 
-/// Precision and scale of a declaration, as Arrow has them (see the table at the top of the module)
-/// but for its limit; `None` where nothing was declared.
+/// Precision and scale of a declaration in Arrow's terms (see the table at the top of the module),
+/// but without its limit; `None` without a declaration.
 fn declared_digits(type_modifier: i32) -> Option<(i32, i32)> {
     let scale = declared_scale(type_modifier)?;
     let precision = (type_modifier - 4) >> 16 & 0xFFFF;
@@ -341,19 +341,19 @@ fn declared_digits(type_modifier: i32) -> Option<(i32, i32)> {
     (precision >= 1).then_some((precision, scale))
 }
 
-/// The scale of a declaration, which may be negative; `None` where nothing was declared.
+/// The scale of a declaration, which may be negative; `None` without a declaration.
 pub(crate) fn declared_scale(type_modifier: i32) -> Option<i32> {
     let packed = type_modifier.checked_sub(4).filter(|packed| *packed >= 0)?;
-    // Eleven bits of two's complement.
+    // Eleven bits in two's complement.
     Some((packed & 0x7FF ^ 0x400) - 0x400)
 }
 
-/// The digits of a column whose scale grows, where it begins: decimal128 as long as it can be.
+/// The initial precision and scale of a growing column: decimal128 as long as possible.
 fn grown(scale: u8) -> (u8, u8) {
     match scale {
         _ if scale <= i128::PRECISION => (i128::PRECISION, scale),
         _ if scale <= i256::PRECISION => (i256::PRECISION, scale),
-        // No Arrow type has it; the first value says so.
+        // No Arrow type has this scale; the first value reports it.
         _ => (i128::PRECISION, 0),
     }
 }

@@ -10,16 +10,16 @@ use crate::schema::Infinity;
 use crate::types::primitive::Shape;
 use crate::value::Sign;
 
-/// Integers up to here are floats.
+/// Floats hold all integers up to here exactly.
 const EXACT_MOST: u64 = 1 << 53;
 
-/// The powers of ten that are floats.
+/// The powers of ten that a float64 holds exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// A column of floats, with NaN and infinities as themselves.
+/// A column of floats; NaN and infinities are kept.
 pub(super) struct NumericAsFloat;
 
 impl Shape for NumericAsFloat {
@@ -41,13 +41,13 @@ impl Shape for NumericAsFloat {
             Numeric::Finite(number) => {
                 scaled::check(&number).and(Err(Reason::NumericFloatOverflow))
             }
-            // Never asked: they are floats.
+            // Unreachable, because floats have them.
             Numeric::Nan | Numeric::Infinite(_) => Ok(Self::decode(raw)),
         }
     }
 }
 
-/// `None` when the number is beyond the floats.
+/// `None` if the number exceeds the range of floats.
 #[inline]
 fn nearest(number: &Finite<'_>) -> Option<f64> {
     if let Some((_, magnitude)) = nearest_short(number) {
@@ -57,8 +57,8 @@ fn nearest(number: &Finite<'_>) -> Option<f64> {
     Some(nearest_long(number)).filter(|float| float.is_finite())
 }
 
-/// With an integer and a power of ten that are both floats, one operation rounds once: the integer,
-/// and the float without its sign.
+/// With an integer and a power of ten that are both exact, a single operation rounds once. Returns
+/// the integer, and the float without its sign.
 #[inline]
 pub(super) fn nearest_short(number: &Finite<'_>) -> Option<(u64, f64)> {
     if number.groups.len() > 4 {
@@ -75,10 +75,10 @@ pub(super) fn nearest_short(number: &Finite<'_>) -> Option<(u64, f64)> {
     Some((digits, if power < 0 { digits as f64 / factor } else { digits as f64 * factor }))
 }
 
-/// The float of a number that has been checked, an infinity beyond them all.
+/// The float of a validated number; an infinity if it exceeds the range.
 pub(super) fn nearest_long(number: &Finite<'_>) -> f64 {
     let mut digits = Vec::new();
     text::write_finite(number, &mut digits);
-    // Digits, a sign and a point always are a number.
+    // Digits, a sign and a point always form a number.
     std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(f64::NAN)
 }

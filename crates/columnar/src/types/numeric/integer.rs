@@ -1,4 +1,4 @@
-//! A `numeric` as an int64, which holds it exactly or not at all.
+//! A `numeric` as an int64, if it is whole and in range.
 
 use arrow_array::types::Int64Type;
 
@@ -11,7 +11,7 @@ use crate::types::primitive::Shape;
 /// A column of integers.
 pub(super) struct NumericAsInteger;
 
-/// More than any int64 in magnitude, so that the range is checked by the conversion alone.
+/// Greater than any int64 in magnitude, so that the conversion alone checks the range.
 const MOST: i128 = 10_i128.pow(20);
 
 impl Shape for NumericAsInteger {

@@ -73,7 +73,7 @@ pub(super) const NUMERIC: Codec = Codec {
                 Built::plain(NotedFloats::new(*place, notes.clone(), request.infinity))
             }
             None => {
-                // A declared scale is what every value has, also where the precision is too large.
+                // Every value has the declared scale, even if the precision exceeds Arrow's.
                 let is_open = declared_scale(request.type_modifier).is_none();
                 Built::plain(
                     DecimalBuilder::declared(request.type_modifier, request.infinity)

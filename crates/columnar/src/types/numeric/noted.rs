@@ -1,4 +1,5 @@
-//! The nearest float64 of a `numeric`, with a note of the first one that it does not hold.
+//! The nearest float64 of a `numeric`, with a record of the first value that its float does not
+//! hold.
 
 use std::sync::Arc;
 
@@ -18,16 +19,16 @@ use crate::schema::Infinity;
 use crate::validity::Validity;
 use crate::value::Sign;
 
-/// A column of floats: NaN and infinities are themselves unless NULL is asked for, a number beyond
-/// the floats is an infinity that does not hold it.
+/// A column of floats: NaN and infinities are kept unless NULL is requested; a number out of range
+/// becomes an infinity and is recorded.
 pub(super) struct NotedFloats {
     values: Vec<f64>,
     /// As long as `values`.
     validity: Validity,
-    /// Rows in the batches before.
+    /// Rows in the previous batches.
     rows_before: u64,
     place: usize,
-    /// `None` once a value of the column is noted.
+    /// `None` once a value of the column is recorded.
     notes: Option<Inexact>,
     /// Whether NaN and infinities are NULL.
     makes_null: bool,
@@ -40,7 +41,7 @@ impl NotedFloats {
         Self { values: Vec::new(), validity, rows_before: 0, place, notes, makes_null }
     }
 
-    /// The float of a number, and a note where it is the first that is not held.
+    /// The float of a number; records the number if it is the first that its float does not hold.
     fn float(&mut self, number: &Finite<'_>) -> Result<f64, Reason> {
         if let Some((digits, magnitude)) = nearest_short(number) {
             if digits > HELD_MOST {
@@ -70,7 +71,7 @@ impl NotedFloats {
         }
     }
 
-    /// `None` for what becomes NULL.
+    /// `None` for a value that becomes NULL.
     fn decode(&mut self, raw: &[u8]) -> Result<Option<f64>, Reason> {
         let special = match wire::parse(raw)? {
             Numeric::Finite(number) => return self.float(&number).map(Some),

@@ -1,14 +1,14 @@
-//! The scale of a stream's decimals: the first batch decides it for all that follow.
+//! The scale of a stream's decimals: the first batch decides it for all later ones.
 
-/// Digits after the point that a stream has at least, where its first batch leaves them. Twenty are
-/// left before the point in a decimal128, and every bigint has fewer.
+/// The minimum number of digits after the point in a stream, if its first batch leaves room for
+/// them. A decimal128 then has twenty before the point, more than any bigint.
 const SCALE_LEAST: u32 = 18;
 
-/// Digits after the point beyond those of the first batch: the server gives a quotient 16, 20 or 24
-/// of them, the more the smaller it is.
+/// Spare digits after the point beyond those of the first batch: the server gives a quotient 16, 20
+/// or 24 of them, the more the smaller it is.
 const SCALE_SPARE: u32 = 4;
 
-/// Digits before the point beyond those of the first batch.
+/// Spare digits before the point beyond those of the first batch.
 const WHOLE_SPARE: u32 = 6;
 
 /// The scale of a stream, in a type of `precision` digits, whose first batch has `whole` digits

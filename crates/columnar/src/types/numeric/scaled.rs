@@ -1,5 +1,5 @@
-//! From groups of four digits to the integer that a decimal column holds: the value times ten to
-//! the column's scale, exactly or not at all.
+//! From groups of four digits to the integer in a decimal column: the value times ten to the power
+//! of the column's scale, exactly or not at all.
 
 use std::sync::LazyLock;
 
@@ -8,20 +8,20 @@ use arrow_buffer::i256;
 use super::wire::{Finite, GROUP_MOST, NEGATIVE, POSITIVE, SCALE_MOST};
 use crate::error::Reason;
 
-/// Why a number is not in a column.
+/// The reason why a number does not fit a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Misfit {
     /// It has nonzero digits beyond the column's scale.
     Scale,
-    /// It is beyond the column's precision.
+    /// It exceeds the column's precision.
     Width,
     /// It is malformed: one of its groups is not four digits.
     Group(u16),
 }
 
-/// The integers that a decimal column is made of.
+/// The integers of a decimal column.
 pub(super) trait Integer: Copy + Default + Send + Sync + 'static {
-    /// Digits that any such integer can have.
+    /// The number of digits that any such integer can have.
     const PRECISION: u8;
 
     /// The largest integer with this many digits.
@@ -30,11 +30,11 @@ pub(super) trait Integer: Copy + Default + Send + Sync + 'static {
     /// `number` times ten to `scale`, if that is an integer up to `most` in magnitude.
     fn scaled(number: &Finite<'_>, scale: i32, most: Self) -> Result<Self, Misfit>;
 
-    /// [`Integer::scaled`] for a value of the commonest shape that fits; `None` means nothing.
+    /// [`Integer::scaled`] for a value of the most common form that fits; `None` decides nothing.
     fn quick(raw: &[u8], scale: i32, most: Self) -> Option<Self>;
 
-    /// All `values` times ten to `power`; false, and untouched, when one would pass
-    /// [`Integer::PRECISION`].
+    /// Multiplies all `values` by ten to `power`; returns false, and changes nothing, if one would
+    /// exceed [`Integer::PRECISION`].
     fn rescale(values: &mut [Self], power: u32) -> bool;
 
     /// Digits of the largest of `values` in magnitude.
@@ -51,7 +51,7 @@ impl Integer for i128 {
         10_i128.checked_pow(precision.into()).map_or(Self::MAX, |power| power - 1)
     }
 
-    // Called by two kinds of columns, and by each in its innermost loop.
+    // Two kinds of columns call this in their innermost loops.
     #[inline(always)]
     fn quick(raw: &[u8], scale: i32, most: Self) -> Option<Self> {
         let (magnitude, negative) = scaled_short(raw, scale)?;
@@ -130,7 +130,7 @@ impl Integer for i256 {
 
     fn most_digits(values: &[Self]) -> u32 {
         let most = values.iter().map(|value| value.wrapping_abs()).max();
-        // Of 76 digits at most.
+        // At most 76 digits.
         most.filter(|most| *most != Self::ZERO).map_or(0, |most| most.to_string().len() as u32)
     }
 
@@ -141,7 +141,7 @@ impl Integer for i256 {
 }
 
 /// A scaled number as `head * 10^power + tail`. The group that the column's scale cuts through is
-/// split off beforehand, so that nothing is ever divided but one group.
+/// split off beforehand, so that only one group is ever divided.
 struct Parts<'a> {
     head: &'a [[u8; 2]],
     power: u32,
@@ -216,9 +216,9 @@ static POWERS_128: LazyLock<[u128; 39]> =
 static POWERS_256: LazyLock<[i256; 77]> =
     LazyLock::new(|| std::array::from_fn(|power| i256::from_i128(10).wrapping_pow(power as u32)));
 
-/// The magnitude of a number of up to four groups, which most are, and whether it is negative.
-/// `None` when the value takes a closer look. All is one pass over the bytes, and within 64 bits
-/// but for the last product, which is below 10^36.
+/// The magnitude of a number of up to four groups, as most have, and whether it is negative. `None`
+/// if the value needs the general path. This is one pass over the bytes, in 64-bit arithmetic
+/// except for the last product, which is below 10^36.
 #[inline(always)]
 fn scaled_short(raw: &[u8], scale: i32) -> Option<(u128, bool)> {
     let (&[n0, n1, w0, w1, s0, s1, d0, d1], groups) = raw.split_first_chunk::<8>()?;
@@ -245,7 +245,7 @@ fn scaled_short(raw: &[u8], scale: i32) -> Option<(u128, bool)> {
     }
     let negative = sign != POSITIVE;
     let weight = i32::from(i16::from_be_bytes([w0, w1]));
-    // Ten to this is what the last group counts, in units of the column's last digit.
+    // The power of ten of the last group, in units of the column's last digit.
     let power = 4 * (weight + 1 - count as i32) + scale;
     let (tail, rest) = match power {
         0.. => {
@@ -297,10 +297,10 @@ fn scaled_wide(number: &Finite<'_>, scale: i32) -> Result<i256, Misfit> {
     scaled.and_then(|scaled| scaled.checked_add(tail)).ok_or(Misfit::Width)
 }
 
-/// Groups whose digits fit into 127 bits.
+/// The number of groups whose digits fit in 127 bits.
 const WIDE_STEP: usize = 9;
 
-/// Checks that a number's groups are four digits each, and that none are beyond its own scale.
+/// Checks that each of a number's groups is four digits, and that none are beyond its own scale.
 pub(super) fn check(number: &Finite<'_>) -> Result<(), Reason> {
     match Parts::of(number, number.scale.into()) {
         Ok(_) | Err(Misfit::Width) => Ok(()),

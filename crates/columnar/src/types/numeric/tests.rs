@@ -31,7 +31,7 @@ fn printed(cell: &Cell) -> Result<Value<'_>, Reason> {
     (type_of(OID).unwrap().value)(cell.as_ref().unwrap())
 }
 
-/// The column's type, and its values printed by Arrow.
+/// The column's type, and its values as Arrow prints them.
 fn decimals(case: &Case, cells: &[Cell]) -> (DataType, Vec<Option<String>>) {
     shown(case.decode(cells).unwrap().as_ref())
 }
@@ -72,7 +72,7 @@ fn golden() {
     ] {
         assert_both_ways(OID, hex(bytes), Value::Numeric(text.into()));
     }
-    // The server fills the scale word of an infinity, and does not read it.
+    // The server sets the scale word of an infinity, and ignores it when reading.
     assert_eq!(printed(&hex(PLUS_INFINITY)), Ok(Value::Numeric("Infinity".into())));
     assert_eq!(printed(&hex(MINUS_INFINITY)), Ok(Value::Numeric("-Infinity".into())));
     for infinity in ["Infinity", "-Infinity"] {
@@ -181,7 +181,7 @@ fn declared_columns() {
     let case = Case::new(OID).modifier(modifier(60, 30));
     let long = "123456789012345678901234567890.123456789012345678901234567890";
     assert_eq!(decimals(&case, &numbers(&[long])), (DataType::Decimal256(60, 30), some(&[long])));
-    // Wider than any Arrow decimal: it grows, from the declared scale on.
+    // Wider than any Arrow decimal: the scale grows, starting from the declared one.
     for (scale, expected) in [
         (3, DataType::Decimal128(38, 3)),
         (40, DataType::Decimal256(76, 40)),
@@ -214,7 +214,7 @@ fn the_largest_scale_is_found() {
     assert_eq!(decimals(&case, &cells), (DataType::Decimal128(38, 3), shown));
     assert_eq!(decimals(&case, &[]).0, DataType::Decimal128(38, 0));
     assert_eq!(decimals(&case, &[None, None]), (DataType::Decimal128(38, 0), vec![None, None]));
-    // The scale counts as it is sent, zeros and all.
+    // The scale counts as sent, including trailing zeros.
     let (data_type, _) = decimals(&case, &numbers(&["1.0000"]));
     assert_eq!(data_type, DataType::Decimal128(38, 4));
 }
@@ -230,16 +230,16 @@ fn widening() {
     let ten = format!("1{}", "0".repeat(38));
     let expected = (DataType::Decimal256(76, 0), some(&["1", &ten]));
     assert_eq!(decimals(&case, &numbers(&["1", &ten])), expected);
-    // What is there does not fit beside a larger scale.
+    // The existing values do not fit with a larger scale.
     let expected = (DataType::Decimal256(76, 1), some(&[&format!("{nines}.0"), "0.5"]));
     assert_eq!(decimals(&case, &numbers(&[&nines, "0.5"])), expected);
-    // A scale that a decimal128 does not have.
+    // A scale that exceeds a decimal128.
     let small = format!("0.{}1", "0".repeat(38));
     assert_eq!(
         decimals(&case, &numbers(&[&small])),
         (DataType::Decimal256(76, 39), some(&[&small]))
     );
-    // Neither has a decimal256 with everything.
+    // And a decimal256 has no room for all of it.
     let most = "9".repeat(76);
     assert_eq!(decimals(&case, &numbers(&[&most])).1, some(&[&most]));
     assert_eq!(case.error(&numbers(&["0.5", "1", &most])).0, 2);
@@ -269,7 +269,7 @@ fn a_stream_has_room_beside_its_first_batch() {
     let expected: Vec<_> = shown.map(|text| (eighteen.clone(), text.to_owned())).into();
     assert_eq!(found, Ok(expected));
     assert_eq!(types(&[None]).unwrap()[0].0, eighteen);
-    // What there is goes first.
+    // The existing digits have priority.
     let whole = "9".repeat(36);
     assert_eq!(types(&[number(&whole)]).unwrap()[0], (DataType::Decimal128(38, 0), whole));
     let wide = format!("{}.5", "9".repeat(40));
@@ -345,13 +345,13 @@ fn noted_floats() {
     let expected: Vec<f64> = texts.iter().map(|text| text.parse().unwrap()).collect();
     assert_eq!(floats.values().as_ref(), expected);
     assert_eq!(batch.column(1).data_type(), &DataType::Int32);
-    // Only the first, and only of the column that has one.
+    // Only the first value, and only in a column that has one.
     let text = "-12345678901234567.89".to_owned();
     assert_eq!(inexact.values(), [InexactValue { place: 0, row: 2, text }]);
 }
 
 proptest! {
-    /// What Rust's own parser makes of a number's text, and whether that is its shortest text.
+    /// The result of Rust's own parser for a number's text, and whether that is its shortest text.
     #[test]
     fn noted_floats_are_the_nearest(
         digits in any::<i128>(), shift in 0..127_u32, power in -400..300_i32,
@@ -446,7 +446,7 @@ fn malformed() {
         }
         assert!(printed(&hex(bytes)).is_err());
     }
-    // Zeros in places where the server has none are still the number that they say.
+    // Zeros in places where the server sends none do not change the number.
     for (bytes, text) in [
         ("0003000100000000 0000 0001 0000", "1"),
         ("0001 7fff 0000 0000 0000", "0"),
@@ -458,7 +458,7 @@ fn malformed() {
     }
 }
 
-/// Decimal texts of many shapes, as the server would print them.
+/// Decimal texts of many forms, as the server would print them.
 fn any_number() -> impl Strategy<Value = String> {
     let zero =
         |whole: &str, fraction: &str| format!("{whole}{fraction}").bytes().all(|b| b == b'0');

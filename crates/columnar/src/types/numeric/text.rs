@@ -9,13 +9,13 @@ use crate::error::{DecimalDigits, EncodeError, Reason};
 use crate::types::varlen::{Shape, append_written};
 use crate::value::Sign;
 
-/// The largest number of digits before the point.
+/// The maximum number of digits before the point.
 const WHOLE_MOST: i64 = 131_072;
 
 /// The longest text: sign, digits, point.
 const TEXT_MOST: usize = WHOLE_MOST as usize + SCALE_MOST as usize + 2;
 
-/// How much of a wrong text is repeated in a message.
+/// A wrong text is quoted in a message up to this length.
 const QUOTED_MOST: usize = 40;
 
 /// A column of texts, with NaN and infinities as words.
@@ -37,7 +37,7 @@ impl Shape for NumericAsText {
     }
 }
 
-/// Appends what the server's output function prints.
+/// Appends the output of the server's output function.
 pub(super) fn write(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
     match parse(raw)? {
         Numeric::Finite(number) => {
@@ -51,7 +51,7 @@ pub(super) fn write(raw: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// [`write`] for a number that has been checked.
+/// [`write`] for a validated number.
 pub(super) fn write_finite(number: &Finite<'_>, out: &mut Vec<u8>) {
     if number.negative {
         out.push(b'-');
@@ -81,7 +81,7 @@ pub(super) fn write_finite(number: &Finite<'_>, out: &mut Vec<u8>) {
     out.truncate(fraction_end);
 }
 
-/// The digits of a number that has been checked, zeros at either end left out.
+/// The digits of a validated number, without leading and trailing zeros.
 #[cold]
 pub(super) fn digits(number: &Finite<'_>) -> DecimalDigits {
     let mut text = Vec::new();
@@ -98,15 +98,16 @@ pub(super) fn digits(number: &Finite<'_>) -> DecimalDigits {
     }
 }
 
-/// The four digits of a group; zeros where the value has none.
+/// The four digits of a group; zeros if the value lacks the group.
 fn digits_of(number: &Finite<'_>, index: i32) -> [u8; 4] {
     let group = usize::try_from(index).ok().and_then(|index| number.groups.get(index));
     let group = group.map_or(0, |group| u16::from_be_bytes(*group));
     [group / 1000, group / 100 % 10, group / 10 % 10, group % 10].map(|digit| b'0' + digit as u8)
 }
 
-/// Appends the binary form of a decimal number in text: digits, optionally a sign, a point and an
-/// exponent; or NaN, Infinity, inf in any case. The number of digits after the point is kept.
+/// Appends the binary format of a decimal number in text: digits, optionally with a sign, a point
+/// and an exponent; or NaN, Infinity, inf in any case. The number of digits after the point is
+/// kept.
 pub(crate) fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let not_a_number =
         || EncodeError::NotANumber { given: text.chars().take(QUOTED_MOST).collect() };
@@ -129,11 +130,12 @@ pub(crate) fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     decimal.encode(negative, out)
 }
 
-/// Digits with a point somewhere: before the digit at `point`, or as far to the left or right.
+/// Digits with a point: before the digit at `point`, which may lie beyond either end.
 struct Decimal {
     digits: Vec<u8>,
     point: i64,
-    /// Digits after the point as written; negative when an exponent leaves none.
+    /// The number of digits after the point as written; negative if an exponent moves the point
+    /// beyond the last digit.
     scale: i64,
 }
 
@@ -176,7 +178,7 @@ impl Decimal {
         if whole > WHOLE_MOST {
             return Err(EncodeError::NumericTooLarge);
         }
-        // The first group holds the first digit, at the place that the point's position gives it.
+        // The position of the point gives the first digit's place in the first group.
         let weight = (whole - 1).div_euclid(4);
         let mut place = ((weight + 1) * 4 - whole) as usize;
         let mut groups = Vec::new();
@@ -199,7 +201,7 @@ impl Decimal {
     }
 }
 
-/// An exponent so large that no number can be encoded with it is cut.
+/// An exponent is clamped where no number can be encoded with it.
 fn parse_exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),

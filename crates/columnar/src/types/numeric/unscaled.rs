@@ -1,28 +1,28 @@
-//! The binary form of a decimal that is an integer and a scale, as Arrow has it: straight to groups
-//! of four digits, without text in between.
+//! The binary format of a decimal given as an integer and a scale, as in Arrow: converted directly
+//! to groups of four digits, without text in between.
 
 use std::ops::{Div, Mul, Rem};
 
 use super::wire::{NEGATIVE, POSITIVE};
 
-/// Bytes before the groups.
+/// The size of the header before the groups.
 const HEAD: usize = 8;
 
-/// 39 digits of a 128-bit integer, of which up to 3 stand in a group that is filled up.
+/// A 128-bit integer has 39 digits; up to 3 of them may share a padded group.
 const GROUPS_MOST: usize = 11;
 
 /// Powers of ten.
 const GROUP: u64 = 10_000;
 const FOUR_GROUPS: u64 = GROUP * GROUP * GROUP * GROUP;
 
-/// Appends the binary form of `unscaled` divided by ten to `scale`, with `scale` digits after the
+/// Appends the binary format of `unscaled` divided by ten to `scale`, with `scale` digits after the
 /// point.
 pub(crate) fn push(unscaled: i128, scale: u8, out: &mut Vec<u8>) {
     let mut form = [0; HEAD + 2 * GROUPS_MOST];
     let (head, groups) = form.split_at_mut(HEAD);
     let (slots, _) = groups.as_chunks_mut::<2>();
     let filled = fill(unscaled.unsigned_abs(), scale, slots);
-    // Zeros at the end say nothing; none stand at the front.
+    // Trailing zero groups are omitted; there are no leading ones.
     let zeros = slots.iter().rev().take(filled).take_while(|group| **group == [0, 0]).count();
     let count = filled - zeros;
     // At most 11 groups, of which at most 64 are after the point: every word fits.
@@ -41,7 +41,7 @@ fn fraction_groups(scale: u8) -> u8 {
     scale.div_ceil(4)
 }
 
-/// Fills the last slots with the groups of a number, and answers how many.
+/// Fills the last slots with the groups of a number, and returns their number.
 #[inline]
 fn fill(magnitude: u128, scale: u8, slots: &mut [[u8; 2]]) -> usize {
     let mut filled = 0;
@@ -83,8 +83,8 @@ fn fill(magnitude: u128, scale: u8, slots: &mut [[u8; 2]]) -> usize {
     filled
 }
 
-/// Takes off the digits of the last group, where it is not full, and fills it with zeros. The
-/// divisors are constants, which costs far less than a division.
+/// Splits off the digits of the last group if it is not full, and pads it with zeros. The divisors
+/// are constants, which is far faster than a general division.
 #[inline]
 fn split_last<N>(magnitude: N, scale: u8) -> (N, Option<N>)
 where

@@ -1,11 +1,11 @@
-//! The layout on the wire: four 16-bit words (number of groups, weight, sign, scale), then the
-//! groups, each four decimal digits as a number up to 9999. The value is the sum of
-//! `group[i] * 10000 ^ (weight - i)`.
+//! The wire format: four 16-bit words (number of groups, weight, sign, scale), then the groups,
+//! each four decimal digits as a number up to 9999. The value is the sum of `group[i] * 10000 ^
+//! (weight - i)`.
 
 use crate::error::Reason;
 use crate::value::Sign;
 
-/// The largest number of digits after the point.
+/// The maximum number of digits after the point.
 pub(super) const SCALE_MOST: u16 = 16_383;
 
 /// The largest group.
@@ -18,7 +18,7 @@ pub(super) const NAN: u16 = 0xC000;
 pub(super) const PLUS_INFINITY: u16 = 0xD000;
 pub(super) const MINUS_INFINITY: u16 = 0xF000;
 
-/// A value as it lies in the message.
+/// A value in a message.
 pub(super) enum Numeric<'a> {
     Finite(Finite<'a>),
     Nan,
@@ -27,17 +27,17 @@ pub(super) enum Numeric<'a> {
 
 /// A number.
 pub(super) struct Finite<'a> {
-    /// Never of a zero, whatever sign its message has.
+    /// Never set for zero, whatever sign its message has.
     pub(super) negative: bool,
     /// Power of 10000 of the first group.
     pub(super) weight: i16,
-    /// Digits after the point that the value is printed with, at most [`SCALE_MOST`].
+    /// The number of digits printed after the point, at most [`SCALE_MOST`].
     pub(super) scale: u16,
-    /// Most significant first; each at most [`GROUP_MOST`], which its readers check.
+    /// Most significant first; each at most [`GROUP_MOST`], which the reader must check.
     pub(super) groups: &'a [[u8; 2]],
 }
 
-/// Checks a value's shape: all but the groups, which are read only once where it matters.
+/// Checks a value's layout except for the groups, which are read only once.
 #[inline]
 pub(super) fn parse(raw: &[u8]) -> Result<Numeric<'_>, Reason> {
     let Some((&[n0, n1, w0, w1, s0, s1, d0, d1], rest)) = raw.split_first_chunk::<8>() else {
@@ -71,8 +71,8 @@ fn special<'a>(sign: u16) -> Result<Numeric<'a>, Reason> {
     }
 }
 
-/// The scale of a value that is a well-formed number, 0 for all else. (The scale word of an
-/// infinity is not 0, and means nothing.)
+/// The scale of a well-formed number, 0 for all other values. (The scale word of an infinity is not
+/// 0, and has no meaning.)
 #[inline]
 pub(super) fn scale_of(raw: &[u8]) -> u16 {
     match raw.first_chunk::<8>() {

@@ -1,4 +1,4 @@
-//! One column of any type, in any Arrow type that it can be had in.
+//! One column of any type, in any Arrow type that it can be decoded to.
 
 #![no_main]
 

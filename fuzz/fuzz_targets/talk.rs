@@ -1,4 +1,4 @@
-//! A whole session, its exchanges answered nearly as they should be.
+//! A whole session, with nearly correct answers to its exchanges.
 
 #![no_main]
 

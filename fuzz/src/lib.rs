@@ -1,4 +1,4 @@
-//! What the targets share: memory that is counted, where they begin, and an array's way through C.
+//! Shared by the targets: counted memory, initial inputs, and an array's way through C.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{Array, ArrayRef, ffi, make_array};
 
-/// Memory that any input may take: receive buffers, scratch, the tables of types.
+/// The memory that any input may take: receive buffers, scratch, the tables of types.
 const BYTES_AT_REST: usize = 16 << 20;
 
-/// What a byte of the input may take beside that: some values are wider than their wire form, and
-/// some tests hold several copies of what they have made of it.
+/// The additional memory per byte of input: some values are larger than their wire format, and some
+/// tests hold several copies of their results.
 const BYTES_PER_BYTE: usize = 4 << 10;
 
 struct Counting;
@@ -28,30 +28,30 @@ fn gave_back(bytes: usize) {
     TAKEN.fetch_sub(bytes, Ordering::Relaxed);
 }
 
-// SAFETY: all is done by the system's allocator; beside it there is only counting.
+// SAFETY: the system's allocator does all the work; this only counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
-        // SAFETY: the caller's own promises.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
-        // SAFETY: the caller's own promises.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         gave_back(layout.size());
-        // SAFETY: the caller's own promises.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         took(size);
         gave_back(layout.size());
-        // SAFETY: the caller's own promises.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -59,8 +59,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs a test, and asserts that it has not taken more memory than the bytes are worth: a length
-/// that is only claimed takes none.
+/// Runs a test, and asserts that its memory is in proportion to its input: a claimed length alone
+/// must take none.
 pub fn within_bounds(data: &[u8], test: fn(&[u8])) {
     let before = TAKEN.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -70,16 +70,16 @@ pub fn within_bounds(data: &[u8], test: fn(&[u8])) {
     assert!(taken <= bound, "{taken} bytes of memory for {} bytes of input", data.len());
 }
 
-/// An array as another library gets it, and gives it back.
+/// An array as another library would receive and return it.
 pub fn through_c(array: ArrayRef) -> ArrayRef {
     let (exported, schema) = ffi::to_ffi(&array.to_data()).expect("every array can be exported");
-    // SAFETY: both structures were made a line above, by the library that reads them.
+    // SAFETY: the library that reads both structures made them one line above.
     let imported = unsafe { ffi::from_ffi(exported, &schema) }.expect("its own export");
     make_array(imported)
 }
 
-/// Writes the inputs that a target begins with into its folder below `FUZZ_CORPUS`, if there is
-/// such a variable: they are made of the types and messages that the crates have, and not kept.
+/// Writes the initial inputs of a target into its folder below `FUZZ_CORPUS`, if that variable is
+/// set: they are made from the crates' types and messages, and not kept.
 pub fn begin_with(target: &str, seeds: &[Vec<u8>]) {
     let Some(corpus) = std::env::var_os("FUZZ_CORPUS") else { return };
     let folder = Path::new(&corpus).join(target);

@@ -1,30 +1,30 @@
-//! The cursor over a run of rows, and the spans that say where each value lies.
+//! The cursor over a run of rows, and the spans that give the position of each value.
 //!
-//! This is the hottest code of the crate: it looks at every value of every result once. It checks
-//! all lengths, so that what reads the values afterwards can trust the spans, and it writes the
-//! spans column by column, so that a decoder reads one column's values one after another.
+//! This is the hottest code of the crate: it visits every value of every result once. It checks all
+//! lengths, so that later readers of the values can trust the spans, and it writes the spans column
+//! by column, so that a decoder reads one column's values one after another.
 
 use std::ops::Range;
 
 use crate::error::{Error, RemoteError, RowFault};
 use crate::frame::HEADER_LEN;
 
-/// Bytes of a row before its first value: tag, length, column count.
+/// The size of a row before its first value: tag, length, column count.
 const ROW_HEADER_LEN: usize = HEADER_LEN + 2;
 
-/// Bytes of the length in front of each value.
+/// The size of the length in front of each value.
 const VALUE_HEADER_LEN: usize = 4;
 
-/// Spans in one cache line of 64 bytes.
+/// The number of spans in a 64-byte cache line.
 const SPANS_PER_LINE: usize = 64 / size_of::<Span>();
 
-/// Where one value lies in [`DataRows::bytes`].
+/// The position of one value in [`DataRows::bytes`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Span {
-    /// Offset of the value's first byte; of a NULL, where it would be.
+    /// Offset of the value's first byte; for a NULL, where it would be.
     start: u32,
-    /// Length of the value; `u32::MAX`, which no value can have, stands for NULL.
+    /// Length of the value; `u32::MAX`, which no value can have, means NULL.
     len: u32,
 }
 
@@ -32,10 +32,10 @@ impl Span {
     /// The span of a NULL.
     pub const NULL: Self = Self { start: 0, len: u32::MAX };
 
-    /// The span of `len` bytes from `start` on. Such spans are made of parts of a value that was
-    /// scanned, and so they lie in the same run.
+    /// The span of `len` bytes from `start` on. It must be part of a value that was scanned, and so
+    /// lies in the same run.
     ///
-    /// A place beyond 4 GiB, which no run has, gives the span of a NULL.
+    /// An offset beyond 4 GiB, which no run has, gives the span of a NULL.
     #[inline]
     pub const fn new(start: usize, len: usize) -> Self {
         if start > u32::MAX as usize || len >= u32::MAX as usize {
@@ -44,7 +44,7 @@ impl Span {
         Self { start: start as u32, len: len as u32 }
     }
 
-    /// Whether the value is NULL, which is something else than an empty value.
+    /// Whether the value is NULL, which differs from an empty value.
     #[inline]
     pub const fn is_null(self) -> bool {
         self.len == u32::MAX
@@ -62,7 +62,7 @@ impl Span {
         if self.is_null() { 0 } else { self.len as usize }
     }
 
-    /// Whether the value takes no bytes: it is empty or NULL.
+    /// Whether the value has no bytes: it is empty or NULL.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.len() == 0
@@ -75,18 +75,18 @@ impl Span {
     }
 
     /// The value's bytes, `None` for NULL. `bytes` must be the run that was scanned; another slice
-    /// gives other bytes, or none where it is too short.
+    /// gives other bytes, or none if it is too short.
     #[inline]
     pub fn slice(self, bytes: &[u8]) -> Option<&[u8]> {
         if self.is_null() { None } else { Some(bytes.get(self.range()).unwrap_or(&[])) }
     }
 }
 
-/// The spans of one scanned block of rows, column by column. Made to be reused: a scan overwrites
+/// The spans of one scanned block of rows, column by column. Meant to be reused: a scan overwrites
 /// it and keeps its memory.
 #[derive(Clone, Default, Debug)]
 pub struct Spans {
-    /// Column `c` takes `spans[c * stride..][..rows]`; what lies between is left over from before.
+    /// Column `c` takes `spans[c * stride..][..rows]`; the spans in between are stale.
     spans: Vec<Span>,
     rows: usize,
     columns: usize,
@@ -100,19 +100,19 @@ impl Spans {
         Self { spans: Vec::new(), rows: 0, columns: 0, stride: 0 }
     }
 
-    /// Rows of the last scan.
+    /// The number of rows in the last scan.
     #[inline]
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Columns of the last scan.
+    /// The number of columns in the last scan.
     #[inline]
     pub const fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The spans of column `index`, one per row; empty when there is no such column.
+    /// The spans of column `index`, one per row; empty if there is no such column.
     #[inline]
     pub fn column(&self, index: usize) -> &[Span] {
         if index >= self.columns {
@@ -139,17 +139,17 @@ impl Spans {
     }
 }
 
-/// A cursor over whole `DataRow` frames, or over whole `CopyData` frames, whose bodies alone are
-/// read. Cheap to clone; scanning moves it forward.
+/// A cursor over whole `DataRow` frames, or over whole `CopyData` frames, of which it reads only
+/// the bodies. Cheap to clone; scanning moves it forward.
 #[derive(Clone, Debug)]
 pub struct DataRows<'a> {
     /// The run: whole frames, all with the same tag and a length of at least 4; below 4 GiB.
     bytes: &'a [u8],
-    /// Where the first frame that is not scanned yet starts.
+    /// The start of the first frame not scanned yet.
     position: usize,
-    /// Frames from `position` on.
+    /// The number of frames from `position` on.
     left: usize,
-    /// Frames before `position`.
+    /// The number of frames before `position`.
     scanned: usize,
 }
 
@@ -165,13 +165,13 @@ impl<'a> DataRows<'a> {
         self.left == 0
     }
 
-    /// Rows that have not been scanned yet.
+    /// The number of rows not scanned yet.
     #[inline]
     pub const fn row_count(&self) -> usize {
         self.left
     }
 
-    /// The whole run, scanned or not: what the spans of every scan refer to.
+    /// The whole run, scanned or not; the spans of every scan refer to it.
     #[inline]
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -183,7 +183,7 @@ impl<'a> DataRows<'a> {
         self.bytes.get(self.position..).unwrap_or(&[])
     }
 
-    /// The body of the next frame, which is passed over; `None` when there are none left.
+    /// The body of the next frame, which is then skipped; `None` if there are none left.
     pub fn next_body(&mut self) -> Option<&'a [u8]> {
         if self.left == 0 {
             return None;
@@ -198,13 +198,13 @@ impl<'a> DataRows<'a> {
         Some(body)
     }
 
-    /// Scans up to `max_rows` rows off the front into `spans` and answers how many it scanned; 0
-    /// when there are none left.
+    /// Scans up to `max_rows` rows from the front into `spans` and returns the number of rows
+    /// scanned; 0 if there are none left.
     ///
-    /// Every row must have `columns` columns, each with a length of -1 (NULL) or one that fits,
-    /// and nothing behind the last. A scan stops before a row that does not; if that is the first
-    /// one, it is a [`RemoteError::Row`] with its index in the run, `spans` is empty and the cursor
-    /// does not move. So the rows before a fault are the same however the bytes were cut.
+    /// Every row must have `columns` columns, each with a length of -1 (NULL) or one that fits, and
+    /// nothing after the last. A scan stops before a row that does not; if that is the first one,
+    /// it is a [`RemoteError::Row`] with its index in the run, `spans` is empty and the cursor does
+    /// not move. So the rows before a fault are the same however the bytes were split.
     ///
     /// `max_rows` is the caller's choice of locality: the spans of a block should stay in a near
     /// cache until every column has been decoded. `spans` takes memory in proportion to the bytes
@@ -220,12 +220,13 @@ impl<'a> DataRows<'a> {
             return Ok(0);
         }
         if columns > usize::from(u16::MAX) {
-            // No row can declare so many: the first one is at fault, without making room for it.
+            // No row can have this many columns: the first one is faulty, and no space is reserved
+            // for it.
             return Err(self.fault(diagnose(self.bytes, self.position, columns)));
         }
         let rest = self.bytes.get(self.position..).unwrap_or(&[]);
-        // No more rows than these bytes can hold with so many columns, but one, so that a row
-        // with too few columns is still looked at and refused.
+        // At most one row more than these bytes can hold with this many columns, so that a row with
+        // too few columns is still examined and refused.
         let row_len_min = ROW_HEADER_LEN.saturating_add(columns.saturating_mul(VALUE_HEADER_LEN));
         let block = self.left.min(max_rows).min(rest.len() / row_len_min + 1);
         spans.prepare(columns, block);
@@ -234,7 +235,7 @@ impl<'a> DataRows<'a> {
         let slots = spans.spans.get_mut(..columns * stride).unwrap_or_default();
         let start = (0, self.position);
         let pairs = scan_rows::<2>(bytes, start, columns, block, slots, stride);
-        // An odd row is left over, or a pair with a fault, whose row this finds.
+        // An odd row is left over, or a pair with a fault; this finds the faulty row of the pair.
         let (done, position) = scan_rows::<1>(bytes, pairs, columns, block, slots, stride);
         if done == 0 {
             return Err(self.fault(diagnose(bytes, position, columns)));
@@ -256,9 +257,9 @@ impl<'a> DataRows<'a> {
 const _: () = assert!(usize::BITS >= 64, "the row scan needs 64-bit offsets");
 
 /// Scans rows, `LANES` at a time, until fewer than that are left of `rows` or one has a fault.
-/// `from` and the answer are the next row and where its frame starts.
+/// `from` and the result are the next row and the start of its frame.
 ///
-/// Not inlined: alone, all of its state fits into registers, which is worth a quarter of its time.
+/// Not inlined: by itself, all of its state fits in registers, which saves a quarter of its time.
 #[inline(never)]
 fn scan_rows<const LANES: usize>(
     bytes: &[u8],
@@ -279,13 +280,14 @@ fn scan_rows<const LANES: usize>(
     (row, position)
 }
 
-/// Scans `LANES` rows that follow one another from `start`, writes their spans as the rows from
-/// `row` on and answers where the next frame starts; `None` when there is a fault in any of them.
+/// Scans `LANES` adjacent rows from `start`, writes their spans as the rows from `row` on and
+/// returns the start of the next frame; `None` if any of them has a fault.
 ///
-/// Where a value starts depends on all lengths before it in its row, so one row alone is a chain of
-/// loads, each waiting for the one before. Two rows side by side are two chains that the processor
-/// follows at once: 1.5 ns instead of 2.6 ns per value where that was measured, with NULLs mixed
-/// in 1.5 ns instead of 4.4 ns. Three and four lanes run out of registers and are slower again.
+/// The start of a value depends on all lengths before it in its row, so a single row is a chain of
+/// loads, each waiting for the previous one. Two rows side by side are two chains that the
+/// processor follows in parallel: we measured 1.5 ns instead of 2.6 ns per value, and with NULLs
+/// mixed in 1.5 ns instead of 4.4 ns. Three and four lanes run out of registers and are slower
+/// again.
 ///
 /// Values are not checked against the end of their row one by one. Offsets only grow, so a row
 /// whose last offset is exactly its end has none beyond it; a length that is neither -1 nor
@@ -322,7 +324,7 @@ fn scan_lanes<const LANES: usize>(
             let header_end = position.wrapping_add(VALUE_HEADER_LEN);
             let &[a, b, c, d] = bytes.get(*position..header_end)? else { return None };
             let len = u32::from_be_bytes([a, b, c, d]);
-            // Cut short only in a row that is refused below.
+            // Truncated only in a row that is refused below.
             *slot = Span { start: header_end as u32, len };
             *position = header_end + if len == u32::MAX { 0 } else { len as usize };
         }
@@ -330,7 +332,7 @@ fn scan_lanes<const LANES: usize>(
     (positions == ends).then_some(next)
 }
 
-/// Says what is wrong with the row at `position`, which `scan_lanes` refused.
+/// The fault of the row at `position`, which `scan_lanes` refused.
 #[cold]
 fn diagnose(bytes: &[u8], position: usize, columns: usize) -> RowFault {
     let frame = bytes.get(position..).unwrap_or(&[]);

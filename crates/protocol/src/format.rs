@@ -1,11 +1,11 @@
-//! The two encodings in which PostgreSQL sends and takes values.
+//! The two formats in which PostgreSQL sends and accepts values.
 
-/// How a value is written on the wire.
+/// The wire format of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Format {
-    /// What the type's output function prints and its input function reads; wire code 0.
+    /// The text of the type's input and output functions; wire code 0.
     Text,
-    /// What the type's send function writes and its receive function reads; wire code 1.
+    /// The bytes of the type's receive and send functions; wire code 1.
     Binary,
 }
 
@@ -19,7 +19,7 @@ impl Format {
         }
     }
 
-    /// The format a code stands for; `None` for codes that the protocol does not define.
+    /// The format of a code; `None` for codes that the protocol does not define.
     #[inline]
     pub const fn from_code(code: i16) -> Option<Self> {
         match code {

@@ -1,8 +1,8 @@
 //! Cuts the receive buffer into frames: a tag byte, a length that counts itself, a body.
 //!
-//! Rows are the bulk of every large result, so they never become messages: the longest run of
-//! whole `DataRow` frames at the front is handed on as one borrowed slice. A fault behind such a
-//! run is reported by the next call, so the rows before it arrive however the bytes were cut.
+//! Most of a large result are rows, so they never become messages: the longest run of whole
+//! `DataRow` frames at the front is passed on as one borrowed slice. A fault after such a run is
+//! reported by the next call, so the rows before it arrive however the bytes were split.
 
 use crate::data_rows::DataRows;
 use crate::error::{Error, RemoteError};
@@ -11,34 +11,34 @@ use crate::tag;
 /// Bytes of the tag and the length field.
 pub(crate) const HEADER_LEN: usize = 5;
 
-/// The least length of a `CopyData` frame that is more than the end of binary data.
+/// The minimum length of a `CopyData` frame that is more than the end of binary data.
 const COPY_ROW_LENGTH_MIN: usize = 7;
 
-/// Bytes of one run at most: what a 32-bit span can address, and far above any receive buffer.
+/// The maximum size of one run: the range of a 32-bit span, and far above any receive buffer.
 const RUN_LEN_MAX: usize = u32::MAX as usize;
 
-/// What stands at the front of the receive buffer.
+/// The next content of the receive buffer.
 #[derive(Clone, Debug)]
 pub enum Frame<'a> {
-    /// As many whole `DataRow` frames as follow one another; at least one.
+    /// The whole adjacent `DataRow` frames; at least one.
     DataRows(DataRows<'a>),
-    /// As many whole `CopyData` frames as follow one another; at least one. In the binary format
-    /// the body of each is a row, but for the first, which begins with a header. A frame of two
-    /// bytes is not among them: it may be the end of the data, and comes as a message.
+    /// The whole adjacent `CopyData` frames; at least one. In the binary format the body of each is
+    /// a row, except for the first, which begins with a header. A frame of two bytes is not
+    /// included: it may be the end of the data, and comes as a message.
     CopyData(DataRows<'a>),
     /// One whole frame of any other kind, for [`Message::parse`](crate::Message::parse).
     Message {
-        /// The byte that says which message this is; always one that servers use.
+        /// The tag of the message; always one that servers use.
         tag: u8,
-        /// What follows the length field.
+        /// The bytes after the length field.
         body: &'a [u8],
     },
 }
 
-/// Takes the next frame, or run of row frames, off the front of `bytes`.
+/// Takes the next frame, or run of row frames, from the front of `bytes`.
 ///
-/// Answers the frame and how many bytes it took, or `None` when not even one whole frame is here.
-/// An unknown tag and an impossible length are refused as soon as they are seen.
+/// Returns the frame and its size in bytes, or `None` if there is not even one whole frame. An
+/// unknown tag or an impossible length is refused as soon as it is seen.
 ///
 /// ```
 /// use colonnade_protocol::{Frame, next_frame};
@@ -64,15 +64,15 @@ pub fn next_frame(bytes: &[u8]) -> Result<Option<(Frame<'_>, usize)>, Error> {
             if tag == tag::DATA_ROW { Frame::DataRows(rows) } else { Frame::CopyData(rows) };
         return Ok(Some((frame, consumed)));
     }
-    // A run of no rows falls through to here: its first frame is either incomplete or at fault.
+    // An empty run reaches this point: its first frame is either incomplete or faulty.
     let Some(total) = claimed_len(bytes)? else { return Ok(None) };
     let Some(body) = bytes.get(HEADER_LEN..total) else { return Ok(None) };
     Ok(Some((Frame::Message { tag, body }, total)))
 }
 
-/// How many bytes the frame at the front takes in all, once its 5-byte header is there.
+/// The total size of the frame at the front, once its 5-byte header is there.
 ///
-/// `None` asks for more bytes. The answer is bounded per message, so a receive buffer may grow to
+/// `None` asks for more bytes. The result is bounded per message, so a receive buffer may grow to
 /// it: 1 GiB and 64 KiB for messages that carry data or text, 64 KiB for all others.
 pub fn claimed_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
     let Some(&tag) = bytes.first() else { return Ok(None) };
@@ -89,10 +89,10 @@ pub fn claimed_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
     Ok(Some(claimed + 1))
 }
 
-/// Length in bytes and number of the whole, plausible frames at the front that have the tag `TAG`
-/// and a length of `least` or more.
+/// The size in bytes and the number of the whole, plausible frames at the front that have the tag
+/// `TAG` and a length of at least `least`.
 ///
-/// Stops without an error at anything else, which the caller looks at when nothing precedes it.
+/// Stops without an error at any other frame, which the caller examines if no frame precedes it.
 fn row_run<const TAG: u8>(bytes: &[u8], least: usize) -> (usize, usize) {
     let run_max = bytes.len().min(RUN_LEN_MAX);
     let mut rest = bytes.get(..run_max).unwrap_or(bytes);

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use crate::error::{Fault, RemoteError};
 use crate::format::Format;
 
-/// Reads the parts of a body in order. `rest` is what has not been read yet.
+/// Reads the parts of a body in order. `rest` is the unread part.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     message: &'static str,
@@ -106,12 +106,12 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// Everything that has not been read yet.
+    /// Everything not read yet.
     pub(crate) fn remainder(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
 
-    /// Refuses bytes behind the last part.
+    /// Refuses bytes after the last part.
     pub(crate) fn finish(self) -> Result<(), RemoteError> {
         match self.rest.len() {
             0 => Ok(()),

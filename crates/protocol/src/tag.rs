@@ -1,18 +1,17 @@
-//! The tag bytes a server may send: their names, and how long a message each may announce.
+//! The tag bytes that a server may send: their names, and the maximum length of each message.
 //!
-//! This is the only table of backend tags. A byte that is not in it is refused before its length
-//! is believed.
+//! This is the only table of backend tags. Any other byte is refused before its length is trusted.
 
 /// Bound on the length field of messages that carry user data or text.
 ///
-/// PostgreSQL itself never builds a value or a message above 1 GiB; the 64 KiB on top leave room
-/// for what surrounds one such value.
+/// PostgreSQL itself never builds a value or a message above 1 GiB; the additional 64 KiB leave
+/// room for the data around one such value.
 pub(crate) const LONG_LENGTH_MAX: usize = 0x4000_0000 + 0x1_0000;
 
 /// Bound on the length field of all other messages.
 ///
-/// The longest honest ones are a COPY response (2 bytes per column, 1664 columns at most, 3.3 KiB)
-/// and the authentication exchange (a few hundred bytes); libpq draws its line at 30 000. Without
+/// The longest legitimate ones are a COPY response (2 bytes per column, at most 1664 columns, 3.3
+/// KiB) and the authentication exchange (a few hundred bytes); libpq's limit is 30 000. Without
 /// this bound a server could announce a gigabyte of `ReadyForQuery` and have the client buffer it.
 pub(crate) const SHORT_LENGTH_MAX: usize = 0x1_0000;
 
@@ -41,7 +40,7 @@ pub(crate) const PORTAL_SUSPENDED: u8 = b's';
 pub(crate) const READY_FOR_QUERY: u8 = b'Z';
 pub(crate) const ROW_DESCRIPTION: u8 = b'T';
 
-/// The protocol's name of the message behind `tag`; `None` when no server message has this tag.
+/// The protocol's name of the message with `tag`; `None` if no server message has this tag.
 pub(crate) const fn name(tag: u8) -> Option<&'static str> {
     Some(match tag {
         AUTHENTICATION => "Authentication",

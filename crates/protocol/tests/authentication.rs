@@ -43,7 +43,7 @@ fn request(code: i32, rest: &[u8]) -> Vec<u8> {
     [&code.to_be_bytes(), rest].concat()
 }
 
-/// Gives the client one authentication message; the answer is what it sends back, whole.
+/// Passes one authentication message to the client; returns the complete answer.
 fn step(auth: &mut Authenticator, body: &[u8]) -> Result<(AuthStep, Vec<u8>), Error> {
     let mut out = Vec::new();
     let step = auth.respond(&Message::parse(b'R', body)?, &mut out)?;
@@ -54,7 +54,7 @@ fn refusal(auth: &mut Authenticator, body: &[u8]) -> AuthError {
     match step(auth, body) {
         Err(Error::Auth(error)) => {
             assert!(!error.to_string().contains(PASSWORD));
-            // Whatever comes next, the exchange stays over.
+            // Whatever comes next, the exchange is over.
             let again = auth.respond(&Message::AuthenticationOk, &mut Vec::new());
             let message = "AuthenticationOk";
             assert_eq!(again, Err(AuthError::OutOfTurn { message }.into()));
@@ -81,7 +81,7 @@ fn initial_response(out: &[u8]) -> (String, String) {
     (String::from_utf8(body[..end].to_vec()).unwrap(), String::from_utf8(data.to_vec()).unwrap())
 }
 
-/// Plays SCRAM up to the client's proof and answers with the server's.
+/// Plays SCRAM up to the client's proof, and returns the server's proof.
 fn play(
     auth: &mut Authenticator,
     offered: &[&str],
@@ -131,7 +131,7 @@ fn the_servers_proof_is_demanded_and_checked() {
     let mut auth = authenticator(ChannelBinding::NotUsed, AuthPolicy::default());
     step(&mut auth, &sasl(&[PLAIN])).unwrap();
     assert_eq!(refusal(&mut auth, &request(0, b"")), AuthError::ServerProofMissing);
-    // Every single bit of the proof matters, and so does its being there.
+    // Every single bit of the proof matters, and a missing proof is refused.
     let (mut auth, mut server_final) = play();
     server_final[10] = if server_final[10] == b'A' { b'B' } else { b'A' };
     assert_eq!(refusal(&mut auth, &server_final), AuthError::ServerProofWrong);
@@ -164,7 +164,7 @@ fn the_servers_first_message_is_checked_before_it_is_used() {
     );
 }
 
-/// The bound stated here is one that the implementation underneath accepts, too.
+/// The underlying implementation accepts this limit, too.
 #[test]
 fn the_largest_iteration_count_works() {
     let mut auth = authenticator(ChannelBinding::NotUsed, AuthPolicy::default());
@@ -197,7 +197,7 @@ fn an_offer_to_bind_tells_of_tls_that_was_stripped() {
     let offer = sasl(&[PLUS, PLAIN]);
     let mut preferring = authenticator(ChannelBinding::NotUsed, policy("", "prefer"));
     assert_eq!(refusal(&mut preferring, &offer), AuthError::TlsStripped);
-    // Who never binds may have TLS end where he likes.
+    // A client that never binds must accept a TLS connection that ends elsewhere.
     let mut never = authenticator(ChannelBinding::NotUsed, policy("", "disable"));
     assert_eq!(step(&mut never, &offer).unwrap().0, AuthStep::Continue);
 }
@@ -226,7 +226,7 @@ fn passwords_are_sent_as_asked() {
     );
     let (_, out) = step(&mut auth, &request(5, &[0x93, 0xe6, 0x01, 0x7f])).unwrap();
     assert_eq!(out, support::frame(b'p', b"md5e6160127452b7e628c95ec4ff4921a1c\0"));
-    // A second request after the answer could only be meant to get another form of the password.
+    // A second request after the answer could only aim at another form of the password.
     let message = "AuthenticationCleartextPassword";
     assert_eq!(refusal(&mut auth, &request(3, b"")), AuthError::OutOfTurn { message });
 }
@@ -312,8 +312,8 @@ fn auth_debug_leaks(auth: &Authenticator) -> Option<String> {
         .filter(|printed| printed.contains("correct") || printed.contains("r="))
 }
 
-/// The exchange printed in RFC 7677, section 3, which the test server must reproduce to be trusted
-/// as a judge of the client.
+/// The exchange printed in RFC 7677, section 3. The test server must reproduce it to be a valid
+/// judge of the client.
 #[test]
 fn the_test_server_agrees_with_rfc_7677() {
     use base64::Engine;

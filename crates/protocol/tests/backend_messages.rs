@@ -1,4 +1,4 @@
-//! Every message of the server: its bytes, what they mean, and every way to cut them short.
+//! Every message of the server: its bytes, its meaning, and every way to truncate it.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,8 +14,8 @@ use colonnade_protocol::{
     CopyFormat, Error, ErrorFields, Field, Format, Message, RemoteError, TransactionStatus,
 };
 
-/// A message, its bytes, and how many of them are needed. Those behind may be any number: they
-/// are data to the end of the frame.
+/// A message, its bytes, and the number of bytes that it needs. The rest is data up to the end of
+/// the frame, of any length.
 struct Case {
     tag: u8,
     body: &'static [u8],

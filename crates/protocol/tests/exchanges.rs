@@ -1,4 +1,4 @@
-//! Whole conversations of a server, fed in pieces of every size, and garbage of every kind.
+//! A server's side of whole sessions, fed in pieces of every size, and garbage of every kind.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,8 +14,8 @@ use colonnade_protocol::{Error, Frame, Message, Spans, claimed_len, next_frame};
 use proptest::prelude::*;
 use support::{data_row, frame};
 
-/// What a reader makes of a conversation: a line for each message, a line for each row, and the
-/// error that ends it. `columns` follows the last row description.
+/// A reader's output for a session: a line for each message, a line for each row, and the error
+/// that ends it. `columns` follows the last row description.
 #[derive(Default)]
 struct Transcript {
     lines: Vec<String>,
@@ -24,7 +24,7 @@ struct Transcript {
 }
 
 impl Transcript {
-    /// Takes what is whole off the front of `buffer`.
+    /// Takes the whole frames from the front of `buffer`.
     fn read(&mut self, buffer: &mut Vec<u8>) -> Result<(), Error> {
         loop {
             let consumed = match next_frame(buffer)? {
@@ -61,14 +61,14 @@ impl Transcript {
     }
 }
 
-/// Feeds the conversation in pieces and answers what was read, errors included.
+/// Feeds the session in pieces and returns the output, including errors.
 fn transcript(bytes: &[u8], piece: usize) -> Vec<String> {
     let mut transcript = Transcript::default();
     let mut buffer = Vec::new();
     for piece in bytes.chunks(piece.max(1)) {
         buffer.extend_from_slice(piece);
         if let Err(error) = transcript.read(&mut buffer) {
-            // The place of a faulty row in its run depends on where the run began.
+            // The index of a faulty row in its run depends on the start of the run.
             let text = error.to_string();
             let text = text.split(" (index").next().unwrap_or_default().to_owned();
             transcript.lines.push(text);
@@ -113,7 +113,7 @@ fn extended_query() -> Vec<u8> {
         let note = (row % 3 != 0).then_some(&b"note"[..]);
         bytes.extend(data_row(&[Some(&row.to_be_bytes()), note]));
     }
-    // Notices and notifications may stand between rows.
+    // Notices and notifications may come between rows.
     bytes.extend(frame(b'N', b"SNOTICE\0VNOTICE\0C00000\0Mhalf way\0\0"));
     bytes.extend(data_row(&[None, None]));
     bytes.extend(frame(b's', b""));
@@ -142,7 +142,7 @@ fn copies_and_errors() -> Vec<u8> {
     .concat()
 }
 
-/// Conversations that go wrong in the middle, behind things that are right.
+/// Sessions that fail in the middle, after valid messages.
 fn broken() -> Vec<Vec<u8>> {
     let rows = [row_description(&["a"]), data_row(&[Some(b"1")]).repeat(3)].concat();
     [
@@ -275,7 +275,7 @@ fn almost_frames() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// Garbage is read or refused, the same in every cut, and never a panic.
+    /// Garbage is read or refused, in the same way for every split, and never causes a panic.
     #[test]
     fn garbage_is_read_or_refused(bytes in almost_frames(), piece in 1..30_usize) {
         prop_assert_eq!(transcript(&bytes, piece), transcript(&bytes, bytes.len()));

@@ -1,4 +1,4 @@
-//! Frames and runs of rows: where they end, what is refused, and what a scan finds in them.
+//! Frames and runs of rows: their ends, the refused ones, and the results of scans.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -21,7 +21,7 @@ type Row = Vec<Option<Vec<u8>>>;
 /// The tags of every message a server may send, as the protocol's documentation lists them.
 const TAGS: &[u8] = b"RKSvZ123nsItTCENAGHWdcVD";
 
-/// Those that carry data or text and may be long.
+/// The tags of messages that carry data or text and may be long.
 const LONG_TAGS: &[u8] = b"DdTENAStV";
 
 const LONG_MAX: u32 = 0x4001_0000;
@@ -47,7 +47,7 @@ fn run_of(rows: &[Row]) -> Vec<u8> {
         .collect()
 }
 
-/// All rows as a scan in blocks of `block` finds them.
+/// All rows, scanned in blocks of `block`.
 fn scanned(
     bytes: &[u8],
     columns: usize,
@@ -84,7 +84,7 @@ fn scanned(
 fn every_tag_and_no_other_is_known() {
     for tag in 0..=u8::MAX {
         let known = TAGS.contains(&tag);
-        // Garbage is refused by its first byte, honest tags wait for more.
+        // Garbage is refused by its first byte; valid tags wait for more.
         let unknown = Err(RemoteError::UnknownTag { tag }.into());
         assert_eq!(claimed_len(&[tag]), if known { Ok(None) } else { unknown });
         assert_eq!(next_frame(&[tag]).is_ok(), known);
@@ -132,7 +132,7 @@ fn a_run_ends_before_whatever_is_no_whole_row() {
         let run = rows(&bytes);
         assert_eq!((run.row_count(), run.bytes().len()), (2, two.len()), "{tail:?}");
     }
-    // A fault behind the run is the next call's to report.
+    // The next call reports a fault after the run.
     assert!(next_frame(b"!").is_err());
     assert!(next_frame(&third[..third.len() - 1]).unwrap().is_none());
 }
@@ -161,7 +161,7 @@ fn rows_without_columns_are_counted() {
     assert_eq!(cursor.scan(0, 3, &mut spans), Ok(0));
 }
 
-/// Each faulty row stands behind 0 to 4 good ones, so that it is met in either half of a pair.
+/// Each faulty row follows 0 to 4 good ones, so that it occurs in either half of a pair.
 #[test]
 fn a_faulty_row_is_named() {
     let length =
@@ -209,7 +209,7 @@ fn a_scan_stops_before_a_fault_and_then_names_it() {
     }
 }
 
-/// A value may not reach into the next row, even where the bytes are there.
+/// A value may not extend into the next row, even if the bytes are there.
 #[test]
 fn lengths_do_not_reach_into_the_next_row() {
     let mut bytes = data_row(&[Some(b"abcd")]).repeat(4);
@@ -219,7 +219,7 @@ fn lengths_do_not_reach_into_the_next_row() {
     assert_eq!(error, RemoteError::Row { row: 0, fault }.into());
 }
 
-/// A hostile description with the most columns must not make the scratch outgrow the bytes.
+/// A hostile description with the most columns must not make the scratch memory exceed the input.
 #[test]
 fn scratch_is_bounded_by_the_run() {
     let bytes = data_row(&[]).repeat(100_000);
@@ -244,7 +244,7 @@ fn any_rows() -> impl Strategy<Value = (usize, Vec<Row>)> {
     })
 }
 
-/// Reads a row the slow way: the rule by which the scan is judged.
+/// Reads a row in the simple way, the reference for the scan.
 fn read_row(mut body: &[u8], columns: usize) -> Option<Row> {
     let (count, rest) = body.split_first_chunk::<2>()?;
     body = rest;
@@ -269,7 +269,7 @@ proptest! {
         prop_assert_eq!(scanned(&run_of(&sample), columns, block, &mut spans).unwrap(), sample);
     }
 
-    /// One damaged byte: the scan says the same as reading row by row.
+    /// With one damaged byte, the scan gives the same result as reading row by row.
     #[test]
     fn damage_is_judged_as_by_the_slow_reader(
         (columns, sample) in any_rows(),

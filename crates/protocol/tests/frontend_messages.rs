@@ -1,4 +1,4 @@
-//! Every message of the client: what is asked for, its bytes, and its line in a trace.
+//! Every message of the client: the call, its bytes, and its line in a trace.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -118,7 +118,7 @@ fn bind_cases() -> Vec<(Write, &'static [u8], &'static str)> {
             b"B\0\0\0\x0c\0\0\0\0\0\0\0\0",
             "Bind portal=\"\" statement=\"\" formats=[] values=[] results=[]",
         ),
-        // Formats that are all alike are written once, or not at all when they are all text.
+        // Equal formats are written once, or not at all if they are all text.
         (
             Box::new(|out| {
                 let params = params(&[(BINARY, Some(b"\x07")), (BINARY, None)]);

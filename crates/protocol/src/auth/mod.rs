@@ -1,5 +1,5 @@
-//! Answers the server's authentication requests, as far as the policy allows, and believes the
-//! server only when it has proved what the policy asks for.
+//! Answers the server's authentication requests, as far as the policy allows, and trusts the server
+//! only when it has given the proof that the policy demands.
 
 mod md5;
 mod policy;
@@ -15,27 +15,27 @@ use crate::error::{AuthError, BindingGap, Error};
 use crate::frontend;
 use scram::{Binding, Scram};
 
-/// What the transport knows about the TLS connection that authentication runs through.
+/// The transport's knowledge about the TLS connection that carries the authentication.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ChannelBinding {
     /// The `tls-server-end-point` data: the server certificate's hash, by the hash function of its
     /// signature, with SHA-256 in place of MD5 and SHA-1 (RFC 5929).
     TlsServerEndPoint(Vec<u8>),
-    /// The connection is encrypted, but its certificate gives no such data.
+    /// The connection is encrypted, but its certificate provides no such data.
     Unsupported,
     /// The connection is not encrypted.
     NotUsed,
 }
 
-/// How far authentication has come after a message.
+/// The progress of authentication after a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AuthStep {
     /// The server's next message decides.
     Continue,
-    /// The caller's GSSAPI library makes the next token, out of the one in the message, if there is
-    /// one. It goes out by [`frontend::gss_response`].
+    /// The caller's GSSAPI library must make the next token, from the message's token if there is
+    /// one. Send it with [`frontend::gss_response`].
     Token,
-    /// The server has let the client in and has proved itself as the policy asks.
+    /// The server has let the client in and has given the proof that the policy demands.
     Done,
 }
 
@@ -63,22 +63,22 @@ pub struct Authenticator {
     state: State,
 }
 
-/// Where the exchange stands. Each state names the only messages that may come next.
+/// The progress of the exchange. Each state names the only messages that may come next.
 enum State {
-    /// Nothing was asked yet: any request, or `AuthenticationOk`.
+    /// No request yet: any request, or `AuthenticationOk`.
     Start,
-    /// A password went out: `AuthenticationOk`.
+    /// A password was sent: `AuthenticationOk`.
     PasswordSent,
-    /// GSSAPI is under way: `AuthenticationGSSContinue` or `AuthenticationOk`. Whether it has ended
-    /// and the server has proved itself, the caller's library knows.
+    /// GSSAPI is under way: `AuthenticationGSSContinue` or `AuthenticationOk`. The caller's library
+    /// knows whether it has ended and the server has proved itself.
     Gss,
-    /// The first SCRAM message went out: `AuthenticationSASLContinue`.
+    /// The first SCRAM message was sent: `AuthenticationSASLContinue`.
     ScramStarted(Scram),
-    /// The client's proof went out: `AuthenticationSASLFinal`.
+    /// The client's proof was sent: `AuthenticationSASLFinal`.
     ScramProved(Scram),
     /// The server's proof was right: `AuthenticationOk`.
     ScramVerified,
-    /// It is over, well or badly: nothing.
+    /// The exchange has ended, well or badly: no message.
     Ended,
 }
 
@@ -99,10 +99,10 @@ impl Authenticator {
         }
     }
 
-    /// Takes the server's next authentication message and appends the answer, if there is one.
+    /// Handles the server's next authentication message and appends the answer, if there is one.
     ///
-    /// Any other message is out of turn; an `ErrorResponse` or a notice is the caller's to handle.
-    /// After an error the exchange is over, and the connection is to be closed.
+    /// Any other message is out of turn; the caller handles an `ErrorResponse` or a notice. After
+    /// an error the exchange is over, and the connection must be closed.
     pub fn respond(&mut self, message: &Message<'_>, out: &mut Vec<u8>) -> Result<AuthStep, Error> {
         let state = std::mem::replace(&mut self.state, State::Ended);
         self.state = match (state, message) {
@@ -157,7 +157,7 @@ impl Authenticator {
         Ok(AuthStep::Continue)
     }
 
-    /// Whether the policy accepts that the server let the client in without asking for anything.
+    /// Whether the policy allows the server to let the client in without any request.
     fn check_unasked(&self) -> Result<(), AuthError> {
         self.check_other_than_scram()?;
         if self.policy.require_auth.allows(AuthMethod::None) {
@@ -224,11 +224,12 @@ impl Authenticator {
             return Err(AuthError::ChannelBinding(gap));
         }
         if gap == BindingGap::NoTls && offers(scram::MECHANISM_PLUS) {
-            // A server offers this under TLS only, which ends between us and it.
+            // A server offers this under TLS only, so the TLS connection ends between us and the
+            // server.
             return Err(AuthError::TlsStripped);
         }
-        // Saying that binding was possible but not offered is what lets an honest server find out
-        // that someone took its offer out of the list.
+        // Stating that binding was possible but not offered lets an honest server detect that
+        // someone removed its offer from the list.
         let binding = match gap {
             BindingGap::NotOffered => Binding::NotOffered,
             _ => Binding::None,
@@ -251,7 +252,7 @@ impl Authenticator {
 }
 
 impl fmt::Debug for Authenticator {
-    /// Says whether there is a password, never which.
+    /// Shows whether there is a password, never the password itself.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Start => "Start",

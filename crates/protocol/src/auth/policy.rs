@@ -1,4 +1,4 @@
-//! What the caller demands of authentication: the connection parameters `require_auth` and
+//! The caller's demands on authentication: the connection parameters `require_auth` and
 //! `channel_binding`, with libpq's words and meanings.
 
 use std::str::FromStr;
@@ -14,16 +14,16 @@ pub struct AuthPolicy {
     pub channel_binding: ChannelBindingPolicy,
 }
 
-/// Whether authentication is bound to the TLS connection, so that nobody in the middle can use it
-/// on a connection of their own.
+/// Whether authentication is bound to the TLS connection, so that an attacker in the middle cannot
+/// relay it over another connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum ChannelBindingPolicy {
     /// Never.
     Disable,
-    /// If both sides can.
+    /// If both sides support it.
     #[default]
     Prefer,
-    /// Always: refuse servers that cannot, or do not offer it.
+    /// Always: refuse servers that do not support or offer it.
     Require,
 }
 
@@ -40,22 +40,22 @@ impl FromStr for ChannelBindingPolicy {
     }
 }
 
-/// A way to authenticate, by the words of `require_auth`.
+/// An authentication method, with its name in `require_auth`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AuthMethod {
-    /// The password as it is.
+    /// The password in clear text.
     Password,
     /// The password's MD5 digest.
     Md5,
     /// Kerberos through GSSAPI, whose tokens the caller makes.
     Gss,
-    /// Windows authentication; can be named, not spoken.
+    /// Windows authentication; can be named, but is not supported.
     Sspi,
     /// SCRAM-SHA-256, with or without channel binding.
     ScramSha256,
-    /// OAuth bearer tokens; can be named, not spoken.
+    /// OAuth bearer tokens; can be named, but are not supported.
     Oauth,
-    /// The server asks for nothing.
+    /// The server requests nothing.
     None,
 }
 

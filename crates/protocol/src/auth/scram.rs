@@ -1,7 +1,7 @@
 //! SCRAM-SHA-256 and SCRAM-SHA-256-PLUS over the `postgres-protocol` crate's implementation.
 //!
-//! The server's messages are checked here before that crate sees them: for errors that say what is
-//! wrong, and because one number in them decides how long the client computes.
+//! The server's messages are checked here before that crate sees them, for precise errors, and
+//! because the iteration count decides how long the client computes.
 
 use postgres_protocol::authentication::sasl;
 
@@ -10,21 +10,20 @@ use crate::error::{AuthError, ScramFault};
 pub(super) const MECHANISM: &str = sasl::SCRAM_SHA_256;
 pub(super) const MECHANISM_PLUS: &str = sasl::SCRAM_SHA_256_PLUS;
 
-/// The largest iteration count that a server may ask for.
+/// The largest iteration count that a server may request.
 ///
-/// The server names the count before it has proved anything, and the client computes two hashes
-/// for each while nothing else runs on its thread. 100 000 is 24 times PostgreSQL's default and
-/// takes 0.1 to 0.2 s; it is also where the implementation underneath stops, and where other
-/// drivers do.
+/// The server sends the count before it has proved anything, and the client computes two hashes per
+/// iteration while nothing else runs on its thread. 100 000 is 24 times PostgreSQL's default and
+/// takes 0.1 to 0.2 s; the underlying implementation and other drivers have the same limit.
 pub const ITERATIONS_MAX: u32 = 100_000;
 
-/// What the client says about channel binding in its first message.
+/// The statement about channel binding in the client's first message.
 pub(super) enum Binding {
     /// It binds, with this data.
     TlsServerEndPoint(Vec<u8>),
-    /// It could, and the server did not offer it.
+    /// It could, but the server did not offer it.
     NotOffered,
-    /// It cannot, or does not want to.
+    /// It cannot, or is told not to.
     None,
 }
 
@@ -55,10 +54,10 @@ impl Scram {
         self.inner.message()
     }
 
-    /// Answers the server's first message with the client's proof. May be called once.
+    /// Answers the server's first message with the client's proof. May be called only once.
     pub(super) fn client_final(&mut self, server_first: &[u8]) -> Result<&[u8], AuthError> {
         check_server_first(server_first, self.inner.message()).map_err(AuthError::Scram)?;
-        // Nothing but the salt's encoding is left unchecked.
+        // Only the salt's encoding is left unchecked.
         self.inner.update(server_first).map_err(|_| AuthError::Scram(ScramFault::Salt))?;
         Ok(self.inner.message())
     }
@@ -96,7 +95,7 @@ fn check_server_first(server_first: &[u8], client_first: &[u8]) -> Result<(), Sc
     }
 }
 
-/// Whether `nonce` is the nonce that ends `client_first`, with something of the server's behind.
+/// Whether `nonce` is the nonce at the end of `client_first`, extended by the server.
 fn continues(nonce: &[u8], client_first: &[u8]) -> bool {
     let start = client_first.windows(3).position(|window| window == b",r=").map(|at| at + 3);
     let own = start.and_then(|start| client_first.get(start..)).unwrap_or(client_first);

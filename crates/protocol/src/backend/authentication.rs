@@ -1,4 +1,4 @@
-//! Authentication requests: one tag, told apart by a code.
+//! Authentication requests: one tag, distinguished by a code.
 
 use super::Message;
 use crate::error::{Fault, RemoteError};
@@ -43,7 +43,7 @@ pub(super) fn parse(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> 
         10 => return SaslMechanisms::parse(reader).map(Message::AuthenticationSasl),
         11 => return Ok(Message::AuthenticationSaslContinue(reader.remainder())),
         12 => return Ok(Message::AuthenticationSaslFinal(reader.remainder())),
-        // Whatever follows belongs to a method that will be refused.
+        // The rest belongs to a method that will be refused.
         code => return Ok(Message::AuthenticationUnsupported(code)),
     };
     reader.finish()?;

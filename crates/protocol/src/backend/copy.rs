@@ -1,4 +1,4 @@
-//! How COPY data will be written.
+//! The formats of COPY data.
 
 use crate::error::{Fault, RemoteError};
 use crate::format::Format;

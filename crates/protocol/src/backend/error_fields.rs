@@ -3,15 +3,15 @@
 use crate::error::{Fault, RemoteError};
 use crate::reader::Reader;
 
-/// One for each code that a byte can hold. Without a bound, a gigabyte of empty fields would take
+/// One for each code that a byte can hold. Without a limit, a gigabyte of empty fields would take
 /// sixteen times its size in memory.
 const FIELDS_MAX: usize = 255;
 
 /// The fields of an `ErrorResponse` or a `NoticeResponse`, as the server sent them.
 ///
-/// Fields with codes that are not known (yet) are kept. Text that is not UTF-8 is replaced, not
-/// refused: before the client encoding is agreed on a server may send anything, and an error whose
-/// text is damaged is still worth reading.
+/// Fields with unknown codes are kept. Text that is not UTF-8 is replaced, not refused: a server
+/// may send anything before the client encoding is agreed on, and an error with damaged text is
+/// still worth reading.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ErrorFields {
     fields: Vec<(u8, String)>,
@@ -40,15 +40,15 @@ macro_rules! known_fields {
 }
 
 known_fields! {
-    b'S' severity_localized, "How bad it is, in the language of the server's messages.";
-    b'V' severity_unlocalized, "How bad it is, always in English; since PostgreSQL 9.6.";
+    b'S' severity_localized, "The severity, in the language of the server's messages.";
+    b'V' severity_unlocalized, "The severity, always in English; since PostgreSQL 9.6.";
     b'C' code, "The SQLSTATE, five characters that never change with language or version.";
     b'M' message, "What happened, in one line.";
     b'D' detail, "More about it, in any number of lines.";
     b'H' hint, "What to do about it.";
-    b'P' position, "Where in the query text, as a decimal number of characters from 1.";
+    b'P' position, "The position in the query text: a decimal number of characters, from 1.";
     b'p' internal_position, "Like `position`, but in `internal_query`.";
-    b'q' internal_query, "The text of a query that the server made itself, such as in a function.";
+    b'q' internal_query, "The text of a query that the server ran itself, such as in a function.";
     b'W' context, "The calls during which it happened, innermost first.";
     b's' schema_name, "The schema of the object it is about.";
     b't' table_name, "The table it is about.";
@@ -61,7 +61,7 @@ known_fields! {
 }
 
 impl ErrorFields {
-    /// How bad it is: in English when the server says so, else in its own language.
+    /// The severity: in English if the server sends it, otherwise in the server's language.
     pub fn severity(&self) -> Option<&str> {
         self.severity_unlocalized().or_else(|| self.severity_localized())
     }

@@ -1,4 +1,4 @@
-//! What the server says: one message body becomes one [`Message`].
+//! The server's messages: one message body becomes one [`Message`].
 //!
 //! Each family of messages has its file; this one holds the list and the dispatch.
 
@@ -31,7 +31,7 @@ use crate::trace;
 pub enum Message<'a> {
     /// The client is let in.
     AuthenticationOk,
-    /// The server wants the password as it is.
+    /// The server wants the password in clear text.
     AuthenticationCleartextPassword,
     /// The server wants the password hashed with MD5.
     AuthenticationMd5Password {
@@ -48,9 +48,9 @@ pub enum Message<'a> {
     AuthenticationSaslContinue(&'a [u8]),
     /// The last step of the SASL exchange, with the server's proof.
     AuthenticationSaslFinal(&'a [u8]),
-    /// A method that this crate does not speak, by its code: Kerberos, SSPI and others.
+    /// A method that this crate does not support, by its code: Kerberos, SSPI and others.
     AuthenticationUnsupported(i32),
-    /// What a cancel request needs to name this connection.
+    /// The key with which a cancel request identifies this connection.
     BackendKeyData {
         /// The server process of this connection.
         process_id: i32,
@@ -62,7 +62,7 @@ pub enum Message<'a> {
     ParameterStatus {
         /// The setting.
         name: &'a str,
-        /// Its value now.
+        /// Its current value.
         value: &'a str,
     },
     /// The server does not know the requested minor version, or some protocol options.
@@ -90,11 +90,11 @@ pub enum Message<'a> {
     ParameterDescription(Vec<Oid>),
     /// The columns of the rows that follow.
     RowDescription(Vec<Field>),
-    /// A statement is done; the text says what it did, such as `SELECT 5`.
+    /// A statement is done; the text is the command tag, such as `SELECT 5`.
     CommandComplete(&'a str),
     /// The statement failed, or the connection did.
     ErrorResponse(ErrorFields),
-    /// A warning or another remark.
+    /// A warning or another notice.
     NoticeResponse(ErrorFields),
     /// A `NOTIFY` on a channel that this connection listens to.
     NotificationResponse {
@@ -102,7 +102,7 @@ pub enum Message<'a> {
         process_id: i32,
         /// The channel.
         channel: &'a str,
-        /// The text that came with it, often empty.
+        /// The text sent with it, often empty.
         payload: &'a str,
     },
     /// The server waits for COPY data.
@@ -202,8 +202,8 @@ impl Message<'_> {
 }
 
 impl fmt::Debug for Message<'_> {
-    /// The line of this message in a [`trace`]: readable, cut off where it is long,
-    /// and without secrets.
+    /// The line of this message in a [`trace`]: readable, shortened if it is long, and without
+    /// secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         trace::describe(self, f)
     }

@@ -1,10 +1,10 @@
-//! Messages of the connection's beginning: protocol version and cancel key.
+//! Messages at the start of a connection: protocol version and cancel key.
 
 use super::Message;
 use crate::error::{Fault, RemoteError};
 use crate::reader::Reader;
 
-/// The most that protocol 3.2 allows; 3.0 has 4 bytes always.
+/// The longest key in protocol 3.2; in 3.0 it always has 4 bytes.
 const SECRET_KEY_LEN_MAX: usize = 256;
 
 pub(super) fn backend_key_data(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> {

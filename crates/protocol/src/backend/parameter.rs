@@ -12,9 +12,9 @@ pub(super) fn parameter_status(mut reader: Reader<'_>) -> Result<Message<'_>, Re
     Ok(Message::ParameterStatus { name, value })
 }
 
-/// The count is unsigned in practice: servers accept and report up to 65535 parameters. They accept
-/// more, too, and count from 0 again in 16 bits, though they tell each of the types. No values can
-/// be sent for so many; to read them is what keeps the connection.
+/// The count is effectively unsigned: servers accept and report up to 65535 parameters. If there
+/// are more, they accept them too, and the 16-bit count wraps around, though the types are all
+/// sent. That many values cannot be sent, but the message must be read to keep the connection.
 pub(super) fn parameter_description(mut reader: Reader<'_>) -> Result<Message<'_>, RemoteError> {
     let told = usize::from(reader.u16("parameter count")?);
     let listed = reader.left() / 4;

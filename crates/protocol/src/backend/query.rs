@@ -1,4 +1,4 @@
-//! Messages that report how queries go, and those that come between them.
+//! Messages that report the progress of queries, and those that come between them.
 
 use super::Message;
 use crate::error::{Fault, RemoteError};

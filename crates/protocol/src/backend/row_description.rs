@@ -6,7 +6,7 @@ use crate::error::RemoteError;
 use crate::format::Format;
 use crate::reader::Reader;
 
-/// Bytes of a field with an empty name.
+/// The size of a field with an empty name.
 const FIELD_LEN_MIN: usize = 19;
 
 /// One column of a result.
@@ -14,18 +14,18 @@ const FIELD_LEN_MIN: usize = 19;
 pub struct Field {
     /// The column's name; not necessarily unique in its result.
     pub name: String,
-    /// The table it comes from, 0 when it is computed.
+    /// The OID of its table, 0 if it is computed.
     pub table_oid: Oid,
-    /// Its number in that table from 1, 0 when it is computed.
+    /// Its number in that table from 1, 0 if it is computed.
     pub column_number: i16,
     /// Its type.
     pub type_oid: Oid,
     /// Size of a value in bytes; negative for types of variable width.
     pub type_size: i16,
-    /// What the type was declared with, such as the 10 and 2 of `numeric(10, 2)`; -1 for nothing.
+    /// The type modifier, which encodes for example the 10 and 2 of `numeric(10, 2)`; -1 for none.
     pub type_modifier: i32,
-    /// How values are written. In the description of a statement this is text for every column,
-    /// because a statement does not know yet which formats will be asked for.
+    /// The format of its values. In the description of a statement this is text for every column,
+    /// because the formats are chosen only later.
     pub format: Format,
 }
 

@@ -1,4 +1,4 @@
-//! Refusals to authenticate: the policy forbids it, or the server could not prove itself.
+//! Authentication failures: the policy forbids a method, or the server could not prove itself.
 
 use std::fmt;
 
@@ -6,31 +6,31 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// The server wants a password and none was given.
+    /// The server wants a password, but none was given.
     PasswordMissing {
         /// The method that needs it, by its `require_auth` name.
         method: &'static str,
     },
-    /// `require_auth` does not allow the method that the server asks for.
+    /// `require_auth` does not allow the requested method.
     MethodForbidden {
         /// The method the server asked for, by its `require_auth` name.
         method: &'static str,
     },
-    /// The server asks for a method that this driver does not speak.
+    /// The server requests a method that this driver does not support.
     MethodUnsupported {
         /// The authentication request's code.
         code: i32,
     },
     /// The server offers SASL mechanisms, none of which is SCRAM-SHA-256.
     NoCommonMechanism {
-        /// What it offers.
+        /// The mechanisms offered.
         offered: Vec<String>,
     },
     /// `channel_binding=require` cannot be met.
     ChannelBinding(BindingGap),
-    /// The server offers to bind a TLS channel, and there is none on the client's side.
+    /// The server offers to bind a TLS channel, but the client's side has none.
     TlsStripped,
-    /// The server let the client in without asking for the authentication that the policy demands.
+    /// The server let the client in without the authentication that the policy demands.
     NotAuthenticated,
     /// The server said "authenticated" before it proved that it knows the password.
     ServerProofMissing,
@@ -41,7 +41,7 @@ pub enum AuthError {
         /// The error in the words of RFC 5802, such as "invalid-proof".
         reason: String,
     },
-    /// The server's first SCRAM message cannot be used.
+    /// The server's first SCRAM message is invalid.
     Scram(ScramFault),
     /// The server sent an authentication message out of turn.
     OutOfTurn {
@@ -50,21 +50,21 @@ pub enum AuthError {
     },
 }
 
-/// Why channel binding is not possible.
+/// The reason why channel binding is impossible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BindingGap {
     /// The connection is not encrypted.
     NoTls,
-    /// The connection is encrypted, but the server certificate gives no binding data.
+    /// The connection is encrypted, but the server certificate provides no binding data.
     NoBindingData,
     /// The server does not offer SCRAM-SHA-256-PLUS.
     NotOffered,
-    /// The server asks for another method than SCRAM, or for none.
+    /// The server requests another method than SCRAM, or none.
     OtherMethod,
 }
 
-/// What is wrong with the server's first SCRAM message.
+/// The error in the server's first SCRAM message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ScramFault {
@@ -74,9 +74,9 @@ pub enum ScramFault {
     Nonce,
     /// Its salt is not base64.
     Salt,
-    /// It asks for no iterations, or for more than the bound.
+    /// It requests no iterations, or too many.
     Iterations {
-        /// The number asked for; `u64::MAX` stands for anything larger, too.
+        /// The requested number; `u64::MAX` also stands for anything larger.
         claimed: u64,
         /// The largest number accepted.
         limit: u32,
@@ -175,7 +175,7 @@ impl fmt::Display for ScramFault {
     }
 }
 
-/// The method behind an authentication request's code, for codes this driver cannot answer.
+/// The method of an authentication request's code, for codes that this driver cannot answer.
 pub(crate) fn request_name(code: i32) -> String {
     match code {
         2 => "Kerberos V5".to_owned(),

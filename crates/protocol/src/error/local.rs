@@ -1,4 +1,4 @@
-//! The caller's faults: refused before a byte is written.
+//! The caller's errors: refused before a byte is written.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LocalError {
-    /// A text that ends at its first zero byte on the wire contains one.
+    /// A text contains a zero byte, which would end it on the wire.
     NulInText {
-        /// What the text was going to be, such as "query text".
+        /// The kind of text, such as "query text".
         what: &'static str,
     },
     /// A startup parameter has an empty name, which would end the list early.
@@ -20,12 +20,12 @@ pub enum LocalError {
     },
     /// More parameters than the protocol can count.
     TooManyParameters {
-        /// How many there were.
+        /// Their number.
         count: usize,
     },
     /// More result format codes than the protocol can count.
     TooManyResultFormats {
-        /// How many there were.
+        /// Their number.
         count: usize,
     },
     /// One parameter is larger than PostgreSQL can hold in a value.
@@ -35,9 +35,9 @@ pub enum LocalError {
         /// Its encoded length in bytes.
         length: usize,
     },
-    /// A text alone is larger than a message that PostgreSQL accepts.
+    /// A single text is larger than the largest message that PostgreSQL accepts.
     TextTooLong {
-        /// What the text was going to be, such as "query text".
+        /// The kind of text, such as "query text".
         what: &'static str,
         /// Its length in bytes.
         length: usize,
@@ -51,19 +51,19 @@ pub enum LocalError {
     },
     /// `require_auth` names a method that does not exist.
     UnknownAuthMethod {
-        /// The word as it was written.
+        /// The word as written.
         name: String,
     },
     /// `require_auth` names a method twice.
     RepeatedAuthMethod {
-        /// The word as it was written.
+        /// The word as written.
         name: String,
     },
     /// `require_auth` mixes methods to allow with methods to forbid.
     MixedAuthMethods,
-    /// `channel_binding` is none of its three words.
+    /// `channel_binding` is not one of its three words.
     UnknownChannelBinding {
-        /// The word as it was written.
+        /// The word as written.
         value: String,
     },
 }

@@ -1,8 +1,9 @@
-//! Errors of this crate, told apart by whose fault they are.
+//! The errors of this crate, distinguished by their cause: the caller, the server, or
+//! authentication.
 //!
-//! Every variant is data; the sentence a person reads is made by `Display`, which names what was
-//! found, where, and, when the reader can act on it, what to do. An `ErrorResponse` of the server
-//! is not one of these: it is a message like any other, see [`ErrorFields`](crate::ErrorFields).
+//! Every variant is data; `Display` makes the message, which names what was found, where, and, if
+//! the reader can act on it, what to do. A server's `ErrorResponse` is not one of these: it is a
+//! message like any other, see [`ErrorFields`](crate::ErrorFields).
 
 mod auth;
 mod local;
@@ -19,7 +20,7 @@ pub use remote::{Fault, RemoteError, RowFault};
 pub enum Error {
     /// The caller asked for something that the protocol cannot carry. Nothing was sent.
     Local(LocalError),
-    /// The server broke the protocol. The connection cannot be trusted any further.
+    /// The server broke the protocol. The connection cannot be trusted any more.
     Remote(RemoteError),
     /// The client refused to authenticate, or refused the server's proof.
     Auth(AuthError),

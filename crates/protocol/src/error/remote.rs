@@ -1,17 +1,17 @@
-//! The server's faults: bytes that no PostgreSQL server sends.
+//! The server's errors: bytes that no PostgreSQL server sends.
 
 use std::fmt;
 
 use crate::tag;
 
-/// What the peer sent is not PostgreSQL protocol 3.0.
+/// The bytes received are not PostgreSQL protocol 3.0.
 ///
-/// After one of these the meaning of the bytes that follow is unknown, so the only safe thing to
-/// do with the connection is to close it.
+/// After such an error the bytes that follow cannot be interpreted, so the connection must be
+/// closed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// The catalogs' description of a type has no meaning.
+    /// The catalogs describe a type in an impossible way.
     Catalog,
     /// A frame starts with a byte that no server message has as its tag.
     UnknownTag {
@@ -25,7 +25,7 @@ pub enum RemoteError {
         /// The announced length, as unsigned.
         length: u32,
     },
-    /// A frame announces more than its message can honestly need.
+    /// A frame announces more than its message can legitimately need.
     LengthTooLarge {
         /// The frame's tag.
         tag: u8,
@@ -34,30 +34,30 @@ pub enum RemoteError {
         /// The largest length accepted for this tag.
         limit: usize,
     },
-    /// The body of a message does not have the shape that its tag promises.
+    /// The body of a message does not match its tag.
     Malformed {
         /// The protocol's name of the message.
         message: &'static str,
-        /// What is wrong with it.
+        /// The error in the body.
         fault: Fault,
     },
-    /// A row of a result does not have the shape that the row description promises.
+    /// A row of a result does not match its row description.
     Row {
         /// Index of the row in the run of rows that was scanned, from 0.
         row: usize,
-        /// What is wrong with it.
+        /// The error in the row.
         fault: RowFault,
     },
-    /// The server reports more of its run-time parameters than any has to say.
+    /// The server reports implausibly many run-time parameters.
     TooManyParameters {
-        /// Bytes of names and values that are accepted.
+        /// The accepted size of names and values in bytes.
         limit: usize,
     },
-    /// A `DataRow` was handed to the message parser; rows are read by `DataRows::scan` alone.
+    /// A `DataRow` was passed to the message parser; only `DataRows::scan` reads rows.
     RowAsMessage,
 }
 
-/// What is wrong with the body of a message.
+/// The error in the body of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -68,7 +68,7 @@ pub enum Fault {
     },
     /// Bytes follow the last part.
     Trailing {
-        /// How many.
+        /// The number of bytes.
         count: usize,
     },
     /// A text is not valid UTF-8, the only client encoding in use.
@@ -76,7 +76,7 @@ pub enum Fault {
         /// The part that was being read.
         part: &'static str,
     },
-    /// A count or length is negative where it must not be.
+    /// A count or length is negative where that is not allowed.
     Negative {
         /// The part that was being read.
         part: &'static str,
@@ -98,12 +98,12 @@ pub enum Fault {
         /// The version found, major number in the upper half.
         version: i32,
     },
-    /// More fields in an error or a notice than there are codes for them.
+    /// More fields in an error or a notice than there are field codes.
     TooManyFields {
         /// The largest number accepted.
         limit: usize,
     },
-    /// A part is longer than the protocol has it.
+    /// A part is longer than the protocol allows.
     TooLong {
         /// The part that was being read.
         part: &'static str,
@@ -116,17 +116,17 @@ pub enum Fault {
     NoMechanisms,
 }
 
-/// What is wrong with one row of a result.
+/// The error in one row of a result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RowFault {
-    /// The row is too short to say how many columns it has.
+    /// The row is too short for a column count.
     NoColumnCount,
     /// The row has another number of columns than its description.
     ColumnCount {
         /// Columns in the row description.
         expected: usize,
-        /// Columns that the row declares.
+        /// The number of columns in the row.
         found: usize,
     },
     /// The row ends before the length of this column.
@@ -134,18 +134,18 @@ pub enum RowFault {
         /// Index of the column, from 0.
         column: usize,
     },
-    /// A length that is neither -1 (NULL) nor what is left of the row.
+    /// A length that is neither -1 (NULL) nor within the rest of the row.
     Length {
         /// Index of the column, from 0.
         column: usize,
         /// The length found.
         length: i32,
-        /// Bytes left in the row behind the length.
+        /// The number of bytes in the row after the length.
         left: usize,
     },
     /// Bytes follow the last column.
     Trailing {
-        /// How many.
+        /// The number of bytes.
         count: usize,
     },
 }
@@ -153,9 +153,9 @@ pub enum RowFault {
 impl fmt::Display for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Catalog => f.write_str(
-                "the server's catalogs describe a type in a way that PostgreSQL's never do",
-            ),
+            Self::Catalog => {
+                f.write_str("the server's catalogs describe a type in an impossible way")
+            }
             Self::UnknownTag { tag } => write!(
                 f,
                 "the server sent a message with the unknown tag {:?}: this is not a PostgreSQL \

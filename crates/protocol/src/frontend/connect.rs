@@ -1,5 +1,5 @@
-//! Messages that begin and end a connection, and the cancel request, which is a connection's only
-//! message. Those that come first have no tag.
+//! Messages that begin and end a connection, and the cancel request, which is the only message of
+//! its connection. The first messages have no tag.
 
 use super::LocalError;
 use super::writer::{bare, counted, message, patch, text};
@@ -12,18 +12,18 @@ const GSSENC_REQUEST: u32 = (1234 << 16) | 5680;
 /// Servers close the connection on longer startup messages, without saying why.
 const STARTUP_LEN_MAX: usize = 10_000;
 
-/// Asks for TLS. The server answers with one byte before frames begin, `S` or `N`; whatever follows
-/// an `S` came unencrypted and may be somebody else's, so that it must be refused.
+/// Requests TLS. The server answers with one byte before any frames, `S` or `N`. Bytes received
+/// together with an `S` came unencrypted, possibly from an attacker, and must be refused.
 pub fn ssl_request(out: &mut Vec<u8>) {
     untagged(out, SSL_REQUEST, &[]);
 }
 
-/// Asks for GSSAPI encryption; the server answers with one byte, `G` or `N`.
+/// Requests GSSAPI encryption; the server answers with one byte, `G` or `N`.
 pub fn gssenc_request(out: &mut Vec<u8>) {
     untagged(out, GSSENC_REQUEST, &[]);
 }
 
-/// Asks to cancel what another connection is doing, named by its
+/// Requests to cancel the query of another connection, identified by its
 /// [`BackendKeyData`](crate::Message::BackendKeyData). The server closes without an answer.
 pub fn cancel_request(out: &mut Vec<u8>, process_id: i32, secret_key: &[u8]) {
     let mut body = Vec::with_capacity(4 + secret_key.len());
@@ -37,7 +37,7 @@ fn untagged(out: &mut Vec<u8>, code: u32, body: &[u8]) {
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&code.to_be_bytes());
     out.extend_from_slice(body);
-    // The body is a cancel key that arrived in a message of 64 KiB at most.
+    // The body is a cancel key received in a message of at most 64 KiB.
     let length = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
     patch(out, start, length);
 }
@@ -73,7 +73,7 @@ pub fn startup<'a>(
     })
 }
 
-/// Sends a password, as it is or as its MD5 digest.
+/// Sends a password, in clear text or as its MD5 digest.
 pub fn password(out: &mut Vec<u8>, password: &str) -> Result<(), LocalError> {
     message(out, b'p', "PasswordMessage", |out| text(out, "password", password))
 }

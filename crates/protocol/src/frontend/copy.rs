@@ -3,7 +3,7 @@
 use super::LocalError;
 use super::writer::{bare, message, text};
 
-/// Sends a piece of the data; pieces need not end where rows end.
+/// Sends a piece of the data; pieces need not end at the end of a row.
 pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) -> Result<(), LocalError> {
     copy_data_with(out, |out| out.extend_from_slice(data))
 }
@@ -19,12 +19,12 @@ pub fn copy_data_with(
     })
 }
 
-/// Ends the data well.
+/// Ends the data successfully.
 pub fn copy_done(out: &mut Vec<u8>) {
     bare(out, b'c');
 }
 
-/// Ends the data badly: the server fails the COPY with an error that quotes `reason`.
+/// Aborts the data: the server fails the COPY with an error that quotes `reason`.
 pub fn copy_fail(out: &mut Vec<u8>, reason: &str) -> Result<(), LocalError> {
     message(out, b'f', "CopyFail", |out| text(out, "reason to fail the COPY", reason))
 }

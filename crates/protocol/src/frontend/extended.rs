@@ -6,13 +6,13 @@ use super::writer::{bare, formats, message, message_length, text};
 use crate::Oid;
 use crate::format::Format;
 
-/// Runs the statements in `sql`, which come back as text and may not have parameters.
+/// Runs the statements in `sql`, which may not have parameters and whose results come as text.
 pub fn query(out: &mut Vec<u8>, sql: &str) -> Result<(), LocalError> {
     message(out, b'Q', "Query", |out| text(out, "query text", sql))
 }
 
-/// Prepares `sql` as the statement `name`; the empty name is the unnamed statement. Parameters
-/// beyond `param_types`, and those with type 0, are left to the server to infer.
+/// Prepares `sql` as the statement `name`; the empty name is the unnamed statement. The server
+/// infers the types of parameters beyond `param_types`, and of those with type 0.
 pub fn parse(
     out: &mut Vec<u8>,
     name: &str,
@@ -32,10 +32,10 @@ pub fn parse(
     })
 }
 
-/// Binds parameters to a statement, which makes the portal `portal`.
+/// Binds parameters to a statement, creating the portal `portal`.
 ///
-/// `result_formats` says how the columns of the result are to be written: none means text for all,
-/// one means this one for all, else there is one for each.
+/// `result_formats` are the formats of the result's columns: none means text for all, one applies
+/// to all, otherwise there must be one for each.
 pub fn bind(
     out: &mut Vec<u8>,
     portal: &str,
@@ -60,12 +60,12 @@ pub fn bind(
     })
 }
 
-/// Asks for the parameters and columns of a statement.
+/// Requests the parameters and columns of a statement.
 pub fn describe_statement(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
     message(out, b'D', "Describe", |out| statement_name(out, name))
 }
 
-/// Asks for the columns of a portal.
+/// Requests the columns of a portal.
 pub fn describe_portal(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
     message(out, b'D', "Describe", |out| portal_name(out, name))
 }
@@ -79,12 +79,12 @@ pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: i32) -> Result<(), Loc
     })
 }
 
-/// Forgets a statement; no error if there is none of this name.
+/// Closes a statement; no error if there is none of this name.
 pub fn close_statement(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
     message(out, b'C', "Close", |out| statement_name(out, name))
 }
 
-/// Forgets a portal; no error if there is none of this name.
+/// Closes a portal; no error if there is none of this name.
 pub fn close_portal(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
     message(out, b'C', "Close", |out| portal_name(out, name))
 }
@@ -99,13 +99,13 @@ fn portal_name(out: &mut Vec<u8>, name: &str) -> Result<(), LocalError> {
     text(out, "portal name", name)
 }
 
-/// Ends a series of extended messages: the server commits what was implicit, skips to here after
-/// an error, and answers with `ReadyForQuery`.
+/// Ends a series of extended messages: the server commits the implicit transaction, after an error
+/// skips the messages up to here, and answers with `ReadyForQuery`.
 pub fn sync(out: &mut Vec<u8>) {
     bare(out, b'S');
 }
 
-/// Asks the server to send what it has so far.
+/// Asks the server to send its output so far.
 pub fn flush(out: &mut Vec<u8>) {
     bare(out, b'H');
 }

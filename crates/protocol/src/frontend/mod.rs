@@ -1,7 +1,7 @@
-//! What the client says: each function appends one whole message to the send buffer.
+//! The client's messages: each function appends one whole message to the send buffer.
 //!
-//! A message that cannot be written is a [`LocalError`], and the buffer is left as it was.
-//! Functions that cannot fail return nothing.
+//! A message that cannot be written is a [`LocalError`], and leaves the buffer unchanged. Functions
+//! that cannot fail return nothing.
 
 mod connect;
 mod copy;

@@ -1,16 +1,16 @@
-//! The values of one bind, in wire form.
+//! The values of one Bind, in wire format.
 
 use super::writer::patch;
 use crate::format::Format;
 
-/// A value of this length or more does not fit into PostgreSQL's largest allocation.
+/// A value of this length or more exceeds PostgreSQL's largest allocation.
 const VALUE_LEN_MAX: usize = 0x3fff_ffff;
 
-/// The length that stands for NULL.
+/// The length field of a NULL.
 const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
 
-/// Parameter values, each behind its length, ready to be copied into a
-/// [`bind`](super::bind) message. Made to be reused.
+/// Parameter values, each preceded by its length, ready to be copied into a [`bind`](super::bind)
+/// message. Meant to be reused.
 ///
 /// ```
 /// use colonnade_protocol::{EncodedParams, Format};
@@ -26,11 +26,11 @@ const NULL_LENGTH: [u8; 4] = (-1_i32).to_be_bytes();
 /// ```
 #[derive(Clone, Default)]
 pub struct EncodedParams {
-    /// For each value its length as 4 bytes, then as many bytes.
+    /// For each value its length in 4 bytes, then the value.
     bytes: Vec<u8>,
-    /// One format for each value; its length is the number of values.
+    /// One format for each value; the number of formats is the number of values.
     formats: Vec<Format>,
-    /// The first value that is too large to be sent, and its length.
+    /// The index and length of the first value that is too large to be sent.
     oversized: Option<(usize, usize)>,
 }
 
@@ -46,8 +46,8 @@ impl EncodedParams {
         self.formats.push(format);
     }
 
-    /// Appends the value that `write` writes to the end of the vector it is given; its length is
-    /// filled in afterwards. When `write` fails nothing is appended.
+    /// Appends the value that `write` writes to the end of the given vector; its length is filled
+    /// in afterwards. If `write` fails, nothing is appended.
     ///
     /// A value too large for PostgreSQL is remembered and refused by [`bind`](super::bind).
     pub fn push<E>(
@@ -70,14 +70,14 @@ impl EncodedParams {
         Ok(())
     }
 
-    /// Forgets the values and keeps the memory.
+    /// Removes the values and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.formats.clear();
         self.oversized = None;
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn count(&self) -> usize {
         self.formats.len()
     }
@@ -87,7 +87,7 @@ impl EncodedParams {
         &self.formats
     }
 
-    /// The values in wire form, each behind its length.
+    /// The values in wire format, each preceded by its length.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -98,7 +98,7 @@ impl EncodedParams {
 }
 
 impl std::fmt::Debug for EncodedParams {
-    /// Prints no values: they may be anything, secrets included.
+    /// Prints no values: any of them may be a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EncodedParams")
             .field("count", &self.count())

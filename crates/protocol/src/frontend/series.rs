@@ -1,4 +1,4 @@
-//! One statement run over and over: a Bind and an Execute for each set of values.
+//! One statement run repeatedly: a Bind and an Execute for each set of values.
 
 use super::LocalError;
 use super::extended::execute;
@@ -6,8 +6,8 @@ use super::params::EncodedParams;
 use super::writer::{formats, message, message_length, text};
 use crate::format::Format;
 
-/// Writes a Bind and an Execute of one statement for each set of values, by way of the unnamed
-/// portal. What is the same each time is made once.
+/// Writes a Bind and an Execute of one statement for each set of values, with the unnamed portal.
+/// The parts that do not change are made once.
 ///
 /// ```
 /// use colonnade_protocol::EncodedParams;
@@ -23,12 +23,12 @@ use crate::format::Format;
 pub struct BindExecute {
     /// The names of portal and statement.
     names: Vec<u8>,
-    /// The formats of the values, as they were last time, and what a Bind says of them.
+    /// The formats of the previous values, and their encoding in a Bind.
     formats: Vec<Format>,
     described: Vec<u8>,
     /// The formats of the results.
     results: Vec<u8>,
-    /// The whole Execute.
+    /// The complete Execute message.
     execute: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl BindExecute {
     /// `result_formats` and `max_rows` are as in [`bind`](super::bind) and [`execute`].
     ///
     /// # Errors
-    /// A name that cannot be sent, or more formats than can be told.
+    /// A name that cannot be sent, or too many formats.
     pub fn new(
         statement: &str,
         result_formats: &[Format],
@@ -52,10 +52,10 @@ impl BindExecute {
         Ok(Self { names, formats: Vec::new(), described, results, execute: executed })
     }
 
-    /// Appends both messages; nothing where these values cannot be sent.
+    /// Appends both messages; nothing if these values cannot be sent.
     ///
     /// # Errors
-    /// Too many values, one that is too large, or all of them together.
+    /// Too many values, a value that is too large, or values that are too large together.
     pub fn push(&mut self, out: &mut Vec<u8>, params: &EncodedParams) -> Result<(), LocalError> {
         if let Some((index, length)) = params.oversized() {
             return Err(LocalError::ValueTooLarge { index, length });
@@ -87,7 +87,7 @@ impl BindExecute {
     }
 }
 
-/// How many times messages that [`BindExecute`] has written run their statement.
+/// The number of executions in messages that [`BindExecute`] has written.
 ///
 /// ```
 /// use colonnade_protocol::frontend::executions;

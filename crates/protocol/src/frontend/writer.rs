@@ -3,12 +3,12 @@
 use crate::error::LocalError;
 use crate::format::Format;
 
-/// Servers refuse larger messages: it is what one allocation of theirs can hold.
+/// The limit on a message in PostgreSQL: the largest size of its memory allocations.
 const MESSAGE_LEN_MAX: usize = 0x3fff_ffff;
 
-/// Appends a message with this tag and lets `body` write what follows the length.
+/// Appends a message with this tag; `body` writes the part after the length.
 ///
-/// On an error the buffer is cut back to where the message started.
+/// After an error the buffer is truncated to the start of the message.
 pub(super) fn message(
     out: &mut Vec<u8>,
     tag: u8,
@@ -24,7 +24,7 @@ pub(super) fn message(
     result
 }
 
-/// Appends a length that counts itself and what `body` writes behind it.
+/// Appends a length that counts itself, followed by the output of `body`.
 pub(super) fn counted(
     out: &mut Vec<u8>,
     name: &'static str,
@@ -43,7 +43,7 @@ pub(super) fn counted(
     result
 }
 
-/// The length of a message as it is told; also asked before so much is copied.
+/// The length of a message for its length field; also called before a large text is copied.
 pub(super) fn message_length(name: &'static str, length: usize) -> Result<u32, LocalError> {
     match u32::try_from(length) {
         Ok(told) if length <= MESSAGE_LEN_MAX => Ok(told),
@@ -63,7 +63,7 @@ pub(super) fn bare(out: &mut Vec<u8>, tag: u8) {
     out.extend_from_slice(&[tag, 0, 0, 0, 4]);
 }
 
-/// Appends a text and the zero byte that ends it; `what` names the text in the error.
+/// Appends a text and its terminating zero byte; `what` names the text in the error.
 pub(super) fn text(out: &mut Vec<u8>, what: &'static str, text: &str) -> Result<(), LocalError> {
     if text.len() > MESSAGE_LEN_MAX {
         return Err(LocalError::TextTooLong { what, length: text.len() });
@@ -76,8 +76,8 @@ pub(super) fn text(out: &mut Vec<u8>, what: &'static str, text: &str) -> Result<
     Ok(())
 }
 
-/// Appends a list of format codes, shortened to one code when all are the same and to none when
-/// all are text, which is what the protocol's defaults mean.
+/// Appends a list of format codes, shortened to one code if all are equal and to none if all are
+/// text, as the protocol's defaults allow.
 pub(super) fn formats(out: &mut Vec<u8>, formats: &[Format]) -> Result<(), LocalError> {
     let count = formats.len();
     let listed = match formats {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_refused_before_it_is_copied() {
-        // Pages of zeros that nobody writes to take no memory.
+        // Zero pages that are never written to take no memory.
         let zeros = vec![0; MESSAGE_LEN_MAX + 1];
         let long = std::str::from_utf8(&zeros).unwrap();
         let mut out = b"x".to_vec();

@@ -1,4 +1,4 @@
-//! A server that does not know the password, and wants to be believed.
+//! A server that does not know the password, and pretends to.
 
 use super::Input;
 use crate::Message;
@@ -6,10 +6,10 @@ use crate::auth::{
     AuthMethod, AuthPolicy, AuthStep, Authenticator, ChannelBinding, ChannelBindingPolicy,
 };
 
-/// A password that no bytes of a fuzzer contain by chance.
+/// A password that a fuzzer's bytes never contain by chance.
 const PASSWORD: &str = "7Hq-correct-horse-Zx3";
 
-/// Iterations that a test has the time for; larger counts are tested where they are refused.
+/// The iterations that a test has time for; larger counts are tested where they are refused.
 const ITERATIONS_MAX: u64 = 64;
 
 const REQUIREMENTS: [&str; 8] = [
@@ -23,9 +23,10 @@ const REQUIREMENTS: [&str; 8] = [
     "!password,!md5,!none",
 ];
 
-/// A negotiation with a server that says anything, and what sounds right where it can. It is let in
-/// only by a way that the policy allows, and never where it had to prove that it knows the
-/// password; the password leaves only where it was asked for as it is, and that is allowed.
+/// Authentication with a server that sends anything, including plausible messages. The server may
+/// end it successfully only in a way that the policy allows, and never if it had to prove that it
+/// knows the password. The client sends the password only if the server requests it in clear text
+/// and the policy allows that.
 pub fn authentication(data: &[u8]) {
     let mut input = Input::new(data);
     let policy = AuthPolicy {
@@ -56,7 +57,7 @@ pub fn authentication(data: &[u8]) {
 }
 
 struct Talk {
-    /// What the client has said last.
+    /// The client's last message.
     out: Vec<u8>,
     /// The method that the server has begun.
     asked: Option<AuthMethod>,
@@ -124,8 +125,8 @@ fn request(input: &mut Input<'_>, said: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A first message of SCRAM that goes on with the client's nonce, as a server's does, unless it is
-/// told otherwise.
+/// A first SCRAM message that extends the client's nonce, as a server's does, unless the input says
+/// otherwise.
 fn server_first(input: &mut Input<'_>, said: &[u8]) -> String {
     let said = String::from_utf8_lossy(said);
     let nonce = said.split_once(",r=").map_or("", |(_, nonce)| nonce).to_owned();

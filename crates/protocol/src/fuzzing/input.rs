@@ -1,27 +1,27 @@
-//! A fuzzer's bytes, taken apart as the test needs them.
+//! A fuzzer's bytes, split up as a test needs them.
 
-/// What is left of a fuzzer's bytes. At the end there is nothing but zeros, so that taking never
-/// fails; whoever takes in a loop asks whether it is empty.
+/// The rest of a fuzzer's bytes. At the end it yields zeros, so that taking never fails; a loop
+/// that takes must check whether it is empty.
 #[derive(Clone, Debug)]
 pub struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
-    /// All of them.
+    /// All bytes of a fuzzer.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// Whether there are none left.
+    /// Whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All that is left.
+    /// All remaining bytes.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }
 
-    /// Up to so many bytes.
+    /// Up to `len` bytes.
     pub fn take(&mut self, len: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;
@@ -38,7 +38,7 @@ impl<'a> Input<'a> {
         self.byte() % 2 == 1
     }
 
-    /// A number below `end`, which is 256 at most and not 0.
+    /// A number below `end`, which must be 1 to 256.
     pub fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end.max(1)
     }
@@ -49,7 +49,7 @@ impl<'a> Input<'a> {
         all.get((high * 256 + low) % all.len().max(1))
     }
 
-    /// A 32-bit number of which small ones are frequent.
+    /// A 32-bit number; small ones are frequent.
     pub fn number(&mut self) -> u32 {
         match self.byte() {
             0xff => u32::MAX,
@@ -61,13 +61,13 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Bytes behind their length, which takes one.
+    /// Bytes preceded by their length in one byte.
     pub fn chunk(&mut self) -> &'a [u8] {
         let len = self.byte().into();
         self.take(len)
     }
 
-    /// The same as text.
+    /// As `chunk`, as text.
     pub fn text(&mut self) -> String {
         String::from_utf8_lossy(self.chunk()).into_owned()
     }

@@ -1,5 +1,5 @@
-//! What a fuzzer calls: bytes that no server would send, and what must hold of them all the same.
-//! The functions stand here and not in `fuzz/`, so that the tests of the crate call them too.
+//! Entry points for a fuzzer: bytes that no server would send, and what must hold even for them.
+//! They stand here and not in `fuzz/`, so that the crate's tests call them too.
 
 mod authentication;
 mod input;
@@ -14,8 +14,8 @@ pub use seeds::{authentication_seeds, frame_seeds, message_seeds};
 use crate::trace::trace_backend;
 use crate::{Frame, Message, Spans, next_frame, tag};
 
-/// Cuts frames off arbitrary bytes until there are none, and reads each of them. The first byte
-/// says how many columns rows are to have, the second how many are scanned at a time.
+/// Cuts frames from arbitrary bytes until there are none, and reads each of them. The first byte
+/// gives the number of columns in rows, the second the number of rows to scan at a time.
 pub fn frames(data: &[u8]) {
     let Some(([columns, most], mut rest)) = data.split_first_chunk() else { return };
     let (columns, most) = (usize::from(*columns % 8), usize::from(*most) + 1);
@@ -38,8 +38,8 @@ pub fn frames(data: &[u8]) {
     }
 }
 
-/// One message of any kind: the first byte chooses which, the rest is its body. What is read of it
-/// has an end: neither a byte less nor a byte more would be the same message.
+/// One message of any kind: the first byte chooses the kind, the rest is its body. A message is
+/// complete: with one byte less or more it must be refused.
 pub fn messages(data: &[u8]) {
     let Some((choice, body)) = data.split_first() else { return };
     let tags = tags();
@@ -57,7 +57,7 @@ pub fn messages(data: &[u8]) {
     let length = u32::try_from(body.len() + 4).unwrap_or(u32::MAX);
     let framed = [&[tag], &length.to_be_bytes()[..], body].concat();
     let lines = trace_backend(&framed);
-    // What is no row in the binary form of a COPY is none for the scan of rows alone.
+    // A malformed row of a binary COPY is refused by the scan of rows only.
     let is_read = parsed.is_ok() || matches!(tag, tag::DATA_ROW | tag::COPY_DATA);
     assert_eq!(lines.lines().count(), 1, "{lines}");
     assert!(is_read || lines.contains('('), "{parsed:?}: {lines}");
@@ -67,7 +67,7 @@ fn tags() -> Vec<u8> {
     (0..=u8::MAX).filter(|tag| tag::name(*tag).is_some()).collect()
 }
 
-/// Whether a message ends with bytes that nothing is said of.
+/// Whether a message ends with bytes of any number.
 fn takes_what_is_left(message: &Message<'_>) -> bool {
     matches!(
         message,
@@ -84,7 +84,7 @@ fn takes_what_is_left(message: &Message<'_>) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    /// Bytes that mean something more often than arbitrary ones.
+    /// Bytes that are more often meaningful than arbitrary ones.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let few = prop_oneof![Just(0), 0..9_u8, Just(0xff), any::<u8>()];
         prop_oneof![prop::collection::vec(any::<u8>(), 0..200), prop::collection::vec(few, 0..200)]

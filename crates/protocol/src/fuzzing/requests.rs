@@ -1,4 +1,4 @@
-//! What the client says, read again.
+//! The client's messages, read back.
 
 use std::convert::Infallible;
 
@@ -8,8 +8,8 @@ use crate::frontend::{self, BindExecute, EncodedParams};
 use crate::trace::trace_frontend;
 use crate::{Format, Oid};
 
-/// Messages of any kind with any contents: each is read again as what it is, and one that cannot
-/// be written leaves nothing behind.
+/// Messages of any kind with any contents: each reads back as itself, and one that cannot be
+/// written leaves nothing behind.
 pub fn requests(data: &[u8]) {
     let mut input = Input::new(data);
     let mut out = Vec::new();
@@ -30,7 +30,7 @@ pub fn requests(data: &[u8]) {
     }
 }
 
-/// Appends one request, or two where one function does; answers what they are.
+/// Appends one request, or two for some functions; returns their names.
 fn request(
     input: &mut Input<'_>,
     out: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Where a fuzzer begins: what a server has said to psql, and what it says seldom.
+//! Seeds for a fuzzer: messages recorded from a server's session with psql, and rare ones.
 
 use super::tags;
 
@@ -46,7 +46,7 @@ const RECORDED: [(u8, &[u8]); 36] = [
     (b'V', b"\0\0\0\x01x"),
 ];
 
-/// For `messages`: each one.
+/// Seeds for `messages`: each message.
 pub fn message_seeds() -> Vec<Vec<u8>> {
     let tags = tags();
     let seed = |(tag, body): &(u8, &[u8])| {
@@ -56,7 +56,7 @@ pub fn message_seeds() -> Vec<Vec<u8>> {
     RECORDED.iter().filter_map(seed).collect()
 }
 
-/// For `frames`: all of them in a row, and each between two rows.
+/// Seeds for `frames`: all messages in sequence, and each between two rows.
 pub fn frame_seeds() -> Vec<Vec<u8>> {
     let frame = |(tag, body): &(u8, &[u8])| {
         let length = u32::try_from(body.len() + 4).unwrap_or(0);
@@ -71,9 +71,11 @@ pub fn frame_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// For `authentication`: the ways that end well, and SCRAM as far as it goes without the password.
+/// Seeds for `authentication`: the successful ways, and SCRAM as far as it goes without the
+/// password.
 pub fn authentication_seeds() -> Vec<Vec<u8>> {
-    // The list of `require_auth`, binding, TLS, whether there is no password; then the requests.
+    // The `require_auth` list, binding, TLS, and whether the password is missing; then the
+    // requests.
     let start = [0, 0, 1, 0, 0];
     let server_first = b"\x05\x01\x03own\x08c2FsdA==\x044096";
     let requests: [&[u8]; 5] = [&[0], &[1, 0], &[2, 0], &[8, 10, 8, 1, b'x', 0], &[3]];

@@ -9,8 +9,8 @@ use crate::frame::{HEADER_LEN, claimed_len};
 use crate::reader::Reader;
 use crate::tag;
 
-/// One line for each message that the server sent, each starting with `B`. The first thing that is
-/// no message, or not a whole one, ends the trace with a line that says so.
+/// One line for each message that the server sent, each starting with `B`. The first bytes that are
+/// not a whole message end the trace with a line that says so.
 ///
 /// ```
 /// use colonnade_protocol::trace::trace_backend;
@@ -58,7 +58,7 @@ fn data_row(body: &[u8]) -> Result<String, RemoteError> {
     let mut line = "DataRow".to_owned();
     let mut reader = Reader::new("DataRow", body);
     for _ in 0..reader.u16("column count")? {
-        // Writing to a string does not fail.
+        // Writing to a String does not fail.
         let _ = write!(line, " {}", ShownValue(reader.value("value")?));
     }
     reader.finish()?;

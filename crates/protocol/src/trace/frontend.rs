@@ -6,7 +6,7 @@ use super::{Shown, ShownValue, format_list};
 use crate::error::{Fault, RemoteError};
 use crate::reader::Reader;
 
-/// What a traced message turned out not to be.
+/// The reason why the bytes are not a message.
 enum NoMessage {
     Incomplete,
     Unknown(u32),
@@ -17,14 +17,14 @@ impl From<RemoteError> for NoMessage {
     fn from(error: RemoteError) -> Self {
         match error {
             RemoteError::Malformed { message, fault } => Self::Malformed(message, fault),
-            // The reader makes no other error.
+            // The reader returns no other error.
             _ => Self::Incomplete,
         }
     }
 }
 
-/// One line for each message that the client sent, each starting with `F`. The first thing that is
-/// no message, or not a whole one, ends the trace with a line that says so.
+/// One line for each message that the client sent, each starting with `F`. The first bytes that are
+/// not a whole message end the trace with a line that says so.
 ///
 /// ```
 /// use colonnade_protocol::{frontend, trace::trace_frontend};
@@ -66,7 +66,7 @@ pub fn trace_frontend(bytes: &[u8]) -> String {
     lines
 }
 
-/// The line of the first message and how many bytes it takes.
+/// The line of the first message and its size in bytes.
 fn one_message(bytes: &[u8]) -> Result<(String, usize), NoMessage> {
     let (&tag, tail) = bytes.split_first().ok_or(NoMessage::Incomplete)?;
     // Messages without a tag start with their length, which is far below 2^24.

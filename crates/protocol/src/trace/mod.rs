@@ -1,6 +1,6 @@
 //! Either direction of a connection, one line for each message, for people and for tests.
 //!
-//! In the manner of libpq's `PQtrace`. Passwords, SASL messages and cancel keys are never printed,
+//! In the style of libpq's `PQtrace`. Passwords, SASL messages and cancel keys are never printed,
 //! long values only in part.
 
 mod backend;
@@ -15,17 +15,17 @@ pub(crate) use backend::describe;
 
 use crate::format::Format;
 
-/// Bytes of a value that are printed.
+/// The number of bytes of a value that are printed.
 const SHOWN_MAX: usize = 64;
 
-/// Prints a value of unknown bytes, in quotes, escaped, and cut off when it is long.
+/// Prints arbitrary bytes in quotes, escaped, and shortened if they are long.
 pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (shown, hidden) = self.0.split_at_checked(SHOWN_MAX).unwrap_or((self.0, &[]));
         f.write_char('"')?;
-        // Text is printed as text; bytes that are none, as escapes.
+        // UTF-8 is printed as text; other bytes as escapes.
         for chunk in shown.utf8_chunks() {
             write!(f, "{}{}", chunk.valid().escape_debug(), chunk.invalid().escape_ascii())?;
         }

@@ -1,4 +1,4 @@
-//! What several test files need: the server's side of the wire, by hand.
+//! Shared by several test files: the server's side of the wire, by hand.
 #![allow(dead_code, reason = "each test file uses its own part of this module")]
 
 pub(crate) mod scram_server;

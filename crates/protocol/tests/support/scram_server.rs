@@ -10,7 +10,7 @@ pub(crate) struct ScramServer {
     salted_password: [u8; 32],
     salt: Vec<u8>,
     iterations: u32,
-    /// What the server appends to the client's nonce.
+    /// The server's addition to the client's nonce.
     nonce: String,
     auth_message: String,
 }

@@ -251,7 +251,7 @@ pub(super) fn composite<'a>(
         let objects = items(argument)?;
         if objects.len() != attributes.len() {
             return Err(Refusal::because(format!(
-                "the composite has {} fields, but {} were given",
+                "the composite has {} fields, and {} were given",
                 attributes.len(),
                 objects.len()
             )));

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import getpass
 import os
-import random
 import ssl
 import stat
 import sys
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
 from colonnade._arguments import check_switch
@@ -54,8 +53,7 @@ class ConnectionParameters:
     gsslib: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TlsArguments:
+class TlsArguments(NamedTuple):
     """What the caller himself says about TLS."""
 
     ssl: ssl.SSLContext | bool | str | None = None
@@ -132,6 +130,8 @@ def resolve(
     )
     endpoints = _endpoints(info)
     if info.load_balance_hosts == "random":
+        import random
+
         random.shuffle(endpoints)
     policy = tls_policy(tls.ssl, _tls_options(info))
     return ConnectionOptions(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -128,6 +127,8 @@ class Matching:
         column = self._columns.get(name)
         if column is not None:
             return column
+        import difflib
+
         close = difflib.get_close_matches(name, self._columns, 1)
         hint = f' did you mean "{close[0]}"?' if close else ""
         msg = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,6 +48,8 @@ class NotificationGap:
 
 def pause_before(attempt: int) -> float:
     """The seconds before an attempt to connect again, of which the first has the number 0."""
+    import random
+
     most = PAUSE_SECONDS_LEAST * 2.0 ** min(attempt, _DOUBLINGS_MOST)
     # Those that were cut off together shall not come back together.
     return random.uniform(0.5, 1.0) * min(most, PAUSE_SECONDS_MOST)  # noqa: S311 - no secret

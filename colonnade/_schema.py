@@ -73,8 +73,8 @@ _NUMBERS = {
     "f8": "float64",
     "V16": "fixed_size_binary[16]",
 }
-_MOMENT = re.compile(r"(M8|datetime64|m8|timedelta64)\[(\w+)\]")
-_CELLS = re.compile(r"[US]\d+")
+_MOMENT = r"(M8|datetime64|m8|timedelta64)\[(\w+)\]"
+_CELLS = r"[US]\d+"
 _UNITS = {"s", "ms", "us", "ns"}
 _POLARS = {
     "Boolean": "bool",
@@ -95,10 +95,8 @@ _POLARS = {
     "Datetime": "timestamp[us]",
     "Duration": "duration[us]",
 }
-_POLARS_MOMENT = re.compile(
-    r"(Datetime|Duration)\(time_unit='(\w\w)'(?:, time_zone=(?:None|'([^']*)'))?\)"
-)
-_POLARS_DECIMAL = re.compile(r"Decimal\(precision=(\d+), scale=(\d+)\)")
+_POLARS_MOMENT = r"(Datetime|Duration)\(time_unit='(\w\w)'(?:, time_zone=(?:None|'([^']*)'))?\)"
+_POLARS_DECIMAL = r"Decimal\(precision=(\d+), scale=(\d+)\)"
 
 
 class WithFloats(NamedTuple):
@@ -250,9 +248,9 @@ def _numpy_name(name: str, text: str) -> str | None:
     if text.startswith(">"):
         _refuse(name, text, "columns have the least byte of a number first")
     plain = text.lstrip("<=|")
-    if _CELLS.fullmatch(plain):
+    if re.fullmatch(_CELLS, plain):
         return plain
-    if moment := _MOMENT.fullmatch(plain):
+    if moment := re.fullmatch(_MOMENT, plain):
         return _moment_name(name, text, moment[1], moment[2])
     return _NUMBERS.get(plain)
 
@@ -288,11 +286,11 @@ def _arrow_name(text: str) -> str:
 
 def _polars_name(name: str, wanted: Any) -> str:
     text = wanted.__name__ if isinstance(wanted, type) else str(wanted)
-    if moment := _POLARS_MOMENT.fullmatch(text):
+    if moment := re.fullmatch(_POLARS_MOMENT, text):
         kind, unit, zone = moment.groups()
         word = "timestamp" if kind == "Datetime" else "duration"
         return f"{word}[{unit}, {zone}]" if zone else f"{word}[{unit}]"
-    if decimal := _POLARS_DECIMAL.fullmatch(text):
+    if decimal := re.fullmatch(_POLARS_DECIMAL, text):
         return f"decimal128({decimal[1]}, {decimal[2]})"
     known = _POLARS.get("Categorical" if text.startswith("Categorical") else text)
     if known is None:

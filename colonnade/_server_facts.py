@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from colonnade.types import ServerVersion
 
 # The first number that may be a version: "PostgreSQL 17.2 (Debian 17.2-1)", "16beta1", "8.0.2".
-_VERSION = re.compile(
-    r"(?<![\d.])(?P<numbers>\d+(?:\.\d+){0,2})(?P<level>[a-z]+)?(?P<serial>(?<=[a-z])\d+)?",
-    re.IGNORECASE | re.ASCII,
+_VERSION = (
+    r"(?ia)(?<![\d.])(?P<numbers>\d+(?:\.\d+){0,2})(?P<level>[a-z]+)?(?P<serial>(?<=[a-z])\d+)?"
 )
 # Since this one, the second number counts the corrections.
 _TWO_NUMBERS_SINCE = 10
@@ -24,7 +23,7 @@ def parse_server_version(text: str) -> ServerVersion:
     (18, 0, 6, "final", 0) and 9.6.24 is (9, 6, 24, "final", 0). Raises ValueError where the text
     has no number.
     """
-    found = _VERSION.search(text)
+    found = re.search(_VERSION, text)
     if found is None or max(map(len, re.findall(r"\d+", found[0]))) > _DIGITS_MAX:
         raise ValueError(f"no version of PostgreSQL in {text[:100]!r}")
     first, second, third, *_ = *map(int, found["numbers"].split(".")), 0, 0

@@ -8,27 +8,21 @@ asking for it runs none of the object's code. `crates/python/src/shown.rs` is th
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 import enum
+import sys
 import types
-import uuid
-import zoneinfo
 
 _CHARACTERS_MOST = 80
 # An int of more bits takes long to write: its decimal form takes quadratic time.
 _BITS_MOST = 256
-_PLAIN = {
-    type(None),
-    bool,
-    float,
-    complex,
-    dt.date,
-    dt.timedelta,
-    decimal.Decimal,
-    uuid.UUID,
+_PLAIN = {type(None), bool, float, complex}
+# By module and name: to import these modules takes longer than all the rest of a message.
+_PLAIN_LATER = {
+    *(("datetime", "date"), ("datetime", "timedelta")),
+    *(("decimal", "Decimal"), ("uuid", "UUID")),
 }
-_ZONES = {type(None), dt.timezone, zoneinfo.ZoneInfo}
+_MOMENTS = {("datetime", "datetime"), ("datetime", "time")}
+_ZONES = {("datetime", "timezone"), ("zoneinfo", "ZoneInfo")}
 _SIZED = {list, tuple, dict, set, frozenset, bytearray}
 # Libraries whose containers know their length.
 _LIBRARIES = {"numpy", "pandas", "polars", "pyarrow"}
@@ -41,16 +35,17 @@ _MODULE = type.__dict__["__module__"].__get__
 def shown(value: object) -> str:
     """The object in few characters. It never fails, and runs no code of the object's class."""
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in _PLAIN or _is_one_of(kind, _PLAIN_LATER):
         return _cut(repr(value))
     if kind is str or kind is bytes:
         return _cut(repr(value[:_CHARACTERS_MOST]))  # type: ignore[index]
     if kind is int:
         bits = value.bit_length()  # type: ignore[attr-defined]
         return repr(value) if bits <= _BITS_MOST else f"an int of {bits} bits"
-    if kind is dt.datetime or kind is dt.time:
+    if _is_one_of(kind, _MOMENTS):
         zone = value.tzinfo  # type: ignore[attr-defined]
-        return _cut(repr(value)) if type(zone) in _ZONES else _described(value)
+        is_plain = zone is None or _is_one_of(type(zone), _ZONES)
+        return _cut(repr(value)) if is_plain else _described(value)
     # Not isinstance, which asks the object for its class.
     if issubclass(kind, enum.Enum):
         return f"{full_name(kind)}.{value._name_}"  # type: ignore[attr-defined]
@@ -59,6 +54,12 @@ def shown(value: object) -> str:
     if kind is types.FunctionType or kind is types.BuiltinFunctionType:
         return f"the function {_cut(value.__qualname__)}"  # type: ignore[attr-defined]
     return _described(value)
+
+
+def _is_one_of(kind: type, places: set[tuple[str, str]]) -> bool:
+    """Whether the class is one of the standard library's at these places, not one that says so."""
+    module, name = place = module_name(kind), _NAME(kind)
+    return place in places and getattr(sys.modules.get(module), name, None) is kind
 
 
 def _cut(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,35 +25,38 @@ _QUOTED = rf"""
 _NUMBER = rf"{_FRESH}\$(?P<number>[0-9]+)"
 # The second colon of a cast begins no name, nor does one right behind what a slice begins with.
 _NAME = rf"""(?P<cast>::) | (?<!{_LETTER})(?<![\])"]):(?P<named>{_INITIAL}{_LETTER}*)"""
-_QUOTES_ALONE = re.compile(_QUOTED, re.VERBOSE)
-_NUMBERS = re.compile(f"{_QUOTED} | {_NUMBER}", re.VERBOSE)
-_NAMES = re.compile(f"{_QUOTED} | {_NUMBER} | {_NAME}", re.VERBOSE)
+_QUOTES_ALONE = f"(?x){_QUOTED}"
+_NUMBERS = f"(?x){_QUOTED} | {_NUMBER}"
+_NAMES = f"(?x){_QUOTED} | {_NUMBER} | {_NAME}"
 _ENDS = {
     # A doubled quote stands for itself, and so does what follows a backslash where one counts. It
     # counts, too, in a part that goes on in a later line, with only space and comments between.
-    "escape": re.compile(
-        r"(?:[^'\\]|''|\\."
-        r"|'(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:\s|--[^\n\r]*+[\n\r])*+')*+(?:'|\Z)",
-        re.DOTALL | re.ASCII,
-    ),
-    "quote": re.compile(r"(?:[^']|'')*(?:'|\Z)"),
-    "name": re.compile(r'(?:[^"]|"")*(?:"|\Z)'),
-    "line": re.compile(r"[^\n\r]*"),
+    "escape": r"(?sa)(?:[^'\\]|''|\\."
+    r"|'(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:\s|--[^\n\r]*+[\n\r])*+')*+(?:'|\Z)",
+    "quote": r"(?:[^']|'')*(?:'|\Z)",
+    "name": r'(?:[^"]|"")*(?:"|\Z)',
+    "line": r"[^\n\r]*",
 }
-_WORD = re.compile(r"[A-Za-z]+")
-_BETWEEN = re.compile(r"\s*+(?:--[^\n\r]*+[\n\r]\s*+)*+(?P<block>/\*)?")
-_FROM_STDIN = re.compile(r"\bFROM\s+STDIN\b", re.IGNORECASE)
+_WORD = r"[A-Za-z]+"
+_BETWEEN = r"\s*+(?:--[^\n\r]*+[\n\r]\s*+)*+(?P<block>/\*)?"
+_FROM_STDIN = r"(?i)\bFROM\s+STDIN\b"
 _READS = {"SELECT", "SHOW", "TABLE", "VALUES"}
 _QUOTES = {*_ENDS, "block", "dollar"}
-_BLOCK_MARKS = re.compile(r"/\*|\*/")
+_BLOCK_MARKS = r"/\*|\*/"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is first used: that takes longer than to import the module."""
+    return re.compile(pattern)
 
 
 def operation_name(sql: str) -> str:
     """The command that a text begins with, in capitals."""
     position = 0
-    while (found := _BETWEEN.match(sql, position)) is not None and found["block"]:
+    while (found := _compiled(_BETWEEN).match(sql, position)) is not None and found["block"]:
         position = _block_end(sql, found.end())
-    word = _WORD.match(sql, position if found is None else found.end())
+    word = _compiled(_WORD).match(sql, position if found is None else found.end())
     return word[0].upper() if word else "QUERY"
 
 
@@ -63,12 +67,12 @@ def is_read(sql: str) -> bool:
 
 def is_copy_in(sql: str) -> bool:
     """Whether a text is a COPY that takes data from the client."""
-    return operation_name(sql) == "COPY" and _FROM_STDIN.search(sql) is not None
+    return operation_name(sql) == "COPY" and _compiled(_FROM_STDIN).search(sql) is not None
 
 
 def replace_parameters(sql: str, replace: Callable[[int], str]) -> str:
     """The text with each parameter `$n` replaced; quoted texts and comments stay as they are."""
-    return "".join(_replaced(sql, _NUMBERS, lambda found: replace(int(found["number"]))))
+    return "".join(_replaced(sql, _compiled(_NUMBERS), lambda found: replace(int(found["number"]))))
 
 
 def replace_names(sql: str, replace: Callable[[str], str]) -> str:
@@ -81,7 +85,7 @@ def replace_names(sql: str, replace: Callable[[str], str]) -> str:
     def parameter(found: re.Match[str]) -> str:
         return found[0] if found["cast"] else replace(found["named"] or found[0])
 
-    return "".join(_replaced(sql, _NAMES, parameter))
+    return "".join(_replaced(sql, _compiled(_NAMES), parameter))
 
 
 def pieces(sql: str) -> Iterator[tuple[str, str]]:
@@ -91,7 +95,7 @@ def pieces(sql: str) -> Iterator[tuple[str, str]]:
     "dollar", "line" and "block" (comments). Only code may be empty.
     """
     position = 0
-    while (found := _QUOTES_ALONE.search(sql, position)) is not None:
+    while (found := _compiled(_QUOTES_ALONE).search(sql, position)) is not None:
         yield "code", sql[position : found.start()]
         position = _end(sql, found)
         yield found.lastgroup or "", sql[found.start() : position]
@@ -121,14 +125,14 @@ def _end(sql: str, found: re.Match[str]) -> int:
         return len(sql) if end < 0 else end + len(found["dollar"])
     if kind == "block":
         return _block_end(sql, found.end())
-    match = _ENDS[kind].match(sql, found.end())
+    match = _compiled(_ENDS[kind]).match(sql, found.end())
     return len(sql) if match is None else match.end()
 
 
 def _block_end(sql: str, position: int) -> int:
     """Comments of this kind stand within one another."""
     depth = 1
-    for mark in _BLOCK_MARKS.finditer(sql, position):
+    for mark in _compiled(_BLOCK_MARKS).finditer(sql, position):
         depth += 1 if mark[0] == "/*" else -1
         if depth == 0:
             return mark.end()

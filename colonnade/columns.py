@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
-import shutil
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
 from colonnade._arguments import check_mapping, check_name, check_number
-from colonnade._conversion.arrow import Strings, arrow_table
-from colonnade._conversion.html_table import html_table
-from colonnade._conversion.kinds import require_unique_names
-from colonnade._conversion.numpy import column_array, column_null_mask
-from colonnade._conversion.pandas import Decimals, Dtypes, PandasFrames
-from colonnade._conversion.polars import polars_frame
-from colonnade._conversion.structured import structured_array
-from colonnade._conversion.text_table import text_table
-from colonnade._conversion.values import python_values
+from colonnade._conversion.libraries import Decimals, Dtypes
 from colonnade._shown import class_name
 from colonnade.errors import SchemaError
 
@@ -30,11 +20,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from colonnade._conversion.arrow import Strings
+    from colonnade._conversion.pandas import PandasFrames
     from colonnade._schema import Asked
 
 __all__ = ["Columns", "Decimals", "Dtypes"]
 
 
+# What turns columns into something else is imported by the method that does it: a program uses few.
 class Columns:
     """A result in columns, in Arrow's layout; other libraries read them where they lie.
 
@@ -104,6 +97,8 @@ class Columns:
 
         Raises ValueError where names repeat; ``fields`` has them all.
         """
+        from colonnade._conversion.kinds import require_unique_names
+
         require_unique_names(self._batch, "Columns.dtypes")
         return {field.name: field.arrow_type for field in self._batch.fields}
 
@@ -150,6 +145,8 @@ class Columns:
         uuid, bytea and interval become. Lists of floats of one length are an array of one more
         dimension; of other lists each row has an array.
         """
+        from colonnade._conversion.numpy import column_array
+
         if isinstance(key, slice):
             return self._rows(key)
         return column_array(self._batch, self._position(key), "A column as an array")
@@ -161,10 +158,14 @@ class Columns:
 
     def null_mask(self, key: str | SupportsIndex) -> NDArray[np.bool_]:
         """True where the column is NULL, which tells NULL from NaN in a column of floats."""
+        from colonnade._conversion.numpy import column_null_mask
+
         return column_null_mask(self._batch, self._position(key))
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
         """Every column as a NumPy array, by name, as ``cols[name]`` gives it."""
+        from colonnade._conversion.kinds import require_unique_names
+
         require_unique_names(self._batch, "Columns.to_numpy()")
         return dict(self.items())
 
@@ -184,6 +185,8 @@ class Columns:
         ``datetime64``, ``timedelta64`` or object, or ``null`` names a value for the column:
         ``null={"quantity": -1}``.
         """
+        from colonnade._conversion.structured import structured_array
+
         check_mapping("null", null)
         if dtype is None and self._asked is not None:
             dtype = self._asked.row
@@ -195,6 +198,8 @@ class Columns:
         ``strings`` is the layout of text: ``"small"`` is ``string``, ``"large"`` is
         ``large_string``, ``"view"`` is ``string_view``. All three share the characters.
         """
+        from colonnade._conversion.arrow import arrow_table
+
         check_name("strings", strings)
         return arrow_table(self._batch, strings)
 
@@ -226,6 +231,8 @@ class Columns:
           rounded to the digits that the column has.
         - ``"object"``: Python's ``Decimal``, exact; NULL is None.
         """
+        from colonnade._conversion.pandas import PandasFrames
+
         return self._to_pandas(PandasFrames(dtypes, index, decimals))
 
     def _to_pandas(self, frames: PandasFrames) -> pd.DataFrame:
@@ -241,15 +248,23 @@ class Columns:
         with more digits comes as text, and so does an interval column with months, with an
         ``InterfaceWarning`` that names it.
         """
+        from colonnade._conversion.polars import polars_frame
+
         return polars_frame(self._batch)
 
     def to_pydict(self) -> dict[str, list[Any]]:
         """Every column as a list of the Python objects that rows have, by name."""
+        from colonnade._conversion.kinds import require_unique_names
+        from colonnade._conversion.values import python_values
+
         require_unique_names(self._batch, "Columns.to_pydict()")
         return {name: python_values(self._batch, index) for index, name in enumerate(self.names)}
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Every row as a dictionary of the Python objects that rows have."""
+        from colonnade._conversion.kinds import require_unique_names
+        from colonnade._conversion.values import python_values
+
         require_unique_names(self._batch, "Columns.to_pylist()")
         names = self.names
         if not names:
@@ -290,9 +305,15 @@ class Columns:
         return self._batch.export_stream("small", requested_schema)
 
     def __repr__(self) -> str:
+        import shutil
+
+        from colonnade._conversion.text_table import text_table
+
         return text_table(self._batch, shutil.get_terminal_size().columns)
 
     def _repr_html_(self) -> str:
+        from colonnade._conversion.html_table import html_table
+
         return html_table(self._batch)
 
     def __reduce__(self) -> NoReturn:
@@ -325,6 +346,8 @@ class Columns:
         return index % count
 
     def _not_one(self, name: str, found: list[int]) -> str:
+        import difflib
+
         if found:
             places = ", ".join(f"cols[{index}]" for index in found)
             return f'several columns are named "{name}": take {places}'

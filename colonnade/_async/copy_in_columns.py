@@ -33,7 +33,6 @@ from colonnade._copy_plan import (
     types_to_make,
 )
 from colonnade._sources.piece import Encoding
-from colonnade._sources.recognition import piece, pieces
 from colonnade._staging import OwnTransaction
 from colonnade.errors import InterfaceError
 
@@ -243,6 +242,9 @@ class _Copy:
 
 async def _pieces(source: Any) -> AsyncIterator[Piece]:
     """The rows of any kind of source."""
+    # Here: what tells all kinds from each other is much for programs that copy nothing in.
+    from colonnade._sources.recognition import piece, pieces
+
     # async-only: begin
     if isinstance(source, AsyncIterable):
         async for one in source:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+# The types of a pandas frame, and of its numeric columns.
+Dtypes = Literal["numpy", "nullable", "arrow"]
+Decimals = Literal["float64", "decimal", "object"]
 
 
 @contextlib.contextmanager

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from colonnade._arguments import check_names
 from colonnade._conversion.arrow import arrow_table
 from colonnade._conversion.kinds import Kind, column_type
-from colonnade._conversion.libraries import needed_by
+from colonnade._conversion.libraries import Decimals, Dtypes, needed_by
 from colonnade._conversion.numpy import (
     dates,
     intervals,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 # Python objects where pyarrow is not there.
 _ARROW_KINDS = {Kind.DECIMAL, Kind.LIST, Kind.FIXED_LIST, Kind.STRUCT, Kind.MAP}
 
-Dtypes = Literal["numpy", "nullable", "arrow"]
-Decimals = Literal["float64", "decimal", "object"]
 _USER = "Columns.to_pandas()"
 _DIGITS_SHOWN = 60
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -67,6 +66,8 @@ class Encoding(NamedTuple):
 
 
 def _json_text(value: object, column: Column, row: int) -> str:
+    import json
+
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from colonnade._arguments import check_callable, check_name
 from colonnade._shown import shown
@@ -27,7 +26,7 @@ _COMPOSITES = {"c"}
 # What can be taken apart, beside composites.
 _TUPLES = {"date", "time", "timetz", "timestamp", "timestamptz", "interval"}
 
-_MISSPELT = re.compile(r"\btimezone$", re.IGNORECASE)
+_MISSPELT = r"(?i)\btimezone$"
 
 _LOOK_UP = """
     SELECT t.oid, t.typname::pg_catalog.text, t.typtype::pg_catalog.text,
@@ -44,8 +43,7 @@ _LOOK_UP = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     oid: int
     name: str
     schema: str
@@ -157,7 +155,7 @@ def _found(conversation: Conversation, name: str, schema: str) -> _Found:
     check_name("schema", schema)
     if schema == "pg_catalog":
         # asyncpg knows "timestamp with timezone", which is not SQL.
-        name = _MISSPELT.sub("time zone", name)
+        name = re.sub(_MISSPELT, "time zone", name)
     rows = conversation.plain_rows(_LOOK_UP, (name, schema))
     if not rows:
         msg = f"unknown type: {schema}.{name}"

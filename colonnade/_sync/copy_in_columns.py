@@ -24,7 +24,6 @@ from colonnade._copy_plan import (
     types_to_make,
 )
 from colonnade._sources.piece import Encoding
-from colonnade._sources.recognition import pieces
 from colonnade._staging import OwnTransaction
 from colonnade._sync.copy_ends import CHUNK_BYTES
 from colonnade._sync.copy_in import (
@@ -242,5 +241,8 @@ class _Copy:
 
 def _pieces(source: Any) -> Iterator[Piece]:
     """The rows of any kind of source."""
+    # Here: what tells all kinds from each other is much for programs that copy nothing in.
+    from colonnade._sources.recognition import pieces
+
     for one in pieces(source):
         yield one

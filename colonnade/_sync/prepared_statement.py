@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from colonnade import _core
@@ -363,6 +362,8 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
         with conversation.operation(None, query, args):
             batch = batch_of(completion_of(conversation.run(query, begin)))
+        import json
+
         # As it came: a codec of the owner's may make something else of json.
         (plan,) = Columns(batch.stored_column(0)).to_pydict().values()
         return json.loads(plan[0])

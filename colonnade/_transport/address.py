@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class TcpAddress:
+class TcpAddress(NamedTuple):
     """A host name or IP address, and a port.
 
     `connect_to` is the IP address to connect to, if the name need not be looked up: TLS then
@@ -33,8 +32,7 @@ class TcpAddress:
         return f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class UnixAddress:
+class UnixAddress(NamedTuple):
     """A Unix socket, by the path of its file."""
 
     path: str

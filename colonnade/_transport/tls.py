@@ -16,7 +16,6 @@ connections of a pool.
 from __future__ import annotations
 
 import enum
-import hashlib
 import os
 import ssl
 import stat
@@ -24,7 +23,7 @@ import sys
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from colonnade._shown import shown
 from colonnade._transport.address import UnixAddress
@@ -87,8 +86,7 @@ class TlsOptions:
         return f"TlsOptions(mode={self.mode.value!r}, negotiation={self.negotiation!r}, ...)"
 
 
-@dataclass(frozen=True, slots=True)
-class TlsPolicy:
+class TlsPolicy(NamedTuple):
     """Whether and how one attempt to connect uses TLS, and the meaning of a refusal."""
 
     mode: SslMode
@@ -158,7 +156,7 @@ class TlsPolicy:
         """
         if self.context is None:
             return (self,)
-        plain = replace(self, context=None)
+        plain = self._replace(context=None)
         if isinstance(address, UnixAddress):
             return (plain,)
         if self.mode is SslMode.ALLOW:
@@ -429,6 +427,9 @@ def server_end_point(der_certificate: bytes) -> bytes | None:
         return None
     if name is None:
         return None
+    # Here, for one connection in many needs it.
+    import hashlib
+
     return hashlib.new("sha256" if name in {"md5", "sha1"} else name, der_certificate).digest()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,22 +12,22 @@ if TYPE_CHECKING:
 _WINDOW = 68
 # If the line is longer, the number of columns shown before the position.
 _BEFORE = 44
-_LINE_ENDS = re.compile("\r\n|\r|\n")
+_LINE_ENDS = "\r\n|\r|\n"
 _SYNTAX_ERROR = "42601"
 _UNDEFINED_COLUMN = "42703"
 _UNDEFINED_FUNCTION = "42883"
 
 _PERCENT_PLACEHOLDERS = (
-    (re.compile(r"%\(\w+\)s"), "%(name)s"),
-    (re.compile(r"%s"), "%s"),
+    (r"%\(\w+\)s", "%(name)s"),
+    (r"%s", "%s"),
 )
 # Characters that form one operator with a following `%`, as in `=%`.
-_BEFORE_PERCENT = re.compile(r"[-+*/<>=~!@#^&|`]+(?=%)")
+_BEFORE_PERCENT = r"[-+*/<>=~!@#^&|`]+(?=%)"
 _OTHER_PLACEHOLDERS = (
-    (re.compile(r":[^\W\d]\w*"), ":name"),
-    (re.compile(r"\?"), "?"),
+    (r":[^\W\d]\w*", ":name"),
+    (r"\?", "?"),
 )
-_PSQL_COMMAND = re.compile(r"\s*\\[a-zA-Z?!]")
+_PSQL_COMMAND = r"\s*\\[a-zA-Z?!]"
 _TAKEN = (
     "parameters are $1, $2, ... in the queries of a Connection or Pool; "
     "%s and %(name)s belong to colonnade.dbapi, :name to read_sql and Named"
@@ -48,10 +47,10 @@ def place_in(sql: str, position: int) -> str | None:
     """
     if not 1 <= position <= len(sql) + 1:
         return None
-    starts = [0, *(end.end() for end in _LINE_ENDS.finditer(sql))]
+    starts = [0, *(end.end() for end in re.finditer(_LINE_ENDS, sql))]
     number = sum(start < position for start in starts)
     start = starts[number - 1]
-    line = _LINE_ENDS.split(sql[start:], maxsplit=1)[0].replace("\t", " ")
+    line = re.split(_LINE_ENDS, sql[start:], maxsplit=1)[0].replace("\t", " ")
     offset = min(position - 1 - start, len(line))
     line, offset = _window(line, offset)
     head = f"LINE {number}: "
@@ -59,7 +58,9 @@ def place_in(sql: str, position: int) -> str | None:
 
 
 def _window(line: str, offset: int) -> tuple[str, int]:
-    """The shown part of a line around a position, and the position in this part."""
+    # Characters that form one operator with a following `%`, as in `=%`.
+    import unicodedata
+
     if _width(line) <= _WINDOW:
         return line, offset
     first = offset
@@ -76,7 +77,9 @@ def _window(line: str, offset: int) -> tuple[str, int]:
 
 
 def _width(text: str) -> int:
-    """The number of columns that a text takes on a terminal."""
+    # Characters that form one operator with a following `%`, as in `=%`.
+    import unicodedata
+
     if text.isascii():
         return len(text)
     return sum(
@@ -106,16 +109,16 @@ def _add(error: PostgresError, note: str | None) -> None:
 
 
 def _placeholder_hint(query: str, position: int) -> str | None:
-    """A hint about the text at the position of the error, if one is known."""
-    if _PSQL_COMMAND.match(query):
-        return "HINT: a backslash command is psql's, not SQL: query the system catalogs instead"
+    # Characters that form one operator with a following `%`, as in `=%`.
+    if re.match(_PSQL_COMMAND, query):
+        return "HINT: a backslash command is psql's, not SQL: the catalogs have what it shows"
     at = position - 1
     # `?` is an operator: the server reports the token after it.
     before = query[:at].rstrip()
     if before.endswith("?"):
         at = len(before) - 1
     for pattern, written in _OTHER_PLACEHOLDERS:
-        if pattern.match(query, at):
+        if re.match(pattern, query[at:]):
             return _no_placeholder(written)
     return _percent_hint(query, position - 1)
 
@@ -125,10 +128,10 @@ def _percent_hint(query: str, at: int) -> str | None:
 
     The server reports the operator, or the rest as a name.
     """
-    if operator := _BEFORE_PERCENT.match(query, at):
-        at = operator.end()
+    if operator := re.match(_BEFORE_PERCENT, query[at:]):
+        at += operator.end()
     for pattern, written in _PERCENT_PLACEHOLDERS:
-        if any(found.start() <= at < found.end() for found in pattern.finditer(query)):
+        if any(found.start() <= at < found.end() for found in re.finditer(pattern, query)):
             return _no_placeholder(written)
     return None
 

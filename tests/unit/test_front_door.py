@@ -23,6 +23,19 @@ ONE_FACE_ALONE = {"sync"}
 # What `import colonnade` loads of the package.
 OWN = ["colonnade", "colonnade._core", "colonnade._lazy_names", "colonnade._one_interpreter"]
 
+# What programs that connect, fetch and hold a pool may do without, beside every library.
+UNUSED = {
+    *(
+        "colonnade._conversion.kinds",
+        "colonnade._sources.recognition",
+        "colonnade.dbapi",
+        "colonnade.frames",
+    ),
+    *("colonnade.rkt", "colonnade.embedded", "colonnade.parallel", "numpy", "pandas", "polars"),
+    *("pyarrow", "sqlalchemy", "decimal", "difflib", "hashlib", "html", "json", "shutil", "uuid"),
+    *("unicodedata", "zoneinfo"),
+}
+
 
 def run(program: str) -> str:
     """What a fresh process prints."""
@@ -65,6 +78,27 @@ def test_an_import_loads_the_core_and_nothing_else() -> None:
     new = loaded("import colonnade")
     assert sorted(name for name in new if name.split(".")[0] == "colonnade") == OWN
     assert new - set(OWN) <= {"__future__"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["from colonnade import connect, create_pool", "from colonnade.sync import connect"],
+)
+def test_the_driver_loads_nothing_that_few_programs_use(statement: str) -> None:
+    assert sorted(loaded(statement) & UNUSED) == []
+
+
+@pytest.mark.parametrize("statement", ["import colonnade", "from colonnade import connect"])
+def test_no_pattern_is_compiled_by_an_import(statement: str) -> None:
+    program = f"""
+import asyncio, dataclasses, ipaddress, pathlib, re, ssl, urllib.parse
+compiled = []
+compile_ = re._compiler.compile
+re._compiler.compile = lambda *given: (compiled.append(given[0]), compile_(*given))[1]
+{statement}
+print(compiled)
+"""
+    assert run(program) == "[]\n"
 
 
 def test_the_blocking_face_loads_nothing_of_the_other() -> None:

@@ -141,7 +141,7 @@ class Listening:
         took longer than `give_up_after`.
         """
         if not self._is_entered:
-            msg = 'nobody listens yet: use "with"'
+            msg = 'not listening yet: use "with"'
             raise InterfaceError(msg)
         if self._loop_limits.is_full:
             raise StopIteration

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         async def execute(self, query: str) -> str: ...
 
 
-# The server cuts longer names, and would then notify under another one: NAMEDATALEN - 1.
+# The server would truncate a longer name and notify under the truncated one: NAMEDATALEN - 1.
 CHANNEL_BYTES_MAX = 63
 
 
@@ -43,8 +43,8 @@ CHANNEL_BYTES_MAX = 63
 async def add_listener(self: Listener, channel: str, callback: NotificationListener) -> None:
     """Call `callback(connection, pid, channel, payload)` for each notification of a channel.
 
-    The server is asked to LISTEN for the channel's first callback. Within a transaction that
-    takes effect when it commits, and not at all when it is rolled back.
+    The channel's first callback sends LISTEN to the server. Within a transaction that takes effect
+    when it commits, and not at all when it is rolled back.
     """
     conversation, callbacks = self.conversation, self.conversation.callbacks
     conversation.transport.check_callback(callback)
@@ -54,7 +54,7 @@ async def add_listener(self: Listener, channel: str, callback: NotificationListe
     callbacks.attend()
     listeners = callbacks.listeners.setdefault(channel, [])
     is_new = callback not in listeners
-    # Before the server is asked: a notification may come along with its answer.
+    # Before the server is asked: a notification may arrive together with its answer.
     if is_new:
         listeners.append(callback)
     if channel in callbacks.channels:
@@ -70,7 +70,7 @@ async def add_listener(self: Listener, channel: str, callback: NotificationListe
 
 
 async def remove_listener(self: Listener, channel: str, callback: NotificationListener) -> None:
-    """Call this function no more; the last one of a channel ends listening on the server."""
+    """Stop calling this function; removing a channel's last one ends listening on the server."""
     callbacks = self.conversation.callbacks
     if callbacks.remove_listener(channel, callback) and not self.conversation.session.is_closed:
         callbacks.channels.discard(channel)
@@ -86,14 +86,14 @@ def notifications(
 ) -> ConnectionNotifications:
     """The notifications of channels as an iterator, within `async with`.
 
-    A loop over it ends after `timeout` seconds (None: never; 0: with what is there already) and
-    after `stop_after` notifications (None: never); the next loop goes on where it has ended.
-    The iterator ends with ConnectionDoesNotExistError when the connection does;
-    `colonnade.listen` has one that connects again.
+    A loop over it ends after `timeout` seconds (None: never; 0: after the notifications already
+    there) and after `stop_after` notifications (None: never); the next loop continues where it
+    ended. The iterator ends with ConnectionDoesNotExistError when the connection does;
+    `colonnade.listen` returns one that reconnects.
 
-    In asyncio, queries may run on the connection all the while; without, between two
-    notifications. Of notifications that nobody takes, `queue_size` are kept and the ones after
-    them dropped; the next that is kept has `gap` set.
+    In asyncio, queries may run on the connection at any time; without asyncio, between two
+    notifications. At most `queue_size` unread notifications are kept and later ones are dropped;
+    the next one kept has `gap` set.
     """
     return ConnectionNotifications(self, channels, queue_size, timeout, stop_after)
 
@@ -111,7 +111,7 @@ def add_log_listener(self: Conversing, callback: LogListener) -> None:
 
 
 def remove_log_listener(self: Conversing, callback: LogListener) -> None:
-    """Call this function no more."""
+    """Stop calling this function."""
     callbacks = self.conversation.callbacks
     callbacks.remove(callbacks.log_listeners, callback)
 
@@ -126,7 +126,7 @@ def add_termination_listener(self: Conversing, callback: TerminationListener) ->
 
 
 def remove_termination_listener(self: Conversing, callback: TerminationListener) -> None:
-    """Call this function no more."""
+    """Stop calling this function."""
     callbacks = self.conversation.callbacks
     callbacks.remove(callbacks.termination_listeners, callback)
 
@@ -135,18 +135,18 @@ def remove_termination_listener(self: Conversing, callback: TerminationListener)
 
 
 def add_query_logger(self: Conversing, callback: QueryLogger) -> None:
-    """Call `callback(record)` with a `LoggedQuery` after each query, in good order or failed.
+    """Call `callback(record)` with a `LoggedQuery` after each query, whether it succeeds or fails.
 
-    Told are queries of every kind: of connections, prepared statements and pipelines, each
-    fetch of a cursor, each COPY (by its SQL), and each stream of columns when it ends. What the
-    driver asks for itself is not.
+    All kinds of queries are logged: those of connections, prepared statements and pipelines, each
+    fetch of a cursor, each COPY (by its SQL), and each stream of columns when it ends. The driver's
+    own queries are not.
     """
     callbacks = self.conversation.callbacks
     callbacks.add(callbacks.query_loggers, callback)
 
 
 def remove_query_logger(self: Conversing, callback: QueryLogger) -> None:
-    """Call this function no more."""
+    """Stop calling this function."""
     callbacks = self.conversation.callbacks
     callbacks.remove(callbacks.query_loggers, callback)
 

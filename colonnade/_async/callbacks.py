@@ -1,4 +1,4 @@
-"""The functions that a connection calls, and what they are told."""
+"""The functions that a connection calls, and their arguments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from colonnade._transport.asyncio import AsyncioTransport
     from colonnade.errors import PostgresLogMessage
 
-    # The connection comes first, or the pool's proxy of it. What a callback returns is thrown away;
-    # a coroutine is run first.
+    # The connection, or the pool's proxy of it, comes first. A callback's return value is
+    # discarded; a coroutine is run first.
     NotificationListener = Callable[[Any, int, str, str], object]
     LogListener = Callable[[Any, PostgresLogMessage], object]
     TerminationListener = Callable[[Any], object]
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Callbacks:
     """The callbacks of one connection: for notifications, messages, its queries and its end.
 
-    A callback that is added twice is called once; removing one that is not there does nothing. What
-    a callback raises is reported and changes nothing for the connection.
+    A callback added twice is called once; removing an unknown one does nothing. An exception in a
+    callback is reported and does not affect the connection.
     """
 
     def __init__(self, session: _core.Session, transport: AsyncioTransport) -> None:
@@ -37,22 +37,22 @@ class Callbacks:
         """Whether a callback runs at this moment."""
         self.listeners: dict[str, list[NotificationListener]] = {}
         self.channels: set[str] = set()
-        """The channels that the server is known to listen on for us, come what may."""
+        """The channels on which the server certainly listens for this connection."""
         self.log_listeners: list[LogListener] = []
         self.termination_listeners: list[TerminationListener] = []
         self.query_loggers: list[QueryLogger] = []
         self.pooled: weakref.ref[Any] | None = None
-        """The proxy that a pool has handed out: callbacks get it in place of the connection."""
+        """The proxy that a pool has handed out: callbacks receive it instead of the connection."""
         self._connection: weakref.ref[Any] | None = None
         self._lost: Callable[[], None] | None = None
 
     def face(self, connection: object) -> None:
-        """Give callbacks this connection, which is not kept alive for that."""
+        """Pass this connection to callbacks, without keeping it alive."""
         self._connection = weakref.ref(connection)
 
     @property
     def connection(self) -> Any:
-        """The connection whose callbacks they are; None where nobody has it any more."""
+        """The connection that owns the callbacks; None once it has no other references."""
         return None if self._connection is None else self._connection()
 
     def add(self, callbacks: list[Any], callback: object) -> None:
@@ -79,16 +79,16 @@ class Callbacks:
         return True
 
     def forget_listeners(self) -> None:
-        """Forget those who hear of what the server says, as a reset does."""
+        """Forget the listeners for notifications and messages, as a reset does."""
         self.listeners.clear()
         self.channels.clear()
         self.log_listeners.clear()
 
     def attend(self) -> None:
-        """Hear of what comes out of turn; until somebody listens, the transport drops it."""
+        """Start to receive messages out of turn; without listeners the transport drops them."""
         if self._session.is_closed:
-            return  # Its end was told, and nothing else comes.
-        # Weak, so that the transport does not keep a connection that nobody uses.
+            return  # Its end was announced, and nothing else comes.
+        # Weak, so that the transport does not keep an unused connection alive.
         this = weakref.ref(self)
 
         def announced(announcement: _core.Notice | _core.Notification) -> None:
@@ -103,12 +103,12 @@ class Callbacks:
         self._transport.closed_listener = closed
 
     def when_lost(self, callback: Callable[[], None]) -> None:
-        """Call a function of the pool's, at once, when the socket is closed."""
+        """Call a function of the pool immediately when the socket is closed."""
         self._lost = callback
         self.attend()
 
     def tell(self, callbacks: list[Any], *args: object) -> None:
-        """Call each of them."""
+        """Call each of these callbacks."""
         outer, self.is_telling = self.is_telling, True
         try:
             for callback in tuple(callbacks):
@@ -117,7 +117,7 @@ class Callbacks:
             self.is_telling = outer
 
     def announce(self, announcement: _core.Notice | _core.Notification) -> None:
-        """Tell of what the server has said out of turn."""
+        """Pass on a message that the server sent out of turn."""
         if isinstance(announcement, _core.Notice):
             if self.log_listeners:
                 message = log_message_from_fields(announcement.fields)
@@ -129,12 +129,12 @@ class Callbacks:
             self.tell(callbacks, who, announcement.process_id, channel, announcement.payload)
 
     def tell_end(self) -> None:
-        """Tell that the socket is closed."""
+        """Announce that the socket is closed."""
         self.tell(self.termination_listeners, self._facing())
         if self._lost is not None:
             self._lost()
 
     def _facing(self) -> Any:
-        """What callbacks get: what they were added to."""
+        """The connection or proxy that callbacks receive."""
         proxy = None if self.pooled is None else self.pooled()
         return self.connection if proxy is None else proxy

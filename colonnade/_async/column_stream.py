@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class ColumnStream(ConnectionResource):
     """The batches of `Connection.iter_columns`, in order, each as `Columns`.
 
-    The query starts with the first batch that is asked for. Closing the stream before its end
-    cancels the query; so does dropping it, as leaving an `async for` early does. A traceback may
-    hold on to a stream that an exception left: as a context manager it is closed in any case.
+    The query starts when the first batch is requested. Closing the stream before its end cancels
+    the query; so does dropping it, for example by leaving an `async for` early. A traceback may
+    keep a stream alive after an exception; used as a context manager, the stream is always closed.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class ColumnStream(ConnectionResource):
         return await conversation.transport.next_event()
 
     def _has_connection(self) -> bool:
-        """False after the end of a transaction has taken it away."""
+        """False once the end of a transaction has taken the connection away."""
         return self._conversation.owner is self._hold
 
     def _finish(self, error: BaseException | None = None) -> None:
-        """Give the connection back; an exchange still under way is given up."""
+        """Give the connection back; abandons an exchange still under way."""
         name_query(error, self._query)
         observation, self._observation = self._observation, None
         if not self._is_finished and self._has_connection():
@@ -120,7 +120,7 @@ class ColumnStream(ConnectionResource):
             observation.ended(error)
 
     def _abandon(self, error: BaseException) -> None:
-        """End for an interruption, however far entering or leaving a block had come."""
+        """End after an interruption, even one while entering or leaving a block."""
         self._finish(error)
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""Connecting: through the hosts, with TLS and without, to a server of the right kind."""
+"""Connecting: trying the hosts, with TLS and without, to reach a server of the right kind."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _LIFETIME_SECONDS_MAX = 1e9
 
-# Errors of a refused login: each gets a note with host, user and database.
+# Errors of a refused login get a note with host, user and database.
 _REFUSALS = (PostgresError, AuthenticationError)
 
 
@@ -87,26 +87,26 @@ async def connect(
     """Connect to a PostgreSQL server.
 
     `dsn` is a URI (`postgresql://user:password@host:port/database?option=value`) or libpq's pairs
-    (`host=localhost dbname=test`). An argument wins over the DSN, the DSN over a service file, that
-    over the environment (`PGHOST`, `PGUSER`, ...) and that over the defaults. Without a host the
-    usual Unix sockets are tried, then localhost. `docs/connecting.md` has every option.
+    (`host=localhost dbname=test`). Arguments override the DSN, the DSN a service file, that the
+    environment (`PGHOST`, `PGUSER`, ...), and that the defaults. Without a host the usual Unix
+    sockets are tried, then localhost. `docs/connecting.md` lists every option.
 
-    `password` is a string, or a callable that gives one, or None, for each host; it may be a
-    coroutine function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and right host
+    `password` is a string, or a callable that returns one, or None, for each host; it may be a
+    coroutine function. `ssl` is an `ssl.SSLContext`, True (trusted certificate and matching host
     name), False, or one of libpq's modes, "prefer" by default; `direct_tls` begins TLS without
     asking first. `timeout` limits the whole attempt in seconds, `command_timeout` is the default
-    for each call. `statement_cache_size` 0 uses the unnamed statement, as poolers need it; a
-    statement is kept for `max_cached_statement_lifetime` seconds at most, if its text has no more
-    than `max_cacheable_statement_size` bytes (0: no limit).
-    The connection is a `connection_class`, its rows `record_class`es, or what `row_factory` makes
-    of them: see `colonnade.rows`. With `extension_types` an `hstore` is a dict there, a `vector` a
-    list, a `geometry` bytes, not text. With `naive_datetimes` "refuse" a timestamptz needs a zone.
+    for each call. `statement_cache_size` 0 uses the unnamed statement, as some poolers require; a
+    statement is kept for at most `max_cached_statement_lifetime` seconds, and only if its text has
+    at most `max_cacheable_statement_size` bytes (0: no limit). The connection is a
+    `connection_class`; its rows are of `record_class`, or made by `row_factory`: see
+    `colonnade.rows`. With `extension_types`, rows have an `hstore` as a dict, a `vector` as a list,
+    a `geometry` as bytes. With `naive_datetimes` "refuse", a timestamptz needs a time zone.
 
-    Raises OSError where no server can be reached, TimeoutError, ClientConfigurationError for
-    options that cannot be used, and the server's own error where it refuses.
+    Raises OSError if no server can be reached, TimeoutError, ClientConfigurationError for invalid
+    options, and the server's own error if it refuses.
     """
     # async-only: begin
-    del loop  # There is only the running one.
+    del loop  # Only the running loop is supported.
     # async-only: end
     words: dict[str, object] = {"host": host, "port": port, "user": user, "dbname": database}
     words |= {"service": service, "servicefile": servicefile, "krbsrvname": krbsrvname}
@@ -126,7 +126,7 @@ async def connect(
 
 
 class _Limits(NamedTuple):
-    """What a connection is told about itself."""
+    """The connection's limits."""
 
     statement_cache_size: int
     max_cached_statement_lifetime: float
@@ -137,7 +137,7 @@ class _Limits(NamedTuple):
 
 
 class _Classes(NamedTuple):
-    """Of which class the connection is, and its rows."""
+    """The classes of the connection and of its rows."""
 
     connection: type[Connection]
     row_making: RowMaking
@@ -166,7 +166,7 @@ def _checked_amount(name: str, amount: object) -> int:
 
 def _checked_switch(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        msg = f"{name} is True or False, not {class_name(value)}"
+        msg = f"{name} must be True or False, not {class_name(value)}"
         raise InterfaceError(msg)
     return value
 
@@ -174,13 +174,13 @@ def _checked_switch(name: str, value: object) -> bool:
 def _refuses_naive(meaning: object) -> bool:
     if isinstance(meaning, str) and meaning in {"local", "refuse"}:
         return meaning == "refuse"
-    raise InterfaceError(f'naive_datetimes is "local" or "refuse", not {shown(meaning)}')
+    raise InterfaceError(f'naive_datetimes must be "local" or "refuse", not {shown(meaning)}')
 
 
 def _checked_seconds(name: str, seconds: object) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
         raise _too_small(name, seconds)
-    # Some decades, like every longer time, are for ever.
+    # A few decades; longer limits never end either.
     return 0.0 if seconds > _LIFETIME_SECONDS_MAX else float(seconds)
 
 
@@ -212,14 +212,14 @@ class _Attempt:
         self._limits = limits
         self._classes = classes
         self._is_tls = False
-        """Whether the last socket carries TLS."""
+        """Whether the last socket uses TLS."""
         self._is_authenticated = False
-        """Whether the last server that failed us had accepted who we are."""
+        """Whether the last server that failed had accepted our authentication."""
         self.trying: str | None = None
         """The address under way, for messages."""
 
     async def within(self, timeout: float | None) -> Connection:
-        """A connection within so many seconds, in all."""
+        """Connect within this many seconds in total."""
         limit = deadline(checked_timeout(timeout))
         try:
             async with limit:
@@ -231,7 +231,7 @@ class _Attempt:
             raise TimeoutError(msg) from error
 
     async def any_server(self) -> Connection:
-        """The first host that lets us in and is of the kind looked for."""
+        """The first host that accepts us and is of the wanted kind."""
         wanted = self._options.target_session_attrs
         second_best: list[Connection] = []
         failures: list[_Failure] = []
@@ -252,7 +252,7 @@ class _Attempt:
                         late = _late(endpoint, self._options.connect_timeout)
                         failures.append((endpoint, late))
                     elif isinstance(error, TimeoutError) and error.errno is None:
-                        # Not the host's answer: the time for all hosts is up.
+                        # Not the host's answer: the time for all hosts has run out.
                         raise
                     elif isinstance(error, PostgresError) and self._is_authenticated:
                         raise
@@ -276,7 +276,7 @@ class _Attempt:
         raise TargetServerAttributeNotMatched(msg)
 
     async def _one_host(self, endpoint: Endpoint) -> Connection:
-        """Connect to one host, in the ways that the TLS policy has, in order."""
+        """Connect to one host, in the ways that the TLS policy allows, in order."""
         password = endpoint.password if self._password is None else await self._asked_password()
         first, *others = self._options.tls.attempts(endpoint.address)
         try:
@@ -289,19 +289,19 @@ class _Attempt:
             return await self._one_way(endpoint, password, others[0])
         except BaseException as error:
             if isinstance(refusal, InvalidPasswordError) and _is_closed_way(error):
-                # More to the point than that the other way is closed.
+                # More useful than the other way's refusal.
                 raise refusal from None
-            # Also of a task that is cancelled, or of a limit in time that ends it.
+            # Also for a cancelled task, or after a time limit.
             raise error from refusal
 
     def _may_try_the_other(self, error: Exception, way: TlsPolicy) -> bool:
-        """Whether a server that refused us one way may be asked the other, with TLS or without."""
+        """Whether to try a server the other way, with TLS or without it, after one refusal."""
         if isinstance(error, ConnectionRefusedError | TimeoutError | CannotConnectNowError):
-            # Nobody is there, or nobody is ready, whatever the way.
+            # The server is missing or not ready, with TLS or without.
             return False
         if isinstance(error, TlsRefusedError | MissingPasswordError) or self._is_authenticated:
             return False
-        # A server that has no TLS to offer was asked without it already.
+        # A server without TLS was already tried without it.
         return self._is_tls == (way.context is not None)
 
     async def _one_way(
@@ -345,15 +345,15 @@ class _Attempt:
             if isinstance(error, ConnectionDoesNotExistError) and isinstance(
                 error.__cause__, ssl_module.SSLError
             ):
-                # The handshake went on: since TLS 1.3 a server says only afterwards that it does
-                # not want our certificate.
+                # The handshake had succeeded: since TLS 1.3 a server refuses our certificate only
+                # afterwards.
                 raise error.__cause__ from None
             raise
 
     async def _get_in(
         self, session: _core.Session, transport: AsyncioTransport, endpoint: Endpoint
     ) -> None:
-        """Wait until the server is ready, and make the tokens that it may want first."""
+        """Wait until the server is ready, and answer its requests for tokens."""
         event = await transport.next_event()
         if not isinstance(event, _core.GssToken):
             return
@@ -384,7 +384,7 @@ class _Attempt:
 
 
 def _is_closed_way(error: BaseException) -> bool:
-    """Whether a server did not even look at the password, on this way."""
+    """Whether the server refused this way before checking the password."""
     if isinstance(error, OSError | ConnectionDoesNotExistError):
         return True
     return isinstance(error, InvalidAuthorizationSpecificationError) and not isinstance(
@@ -412,7 +412,7 @@ def _late(endpoint: Endpoint, seconds: float | None) -> TimeoutError:
 
 
 def _told(failures: list[_Failure]) -> Exception:
-    """The last failure, with notes on where it was and on the ones before it."""
+    """The last failure, with notes on its place and on the earlier ones."""
     *before, (endpoint, last) = failures
     if isinstance(last, OSError):
         last.add_note(f"while connecting to {endpoint.address}")

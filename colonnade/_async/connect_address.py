@@ -1,4 +1,4 @@
-"""Where each attempt to reach an address passes by, for tools that trace asyncpg's."""
+"""A function that every connection attempt calls, for tools that trace asyncpg's."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ async def _connect_addr(  # pyright: ignore[reportUnusedFunction] - others call 
 ) -> Connection:
     """Connect to one address; asyncpg has a function of this name that tools replace.
 
-    `addr` is (host, port) or the path of a Unix socket; `params` says who connects to what.
+    `addr` is (host, port) or the path of a Unix socket; `params` has the user and the database.
     """
-    del addr, params  # For those who replace this function.
+    del addr, params  # For tools that replace this function.
     connection: Connection = await connect()
     return connection

@@ -1,4 +1,4 @@
-"""Where the bytes of a COPY come from, and where they go."""
+"""The source of a COPY's bytes, or their destination."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     Source = Bytes | str | os.PathLike[str] | IO[bytes] | Iterable[Bytes] | AsyncIterable[Bytes]
     Sink = str | bytes | os.PathLike[str] | IO[bytes] | Callable[[bytes], Awaitable[None]]
 
-# Bytes of one CopyData message: large enough that its header and the system call are nothing,
-# small enough to go out while the next one is made.
+# The size of a CopyData message: large enough to make its header and the system call negligible,
+# small enough to be sent while the next one is made.
 CHUNK_BYTES = 256 * 1024
 
 
 class Output:
     """A sink of any kind, open as long as the block runs.
 
-    Files are opened, written and closed where they do not keep the event loop from its tasks.
+    Files are opened, written and closed in a way that does not block the event loop.
     """
 
     def __init__(self, transport: AsyncioTransport, sink: Sink) -> None:
@@ -44,7 +44,7 @@ class Output:
             raise TypeError(msg)
 
     async def __aenter__(self) -> Callable[[bytes], Awaitable[None]]:
-        """What takes the bytes."""
+        """The function that takes the bytes."""
         if self._path is not None:
             self._file = await self._transport.off_loop(open, self._path, "wb")
             return self._write_file
@@ -65,7 +65,7 @@ class Output:
 
     async def _write_file(self, chunk: bytes) -> None:
         if isinstance(self._file, io.BytesIO):
-            # Memory keeps nobody waiting.
+            # Memory does not block.
             self._file.write(chunk)
         else:
             await self._transport.off_loop(self._file.write, chunk)
@@ -80,7 +80,7 @@ class Output:
 class Input:
     """A source of any kind, open as long as the block runs.
 
-    Files are opened, read and closed where they do not keep the event loop from its tasks.
+    Files are opened, read and closed in a way that does not block the event loop.
     """
 
     def __init__(self, transport: AsyncioTransport, source: Source) -> None:
@@ -136,7 +136,7 @@ class Input:
             return await self._file.read(CHUNK_BYTES)
         # async-only: end
         if isinstance(self._file, io.BytesIO):
-            # Memory keeps nobody waiting.
+            # Memory does not block.
             return self._file.read(CHUNK_BYTES)
         return await self._transport.off_loop(self._file.read, CHUNK_BYTES)
 
@@ -150,7 +150,7 @@ def _is_buffer(source: Any) -> bool:
 
 
 def _split(data: Any) -> Iterator[Bytes]:
-    """Bytes that are few enough for one message."""
+    """Split bytes into pieces small enough for one message."""
     view = memoryview(data)
     if view.nbytes <= CHUNK_BYTES and isinstance(data, bytes):
         yield data

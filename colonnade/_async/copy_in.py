@@ -1,4 +1,4 @@
-"""What every COPY into a table does: begin, end, a staging table, a transaction of its own."""
+"""Steps of every COPY into a table: begin, end, a staging table, a transaction of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def begin_copy_in(conversation: Conversation, statement: str) -> None:
-    """Ask the server to take data."""
+    """Ask the server to accept data."""
     conversation.session.copy_in(statement)
     event = await conversation.transport.next_event()
     if not isinstance(event, _core.CopyIn):
@@ -23,7 +23,7 @@ async def begin_copy_in(conversation: Conversation, statement: str) -> None:
 
 
 async def end_copy_in(conversation: Conversation) -> str:
-    """Say that all was sent, and wait for the status."""
+    """End the data, and wait for the status."""
     conversation.session.copy_done()
     return (await conversation.completion()).tag or ""
 
@@ -35,7 +35,7 @@ async def open_staging(conversation: Conversation, staging: Staging) -> None:
 
 
 async def close_staging(conversation: Conversation, staging: Staging) -> str:
-    """Insert the rows that were copied into the staging table."""
+    """Insert the rows from the staging table."""
     try:
         status = await conversation.script(staging.insert)
     except PostgresError as error:
@@ -46,14 +46,14 @@ async def close_staging(conversation: Conversation, staging: Staging) -> str:
 
 
 async def begin_own(conversation: Conversation, own: OwnTransaction) -> None:
-    """Begin a transaction where none is open; it must be committed or rolled back."""
+    """Begin a transaction unless one is open; it must be committed or rolled back."""
     if not conversation.is_in_transaction:
         own.has_begun = True
         await conversation.script("BEGIN")
 
 
 async def commit_own(conversation: Conversation, own: OwnTransaction) -> None:
-    """Commit the transaction that was begun here, if one was."""
+    """Commit the transaction begun here, if any."""
     if own.has_begun:
         await conversation.script("COMMIT")
 

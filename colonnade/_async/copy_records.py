@@ -1,4 +1,4 @@
-"""COPY of Python's records into a table, in the server's binary format."""
+"""COPY of Python records into a table, in the server's binary format."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     Records = Iterable[Values] | AsyncIterable[Values]
     Batches = AsyncGenerator[Iterator[Values]]
 
-# Records of an asynchronous source that are taken before they are encoded.
+# The number of records taken from an asynchronous source before they are encoded.
 _RECORDS_TOGETHER = 512
 
-# Tables of which it is known which columns are generated.
+# The number of tables whose generated columns are remembered.
 _KEPT_TABLES = 100
 
-# Columns of a table that COPY cannot fill.
+# The columns of a table that COPY cannot fill.
 _GENERATED = (
     "SELECT attname::pg_catalog.text FROM pg_catalog.pg_attribute "
     "WHERE attrelid OPERATOR(pg_catalog.=) $1::pg_catalog.text::pg_catalog.regclass "
@@ -58,22 +58,22 @@ async def copy_records_to_table(
 ) -> str:
     """Copy records into a table, and return the status, such as `COPY 1000`.
 
-    `records` is an iterable or async iterable of sequences of values (tuples, lists, `Record`),
-    or of mappings from the columns' names to values. `columns` names the table's columns in the
-    records' order; without it they are all columns that are not generated. A value is encoded
-    as the parameter of a query is, by the column's type and with the user's codec; None is
-    NULL. The format is the binary one. Where a type (`money`, `regclass`, `tsvector`) or a
-    codec has text only, the records go through a temporary table, and are cast on the way.
+    `records` is an iterable or async iterable of sequences of values (tuples, lists, `Record`), or
+    of mappings from column names to values. `columns` names the table's columns in the records'
+    order; the default is all columns that are not generated. A value is encoded like the parameter
+    of a query, by the column's type and with the user's codec; None is NULL. The format is the
+    binary one. If a type (`money`, `regclass`, `tsvector`) or a codec has text only, the records go
+    through a temporary table, and are cast on the way.
 
-    `where` is a condition on the rows; those that do not fulfil it are left out.
+    `where` is a condition; rows that do not fulfil it are left out.
 
-    Records are taken as they can be sent, about 256 KiB at a time, so that a source may be
-    larger than memory; the event loop gets a turn each millisecond. An error of the source, or
-    of a value (EncodeError, which names row and column), gives the copy up: no row of it stays
-    in the table.
+    Records are taken as fast as they can be sent, about 256 KiB at a time, so a source may be
+    larger than memory; the event loop gets a turn each millisecond. An error of the source, or of a
+    value (EncodeError, which names row and column), aborts the copy: none of its rows stay in the
+    table.
 
-    Raises TypeError for `records` that cannot be iterated over, and
-    UnsupportedServerFeatureError for `where` with a server before PostgreSQL 12.
+    Raises TypeError for `records` that cannot be iterated over, and UnsupportedServerFeatureError
+    for `where` with a server before PostgreSQL 12.
     """
     check_where(where, self.conversation.session.parameters)
     source = _batches(records)
@@ -135,10 +135,10 @@ async def _copy_staged(
 async def _column_types(
     conversation: Conversation, table: str, columns: Sequence[str] | None
 ) -> list[tuple[str, _core.PgType]]:
-    """The columns that records fill.
+    """The columns that the records fill.
 
-    The server is asked each time: a type that was altered meanwhile could take the other's
-    bytes for a value.
+    The server is asked each time: otherwise a type altered in the meantime could read the old
+    type's bytes as a value.
     """
     listed = ", ".join(map(quote_identifier, columns)) if columns else "*"
     statement = await conversation.describe(f"SELECT {listed} FROM {table}")
@@ -154,8 +154,8 @@ async def _generated(
 ) -> frozenset[str]:
     """The columns of a table that COPY cannot fill.
 
-    They are kept until a copy fails: where they are no longer true, records have too many or
-    too few values, or the server refuses to fill the column.
+    They are kept until a copy fails: if they are out of date, records have too many or too few
+    values, or the server refuses to fill the column.
     """
     key = (table, names)
     found = conversation.generated_columns.get(key)
@@ -170,7 +170,7 @@ async def _generated(
 async def _send_records(
     conversation: Conversation, encoder: _core.RecordEncoder, batch: Iterator[Values]
 ) -> bool:
-    """Send all records of a batch; False where the server has refused the copy."""
+    """Send all records of a batch; False if the server has refused the copy."""
     has_more = True
     while has_more:
         has_more = encoder.take(batch, CHUNK_BYTES)
@@ -179,7 +179,7 @@ async def _send_records(
             return False
         if waiting >= CHUNK_BYTES:
             await conversation.transport.flush()
-        # A socket that takes everything must not keep the loop from its other tasks.
+        # A socket that accepts everything must not starve the loop's other tasks.
         await conversation.transport.give_turn()
     return True
 
@@ -194,7 +194,7 @@ def _staging(
 
 
 def _batches(records: Records) -> AsyncGenerator[Iterator[Values]]:
-    """The records in iterators, each of which is sent before the next one is asked for."""
+    """The records in iterators; each is sent before the next one is requested."""
     # async-only: begin
     if isinstance(records, AsyncIterable):
         return _gathered(records)

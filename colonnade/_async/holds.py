@@ -1,17 +1,17 @@
-"""Who has a connection, where that is no `Operation`."""
+"""Holders of a connection that are not an `Operation`."""
 
 from __future__ import annotations
 
 
 class CallHold:
-    """Stands for a call that has the connection for one exchange; the calls' own, one by one."""
+    """Stands for a call that holds the connection for one exchange; each call has its own."""
 
     def __init__(self) -> None:
         self.thread = 0
 
 
 class StreamHold:
-    """Stands for a stream that has the connection, and does not keep that stream alive."""
+    """Stands for a stream that holds the connection, without keeping that stream alive."""
 
     hint = "A stream of columns is open: read it to its end, or close it."
 

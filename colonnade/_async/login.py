@@ -1,4 +1,4 @@
-"""Who is connected to which database of which server."""
+"""The user, database and server of a connection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Login(NamedTuple):
-    """Who is connected to what: it stays the same for the life of a connection."""
+    """The user, database and server: they stay the same for the life of a connection."""
 
     address: str
     """The server, for people."""

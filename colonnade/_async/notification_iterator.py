@@ -1,4 +1,4 @@
-"""Notifications of one connection as an iterator, and the queue in which they wait."""
+"""An iterator over the notifications of one connection, and its queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ListeningConnection(Protocol):
-    """A connection, of which the iterator needs no more than this."""
+    """The part of a connection that the iterator needs."""
 
     conversation: Conversation
 
@@ -28,18 +28,18 @@ class ListeningConnection(Protocol):
         """Call a function for each notification of a channel."""
 
     async def remove_listener(self, channel: str, callback: NotificationListener) -> None:
-        """Call this function no more."""
+        """Stop calling this function."""
 
 
 class _Overflow:
-    """Stands in the queue where notifications were dropped."""
+    """Marks the place in the queue where notifications were dropped."""
 
     def __init__(self) -> None:
         self.lost = 0
 
 
 class Mailbox:
-    """A queue for one reader, which drops what does not fit, and remembers that it did."""
+    """A queue for one reader, which drops items when it is full and records that it did."""
 
     def __init__(self, size: int, bell: Bell) -> None:
         check_count("queue_size", size)
@@ -55,11 +55,11 @@ class Mailbox:
 
     @property
     def has_items(self) -> bool:
-        """Whether something can be taken, be it only a gap."""
+        """Whether an item, even just a gap, can be taken."""
         return bool(self._items)
 
     def put(self, note: Notification) -> None:
-        """Append a notification; where the queue is full it is dropped and counted."""
+        """Append a notification; if the queue is full, it is dropped and counted."""
         if self._note_count < self._size:
             self._note_count += 1
             self._items.append(note)
@@ -77,12 +77,12 @@ class Mailbox:
         self._bell.ring()
 
     def end(self, error: Exception) -> None:
-        """After what is in the queue, the reader gets this error."""
+        """Raise this error in the reader after the queue's items."""
         self._end = error
         self._bell.ring()
 
     def close(self) -> None:
-        """After what is in the queue, the reader's loop ends."""
+        """End the reader's loop after the queue's items."""
         self._is_closed = True
         self._bell.ring()
 
@@ -103,7 +103,7 @@ class Mailbox:
 
 
 class LoopLimits:
-    """How long a loop over notifications lasts, and over how many it goes."""
+    """The limits of a loop over notifications in time and number."""
 
     def __init__(self, timeout: float | None, stop_after: int | None) -> None:
         self._timeout = checked_timeout(timeout)
@@ -114,22 +114,22 @@ class LoopLimits:
         self._left = stop_after
 
     def begin(self) -> None:
-        """A loop begins."""
+        """Begin a loop."""
         self._ends_at = None if self._timeout is None else time.monotonic() + self._timeout
         self._left = self._stop_after
 
     @property
     def is_full(self) -> bool:
-        """Whether the loop has had all that it wanted."""
+        """Whether the loop has had its number of notifications."""
         return self._left == 0
 
     def count(self) -> None:
-        """It was given one."""
+        """Count a notification given to the loop."""
         if self._left is not None:
             self._left -= 1
 
     def seconds_left(self) -> float | None:
-        """The rest of the loop's time; None where it has no end."""
+        """The rest of the loop's time; None without a limit."""
         if self._timeout is None:
             return None
         if self._ends_at is None:
@@ -138,10 +138,10 @@ class LoopLimits:
 
 
 class ConnectionNotifications:
-    """The notifications of channels, while one connection lasts.
+    """The notifications of channels, for the life of one connection.
 
     Made by `Connection.notifications`. A context manager, which begins to listen and ends it, and
-    within it an iterator of `Notification`. Each loop over it has `timeout` and `stop_after` anew.
+    within it an iterator of `Notification`. `timeout` and `stop_after` apply to each loop anew.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class ConnectionNotifications:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._mailbox.close()
         self._callbacks.remove(self._callbacks.termination_listeners, self._ended)
         for channel in self._channels:
@@ -190,13 +190,13 @@ class ConnectionNotifications:
         return self
 
     async def __anext__(self) -> Notification:
-        """The next notification, once it comes.
+        """Wait for the next notification.
 
-        Raises ConnectionDoesNotExistError where the connection is lost or closed, after all that
-        came before.
+        Raises ConnectionDoesNotExistError if the connection is lost or closed, after all earlier
+        notifications.
         """
         if not self._is_entered:
-            msg = 'nobody listens yet: use "async with"'
+            msg = 'not listening yet: use "async with"'
             raise InterfaceError(msg)
         if self._loop_limits.is_full:
             raise StopAsyncIteration
@@ -207,9 +207,9 @@ class ConnectionNotifications:
         return replace(item, gap=True) if is_after_gap else item
 
     async def _taken(self) -> Notification | NotificationGap:
-        """The next item; the end of the loop where its time is up."""
+        """The next item; ends the loop when its time has run out."""
         if not len(self._mailbox) and not self._connection.conversation.session.is_closed:
-            # What is there already comes without a wait.
+            # Items already in the queue come without a wait.
             await self._connection.conversation.transport.give_turn()
         limit = deadline(self._loop_limits.seconds_left())
         try:
@@ -227,7 +227,7 @@ class ConnectionNotifications:
         self._mailbox.end(ConnectionDoesNotExistError("connection was closed while listening"))
 
     def _forget(self) -> None:
-        """Without a word to the server, which may be in the middle of something."""
+        """Forget without telling the server, which may be busy."""
         self._is_entered = False
         self._callbacks.remove(self._callbacks.termination_listeners, self._ended)
         for channel in self._channels:

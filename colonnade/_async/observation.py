@@ -1,4 +1,4 @@
-"""What is told of a query, to query loggers and to the tracer of the process."""
+"""Reports on queries to query loggers and to the process's tracer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode")
 
 
 class Observers:
-    """Those who are told of each query of a connection: its loggers, and the process' tracer."""
+    """The observers of a connection's queries: its loggers, and the process's tracer."""
 
     def __init__(
         self, login: Login, callbacks: Callbacks, timing: Callable[[], QueryTiming | None]
@@ -33,7 +33,7 @@ class Observers:
         self._loggers = callbacks.query_loggers
 
     def are_there(self) -> bool:
-        """Whether anybody is to be told."""
+        """Whether there are any observers."""
         return bool(self._loggers) or tracing.active is not None
 
     def begin(self, query: str, args: Any, timeout: float | None) -> Observation:
@@ -48,16 +48,16 @@ class Observers:
         elapsed: float,
         failure: BaseException | None,
     ) -> None:
-        """Tell the loggers of a query that has ended."""
+        """Report a query that has ended to the loggers."""
         where, who = self.login.place, self.login.parameters
         record = LoggedQuery(query, args, timeout, elapsed, failure, where, who, self.timing())
         self._callbacks.tell(self._loggers, record)
 
 
 class Observation:
-    """One query, from its start to its end; the span of it begins at once.
+    """One query, from its start to its end; its span begins immediately.
 
-    Made where somebody is to be told, and nowhere else.
+    Made only if there are observers.
     """
 
     def __init__(self, observers: Observers, query: str, args: Any, timeout: float | None) -> None:
@@ -75,12 +75,12 @@ class Observation:
             self._span = self._tracer.query_started(name, attributes)
 
     def refused(self, error: BaseException) -> None:
-        """The query was never begun: only the span ends."""
+        """The query was never begun: end only the span."""
         if self._tracer is not None:
             self._tracer.query_ended(self._span, _outcome(None, error), error)
 
     def ended(self, error: BaseException | None) -> None:
-        """The query has ended, with an error or well."""
+        """The query has ended, with an error or successfully."""
         elapsed = time.perf_counter() - self._started
         self._observers.tell(self._query, self._args, self._timeout, elapsed, error)
         if self._tracer is not None:

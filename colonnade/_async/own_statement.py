@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
 
 class OwnStatement:
-    """The server's statement behind a `PreparedStatement`, as it is now."""
+    """The current server statement behind a `PreparedStatement`."""
 
     def __init__(self, statement: _core.Statement) -> None:
         self.statement = statement
         self.status: str | None = None
 
     def take_note(self, completion: _core.Completion) -> None:
-        """Learn from the end of a run."""
+        """Update from the end of a run."""
         self.status = completion.tag
         if completion.statement is not None:
-            # One of its types turned out to be altered.
+            # One of its types was found to be altered.
             self.statement = completion.statement

@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     # A coroutine function.
     Finish = Callable[[list[object], _core.Completion], Any]
 
-# So many queries are on their way before the answers to half of them are waited for.
+# With this many queries under way, it waits for the answers to half of them.
 SENT_MAX = 512
 
 _OVERTAKEN = (
-    "The statement was out of date. It was not run again, for what the pipeline sent behind it has "
-    "run meanwhile: ask once more, and it is prepared anew."
+    "The statement was out of date. It was not run again, because later queries of the pipeline "
+    "have already run: run it once more, and it is prepared again."
 )
 _LEFT = "the pipeline was left before the query's answer came"
 
 
 class _Query:
-    """A query of a pipeline: how it begins, and what becomes of its answer."""
+    """A query of a pipeline: how to begin it, and how to handle its answer."""
 
     def __init__(
         self,
@@ -54,15 +54,15 @@ class _Query:
         self.result = result
         self.text = text
         self.args = args
-        # None where the text is sent as a script, which needs no preparation.
+        # None if the text is sent as a script, which needs no preparation.
         self.begin = begin
         self.finish = finish
-        # Of `executemany`: the sets of arguments that are still to be sent.
+        # For `executemany`: the sets of arguments still to be sent.
         self.sets: Iterator[Any] | None = None
-        # Why it was given up, where the server has undone it for that.
+        # The reason why it was abandoned, if the server has undone it.
         self.failure: Exception | None = None
         self.is_repeated = False
-        # What the rows go to, where they become no records.
+        # The shape that takes the rows, if they do not become records.
         self.shapes: Sequence[Shape] = ()
         self.observation: Observation | None = None
 
@@ -70,16 +70,16 @@ class _Query:
         return self.begin is not None and is_read(self.text)
 
     def can_repeat(self) -> bool:
-        """Whether it may be run again, on a statement that is prepared anew."""
+        """Whether it may run again, on a newly prepared statement."""
         if self.begin is None or self.is_repeated:
             return False
         return self.sets is None or not hasattr(self.args, "__next__")
 
 
 class _PipelineHold(StreamHold):
-    """Stands for a pipeline that has the connection, until its block ends."""
+    """Stands for a pipeline that holds the connection, until its block ends."""
 
-    hint = "A pipeline is open: ask it, or leave its block."
+    hint = "A pipeline is open: use it, or leave its block."
 
     def __init__(self, is_at_work: Callable[[], bool]) -> None:
         super().__init__()
@@ -95,8 +95,8 @@ class _PipelineHold(StreamHold):
 class Pipeline(PipelineQueries, ConnectionResource):
     """Queries that are sent together; made by `Connection.pipeline`.
 
-    Its methods return a `PipelineResult` at once, and nothing is sent until somebody waits: for a
-    result, or for the end of the block.
+    Its methods return a `PipelineResult` immediately, and nothing is sent until the caller waits
+    for a result, or for the end of the block.
     """
 
     def __init__(
@@ -112,20 +112,20 @@ class Pipeline(PipelineQueries, ConnectionResource):
         self._is_open = False
         self._results: list[PipelineResult[Any]] = []
         self._waiting: deque[_Query] = deque()
-        # What the session's events belong to: a query, or the preparation of a text.
+        # The owner of the session's events: a query, or the preparation of a text.
         self._sent: deque[_Query | str] = deque()
-        # Those of the oldest one that came before its end.
+        # Events of the oldest one that came before its end.
         self._events: list[object] = []
-        # Queries that the server has refused, for their statements are out of date.
+        # Queries that the server has refused because their statements are out of date.
         self._stale: list[tuple[_Query, Exception]] = []
         self._is_order_lost = False
-        # Of the texts that this pipeline has asked for; the error where there is no statement.
+        # For the texts that this pipeline has prepared; the error if there is no statement.
         self._prepared: dict[str, _core.Statement | Exception | None] = {}
 
     # The block
 
     async def __aenter__(self) -> Self:
-        """Take the connection: until the block ends, nobody else gets to use it."""
+        """Take the connection: until the block ends, only the pipeline uses it."""
         self._check_connection("__aenter__")
         await self._conversation.put_away_left_over()
         self._conversation.take(self._hold)
@@ -145,8 +145,8 @@ class Pipeline(PipelineQueries, ConnectionResource):
     ) -> None:
         """Wait for all queries, and give the connection back.
 
-        Raises the first error that nobody has asked for. Where the block itself was left by an
-        exception, what is under way is given up.
+        Raises the first error whose result was never read. If an exception leaves the block,
+        queries under way are abandoned.
         """
         try:
             if error is None:
@@ -159,7 +159,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
                     result.result()
 
     def __repr__(self) -> str:
-        """What is on its way."""
+        """The queries under way."""
         state = "open" if self._is_open else "closed"
         waiting, sent = len(self._waiting), len(self._sent)
         return f"<{type(self).__name__} {state}, {waiting} to be sent, {sent} under way>"
@@ -187,14 +187,14 @@ class Pipeline(PipelineQueries, ConnectionResource):
         return result
 
     def _abandon(self, error: BaseException) -> None:
-        """Leave for an interruption, however far entering or leaving had come."""
+        """Leave after an interruption, even one while entering or leaving."""
         del error
         if self._conversation.owner is self._hold:
             self._is_open = True
             self._leave()
 
     def _leave(self) -> None:
-        """Give the connection back, and give up what is still under way."""
+        """Give the connection back, and abandon the queries under way."""
         if not self._is_open:
             return
         self._is_open = False
@@ -207,7 +207,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             if isinstance(left, _Query):
                 self._end(left, error=InterfaceError(_LEFT))
         for result in self._results:
-            # Of a query that another task is sending.
+            # Belongs to a query that another task is sending.
             if not result.is_done():
                 result.settle(error=InterfaceError(_LEFT))
         self._waiting.clear()
@@ -215,7 +215,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         self._conversation.give_back(self._hold)
 
     async def _finish(self, wanted: PipelineResult[Any] | None) -> None:
-        """Send all that waits, and take in answers until the wanted one is there; None: all."""
+        """Send all waiting queries, and read answers until the wanted one is there; None: all."""
         try:
             async with deadline(self._timeout), self._turn:
                 await self._go_on(wanted)
@@ -233,7 +233,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
                 await self._take_in()
 
     async def _send_part(self) -> None:
-        """Send as many queries as can be sent without learning what a script may change."""
+        """Send the queries whose statements do not depend on a pending script."""
         part = self._next_part()
         for query in part:
             if query.begin is not None and query.text not in self._prepared:
@@ -245,14 +245,14 @@ class Pipeline(PipelineQueries, ConnectionResource):
                 await self._take_in_down_to(SENT_MAX // 2)
             self._waiting.popleft()
             await self._begin(query)
-        # The queries before may have made what was missing.
+        # The queries before may have created the missing object.
         for text in [text for text, made in self._prepared.items() if isinstance(made, Exception)]:
             del self._prepared[text]
 
     def _next_part(self) -> list[_Query]:
-        """The queries up to the first one that must be prepared when a script has run.
+        """The queries up to the first one that must be prepared after a script has run.
 
-        A script may make the tables that the queries behind it ask for.
+        A script may create the tables that later queries use.
         """
         part: list[_Query] = []
         has_script = False
@@ -296,21 +296,21 @@ class Pipeline(PipelineQueries, ConnectionResource):
             if isinstance(error, Exception) and not isinstance(error, TimeoutError):
                 self._end(query, error=error)
                 return
-            # Of a deadline, or a cancelled task, while sets of arguments were sent: nothing can
-            # follow on half a series.
+            # After a deadline or a cancelled task while sets of arguments were sent: nothing can
+            # follow an incomplete series.
             self._end(query, error=InterfaceError(_LEFT))
             self._leave()
             raise
         self._sent.append(query)
 
     async def _begin_many(self, query: _Query, statement: _core.Statement) -> None:
-        """Send all sets of arguments, or have the server undo those that were sent."""
+        """Send all sets of arguments, or have the server undo those already sent."""
         check_many(statement)
         query.sets = iter(query.args)
         arguments = self._session.execute_many(statement)
         try:
             while self._session.send_many(arguments, query.sets, CHUNK_BYTES):
-                # What is answered meanwhile must be read: the server would not read on.
+                # Answers must be read meanwhile, or the server would stop reading.
                 await self._take_in_down_to(0)
                 await self._transport.flush()
                 await self._transport.give_turn()
@@ -318,7 +318,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             raise
         except Exception as error:  # noqa: BLE001 - the result raises it
             query.failure = error
-            # Whether a transaction surrounds it is known when all before it was answered.
+            # The transaction status is known once all earlier queries are answered.
             await self._take_in_down_to(0)
             self._session.give_up_many()
         else:
@@ -342,7 +342,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             while not isinstance(event := await self._transport.next_event(), _core.Completion):
                 self._events.append(event)
         except TimeoutError:
-            # Of a deadline: the exchange goes on.
+            # After a deadline: the exchange continues.
             raise
         except Exception as error:  # noqa: BLE001 - the result raises it
             await self._take_out(error=error)
@@ -373,7 +373,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
         except Exception as failure:  # noqa: BLE001 - the result raises it
             self._end(ended, error=failure)
         except BaseException:
-            # The rows are gone; nobody else is told of this one.
+            # The rows are lost; only this query gets the error.
             self._end(ended, error=InterfaceError(_LEFT))
             raise
         else:
@@ -385,10 +385,10 @@ class Pipeline(PipelineQueries, ConnectionResource):
             yield query
 
     def _settle_stale(self) -> None:
-        """Run queries again whose statements were out of date, or say why not.
+        """Run queries with outdated statements again, or say why not.
 
-        They come behind those that were sent after them. That makes no difference where all of
-        these were refused for the same reason, or where all, the repeated ones too, only read.
+        They then run after queries that were sent later. That makes no difference if all of these
+        were refused for the same reason, or if all of them, including the repeated ones, only read.
         """
         stale, self._stale = self._stale, []
         is_order_lost, self._is_order_lost = self._is_order_lost, False
@@ -418,13 +418,13 @@ class Pipeline(PipelineQueries, ConnectionResource):
 
 
 def pipeline(self: Conversing, *, timeout: float | None = None) -> Pipeline:
-    """Queries that are sent together: their answers cost one round trip.
+    """Send several queries together: their answers cost one round trip.
 
-    To be used as an async context manager. Statements that are not kept yet are prepared
-    together, which costs a round trip more. `timeout` limits each wait for answers.
+    For use as an async context manager. Statements that are not kept yet are prepared together,
+    which costs another round trip. `timeout` limits each wait for answers.
 
-    Each query stands for itself, as if it were awaited: outside of a transaction, one that
-    fails does not undo the others, and those behind it run.
+    Each query is independent, as if it ran by itself: outside a transaction, a failing query does
+    not undo the others, and later ones still run.
     """
     limit = self.conversation.limit(timeout)
     return Pipeline(self.conversation, self.row_making, limit)

@@ -1,4 +1,4 @@
-"""What a query of a pipeline comes to."""
+"""The results of a pipeline's queries."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
 
-# What the query gives.
+# The type of the query's result.
 T_co = TypeVar("T_co", covariant=True)
 
 
 class PipelineResult(Generic[T_co]):
     """The result of one query of a pipeline, which may still be on its way.
 
-    `await` it within the block, which sends what waits and waits for it, or read `result()` after
-    the block.
+    `await` it within the block, which sends the waiting queries and waits for it, or read
+    `result()` after the block.
     """
 
     def __init__(self, wait_for: Callable[[PipelineResult[Any]], Awaitable[None]]) -> None:
@@ -31,17 +31,17 @@ class PipelineResult(Generic[T_co]):
         self._error: Exception | None = None
 
     def is_done(self) -> bool:
-        """Whether the answer, or an error, is there."""
+        """Whether the answer, or an error, has come."""
         return self._is_done
 
     def is_unasked_failure(self) -> bool:
-        """Whether it is an error that nobody has asked for yet."""
+        """Whether it is an error that was never read."""
         return self._error is not None and not self._is_asked_for
 
     def result(self) -> T_co:
-        """The query's result; raises what the query failed with.
+        """The query's result; raises the query's error.
 
-        Raises InterfaceError while the answer is not there.
+        Raises InterfaceError if the answer has not come yet.
         """
         if not self._is_done:
             msg = "the result is not there yet: wait for it, or leave the pipeline's block first"
@@ -53,7 +53,7 @@ class PipelineResult(Generic[T_co]):
         return value
 
     async def wait(self) -> T_co:
-        """Send what waits in the pipeline, wait for this query, and return its result."""
+        """Send the pipeline's waiting queries, wait for this one, and return its result."""
         if not self._is_done:
             await self._wait_for(self)
         return self.result()
@@ -65,7 +65,7 @@ class PipelineResult(Generic[T_co]):
 
     # async-only: end
     def __repr__(self) -> str:
-        """Whether it is there, and whether it is an error."""
+        """Whether the result has come, and whether it is an error."""
         if not self._is_done:
             return f"<{type(self).__name__} pending>"
         return f"<{type(self).__name__} {'done' if self._error is None else repr(self._error)}>"

@@ -1,5 +1,5 @@
 # async-only: file
-"""Listening that outlives its connection: it connects again, and listens again."""
+"""Listening that outlives its connection: it reconnects and listens again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from colonnade._async.connection import Connection
 
-    # A coroutine function is waited for before the next notification is given.
+    # A coroutine function runs to its end before the next notification is returned.
     GapCallback = Callable[[NotificationGap], object]
 
 _logger = logging.getLogger("colonnade")
@@ -39,7 +39,7 @@ _CLOSE_SECONDS_MAX = 5.0
 
 
 class Listening:
-    """Notifications of channels, over as many connections as it takes, one after the other.
+    """Notifications of channels, over as many consecutive connections as necessary.
 
     Made by `colonnade.listen`: a context manager, and within it an iterator of `Notification`.
     """
@@ -81,16 +81,16 @@ class Listening:
 
     @property
     def connection_pid(self) -> int | None:
-        """The server process that listens now; None while there is no connection."""
+        """The process ID of the server backend that listens; None without a connection."""
         return None if self._connection is None else self._connection.get_server_pid()
 
     @property
     def queued(self) -> int:
-        """How many notifications wait to be read."""
+        """The number of unread notifications."""
         return len(self._mailbox)
 
     async def __aenter__(self) -> Self:
-        """Connect and listen; the first attempt is the only one."""
+        """Connect and listen; the first attempt is not repeated."""
         if self._is_entered:
             msg = "notifications cannot be listened to twice: call listen() again"
             raise InterfaceError(msg)
@@ -109,7 +109,7 @@ class Listening:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Listen no more, and close the connection. A waiting reader's loop ends."""
+        """Stop listening, and close the connection. A waiting reader's loop ends."""
         self._mailbox.close()
         keeper, self._keeper = self._keeper, None
         try:
@@ -128,13 +128,13 @@ class Listening:
         return self
 
     async def __anext__(self) -> Notification:
-        """The next notification, once it comes, over whichever connection.
+        """Wait for the next notification, over any connection.
 
-        Raises what kept it from connecting again, where that is not to be mended by waiting, or
-        took longer than `give_up_after`.
+        Raises the error that prevented reconnecting, if waiting cannot fix it, or if it took longer
+        than `give_up_after`.
         """
         if not self._is_entered:
-            msg = 'nobody listens yet: use "async with"'
+            msg = 'not listening yet: use "async with"'
             raise InterfaceError(msg)
         while True:
             if self._untold is not None:
@@ -147,7 +147,7 @@ class Listening:
         return replace(item, gap=True) if is_after_gap else item
 
     def __repr__(self) -> str:
-        """What it listens to, and how many notifications wait to be read."""
+        """Its channels, and the number of unread notifications."""
         channels = ", ".join(self._channels)
         state = "no connection" if self._connection is None else f"pid={self.connection_pid}"
         return f"<{type(self).__name__} {channels} {state} queued={len(self._mailbox)}>"
@@ -155,7 +155,7 @@ class Listening:
     # Inside
 
     async def _tell(self, gap: NotificationGap) -> None:
-        """Tell of a gap; where that is cancelled, it is told again."""
+        """Report a gap; if that is cancelled, it is reported again."""
         try:
             if self._on_gap is not None:
                 answer = self._on_gap(gap)
@@ -167,7 +167,7 @@ class Listening:
         self._untold = None
 
     async def _keep(self) -> None:
-        """Have a connection that listens, until this task is cancelled."""
+        """Keep a connection that listens, until this task is cancelled."""
         loop = asyncio.get_running_loop()
         try:
             while True:
@@ -187,7 +187,7 @@ class Listening:
             connection.terminate()
 
     async def _until_lost(self) -> None:
-        """Wait for the end of the connection, and ask now and then whether it is alive."""
+        """Wait for the end of the connection, and check periodically that it is alive."""
         connection = self._connection
         while connection is not None and not connection.is_closed():
             try:
@@ -209,7 +209,7 @@ class Listening:
         return True
 
     async def _reconnected(self, lost_at: float) -> Connection:
-        """Another connection, after as many attempts as it takes."""
+        """A new connection, after as many attempts as necessary."""
         loop = asyncio.get_running_loop()
         attempts = 0
         while True:
@@ -243,7 +243,7 @@ class Listening:
         self._mailbox.put(Notification(channel, payload, pid))
 
     def _ended(self, connection: Any) -> None:
-        # An attempt that failed ends a connection too, which was none of ours yet.
+        # The end of a failed attempt's connection, which was never in use.
         if connection is self._connection:
             self._lost.set()
 
@@ -258,30 +258,29 @@ def listen(
     give_up_after: float | None = None,
     **options: Any,
 ) -> Listening:
-    """Listen on channels, over a connection of its own that is made anew whenever it is lost.
+    """Listen on channels, over a separate connection that is restored whenever it is lost.
 
         async with colonnade.listen(dsn, "orders", "users") as notifications:
             async for note in notifications:
                 print(note.channel, note.payload, note.pid)
 
     `dsn` and `options` are those of `colonnade.connect`. Entering the block connects, and raises
-    what `connect` raises. After that a lost connection is not an error: it is made again, with
+    the errors of `connect`. After that a lost connection is not an error: a new one is made, with
     pauses that grow to 30 s, and listens again.
 
-    PostgreSQL keeps no notification for who is not there. So `on_gap(gap)`, a function or a
+    PostgreSQL keeps no notifications for absent listeners. So `on_gap(gap)`, a function or a
     coroutine function, is called as soon as a new connection listens, in the task that iterates:
-    look there for what may have been missed. The first notification after it has `gap` set.
+    use it to check for anything missed. The first notification after a gap has `gap` set.
 
-    Of notifications that nobody takes, `queue_size` are kept. Those after them are dropped, which
-    is such a gap too, with their number: the server is never held back by a slow reader.
+    At most `queue_size` unread notifications are kept. Later ones are dropped, which is also a gap,
+    with their number: a slow reader never holds the server back.
 
-    Every `health_interval` seconds the server is asked for a sign of life, so that a connection
-    that was cut without a word is noticed; one that gives none for `health_timeout` seconds is
-    lost. None asks never.
+    Every `health_interval` seconds a query checks the connection, so that a silently cut connection
+    is noticed; without an answer within `health_timeout` seconds it is lost. None never checks.
 
-    `give_up_after` is the number of seconds without a connection after which the
-    last error is raised; None tries forever. Options that cannot be used, and a server that fails
-    to prove who it is, are raised at once.
+    `give_up_after` is the number of seconds without a connection after which the last error is
+    raised; None tries forever. Invalid options, and a server that fails to prove its identity,
+    raise an error immediately.
     """
     return Listening(
         dsn,

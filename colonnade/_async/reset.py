@@ -1,4 +1,4 @@
-"""Taking a session back to what it was after the connection was made."""
+"""Returning a session to its state right after connecting."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         def get_reset_query(self) -> str: ...
 
 
-# What a server has that must be undone, the statement that does it, and the run-time parameters by
-# which the servers are known that lack it: Redshift, CockroachDB and CrateDB.
+# Features of a server that a reset must undo, with the statement for each, and the run-time
+# parameters that identify servers without them: Redshift, CockroachDB and CrateDB.
 _STATEMENTS = (
     (
         "SELECT pg_catalog.pg_advisory_unlock_all();",
@@ -33,7 +33,7 @@ _STATEMENTS = (
 
 
 def usual_reset_query(conversation: Conversation) -> str:
-    """The statements that undo what this server has."""
+    """The reset statements for the features of this server."""
     if conversation.reset_query is None:
         known = conversation.session.parameters
         lines = (
@@ -46,20 +46,20 @@ def usual_reset_query(conversation: Conversation) -> str:
 
 
 def get_reset_query(self: Resettable) -> str:
-    """The statements that `reset` runs, and a pool each time a connection is given back.
+    """The statements that `reset` runs, and that a pool runs when a connection is given back.
 
-    A subclass of Connection can return others; an empty text stands for none. Servers that
-    only speak PostgreSQL's protocol are spared the statements that they do not know.
+    A subclass of Connection can return others; an empty text means none. Servers that only imitate
+    PostgreSQL do not get the statements that they do not support.
     """
     return usual_reset_query(self.conversation)
 
 
 async def reset(self: Resettable, *, timeout: float | None = None) -> None:
-    """Take the session back to what it was: listeners, transaction, locks, cursors, settings.
+    """Return the session to its initial state: listeners, transaction, locks, cursors, settings.
 
-    Callbacks for notifications and for messages of the server are forgotten, an open
-    transaction is rolled back and reported to the loop's exception handler, and the statements
-    of `get_reset_query` are run.
+    Callbacks for notifications and for messages of the server are removed, an open transaction is
+    rolled back and reported to the loop's exception handler, and the statements of
+    `get_reset_query` are run.
     """
     conversation = self.conversation
     conversation.callbacks.forget_listeners()
@@ -74,7 +74,7 @@ async def reset(self: Resettable, *, timeout: float | None = None) -> None:
 
 
 async def undo_transaction(conversation: Conversation) -> None:
-    """Within an operation: roll back what was left open."""
+    """Within an operation: roll back a transaction that was left open."""
     transaction, conversation.transaction = conversation.transaction, None
     if not conversation.is_in_transaction:
         return

@@ -1,4 +1,4 @@
-"""A query's rows together with what the server says of them."""
+"""A query's rows together with the server's description of them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from colonnade._schema import Schema
     from colonnade.types import Infinity
 
-# Rows that are made in one turn of the loop: a millisecond's worth.
+# The number of rows made in one turn of the loop: about a millisecond's work.
 _ROWS_PER_TURN = 1000
 
 
 class _Described:
-    """What a result says of itself besides its rows."""
+    """A result's description."""
 
     def __init__(self, completion: _core.Completion, timing: _core.QueryTiming | None) -> None:
         self._columns = completion.columns
         self.status: str = completion.tag or ""
-        """The server's word for what was done, such as `INSERT 0 1`; empty for an empty query."""
+        """The command tag, such as `INSERT 0 1`; empty for an empty query."""
         self.timing = timing
-        """Where the time went, in seconds."""
+        """The query's timing, in seconds."""
 
     @property
     def has_rows(self) -> bool:
-        """Whether the statement is one that gives rows, if only none this time."""
+        """Whether the statement returns rows, even if there are none this time."""
         return bool(self._columns)
 
     @cached_property
@@ -59,28 +59,28 @@ class _Described:
 
 
 class Result(_Described):
-    """What a query gave; made by `Connection.fetch_result`."""
+    """The result of a query; made by `Connection.fetch_result`."""
 
     def __init__(self, completion: _core.Completion, timing: _core.QueryTiming | None) -> None:
         super().__init__(completion, timing)
         self.rows: list[Any] = completion.rows or []
-        """The rows; none of a command, which `has_rows` tells from a result without rows."""
+        """The rows; empty for a command, which `has_rows` tells from a result without rows."""
 
     @property
     def has_rows(self) -> bool:
-        """Whether the statement is one that gives rows, if only none this time."""
+        """Whether the statement returns rows, even if there are none this time."""
         return bool(self._columns or self.rows)
 
     def __repr__(self) -> str:
-        """The status, and how many rows there are."""
+        """The status and the number of rows."""
         return f"<{type(self).__name__} {self.status!r}, {len(self.rows)} rows>"
 
 
 class HeldResult(_Described):
-    """What a query gave, of which nobody has said yet what it is to be: rows, or columns.
+    """A result not yet claimed as rows or as columns.
 
-    Made by `Connection.hold_result`. The whole result has come, as the server wrote it; a value
-    without a place in Python, or in its column, shows when it is asked for.
+    Made by `Connection.hold_result`. The whole result has come, in the server's format; a value
+    that does not fit Python's type or its column raises an error only when it is requested.
     """
 
     def __init__(
@@ -94,16 +94,16 @@ class HeldResult(_Described):
         self._conversation = conversation
         self._held = held
         self.row_count: int = held.row_count
-        """How many rows there were."""
+        """The total number of rows."""
 
     @property
     def has_rows(self) -> bool:
-        """Whether the statement is one that gives rows, if only none this time."""
+        """Whether the statement returns rows, even if there are none this time."""
         return bool(self._columns or self.row_count)
 
     @property
     def rows_left(self) -> int:
-        """How many rows nobody has taken yet."""
+        """The number of rows not taken yet."""
         return self._held.rows_left
 
     async def fetch(self, n: int | None = None) -> list[Any]:
@@ -122,11 +122,11 @@ class HeldResult(_Described):
     async def fetch_columns(
         self, *, schema: Schema | None = None, infinity: Infinity = "raise"
     ) -> Columns:
-        """All rows that are left, as `Columns`.
+        """All remaining rows, as `Columns`.
 
-        `schema` and `infinity` are as in `Connection.fetch_columns`. Raises SchemaError for what
-        is impossible, and for a column that would have to come in another form than for rows; then
-        the rows are still there. A DecodeError loses them: what is asked for afterwards is an
+        `schema` and `infinity` are as in `Connection.fetch_columns`. Raises SchemaError for an
+        impossible request, and for a column that requires another format than rows do; the rows are
+        then still there. After a DecodeError they are lost, and further requests raise
         InterfaceError.
         """
         take = self._held.take_batch
@@ -134,7 +134,7 @@ class HeldResult(_Described):
         return Columns(self._conversation.decoded(batch), asked_of(schema), self.timing)
 
     def __repr__(self) -> str:
-        """The status, and how many rows are left."""
+        """The status, and the number of rows left."""
         return f"<{type(self).__name__} {self.status!r}, {self.rows_left} rows left>"
 
 
@@ -148,11 +148,10 @@ async def fetch_result(
 ) -> Result:
     """Run a query or a command, and return its rows, columns and status as a `Result`.
 
-    `parameter_types` are the OIDs of the parameters' types, from `$1` on, where the server
-    shall not infer them: None, or 0, leaves one to the server. Declared as 705 (`unknown`) one
-    is inferred, too, and takes a `str` in PostgreSQL's text form whatever it turns out to be.
-    The same text with other types is another prepared statement. `record_class` is as in
-    `fetch`.
+    `parameter_types` are the OIDs of the parameters' types, from `$1` on, in place of the server's
+    inference; None or 0 lets the server infer a type. The server also infers a type declared as 705
+    (`unknown`); the parameter then takes a `str` in PostgreSQL's text form for any type. The same
+    text with other types is another prepared statement. `record_class` is as in `fetch`.
     """
     conversation, session = self.conversation, self.conversation.session
     completion = await conversation.ask(
@@ -175,7 +174,7 @@ async def fetchmany_result(
     record_class: type[_core.Record | tuple[Any, ...]] | None = None,
     timeout: float | None = None,
 ) -> Result:
-    """As `fetchmany`, and returns the rows of all sets as one `Result`.
+    """As `fetchmany`, but return the rows of all sets as one `Result`.
 
     The status counts the rows of all sets together.
     """
@@ -195,13 +194,13 @@ async def hold_result(
     expect: Literal["rows", "columns"] = "rows",
     timeout: float | None = None,
 ) -> HeldResult:
-    """Run a query, and return its whole result, which becomes rows or columns when asked.
+    """Run a query, and return its whole result, to be claimed later as rows or as columns.
 
-    `expect` says which of them is likely; the other one is there as well, and takes longer.
-    Rows are made while the result comes in. The other parameters are as in `fetch_result`.
+    `expect` says which of them is likely; the other one is possible, but slower. Rows are made
+    while the result comes in. The other parameters are as in `fetch_result`.
     """
     if expect not in {"rows", "columns"}:
-        msg = f'expect is "rows" or "columns", not {shown(expect)}'
+        msg = f'expect must be "rows" or "columns", not {shown(expect)}'
         raise ValueError(msg)
     conversation, session = self.conversation, self.conversation.session
     completion = await conversation.ask(

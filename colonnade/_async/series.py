@@ -1,4 +1,4 @@
-"""One statement for many sets of arguments, sent without waiting for the answers in between."""
+"""One statement for many sets of arguments, sent without waiting for each answer."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     Arguments = Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]]
     Begin = Callable[[_core.Statement], _core.ManyArguments]
 
-# What is encoded in one go, and then handed to the socket: large enough that the call and the turn
-# of the loop behind it are nothing, small enough to be no hold.
+# The amount encoded at once, and then passed to the socket: large enough to make the call and the
+# turn of the loop negligible, small enough not to hold the loop.
 CHUNK_BYTES = 64 * 1024
 
-# Rows of an asynchronous source that are gathered for one go.
+# The number of rows collected from an asynchronous source at once.
 GATHERED_ROWS_MAX = 64
 
 
 def declared(types: Sequence[int | None] | None) -> tuple[int, ...]:
-    """The OIDs that are declared: 0 for what is the server's to infer."""
+    """The declared OIDs: 0 for a type that the server infers."""
     if not types:
         return ()
     check_values("parameter_types", types)
@@ -37,7 +37,7 @@ def declared(types: Sequence[int | None] | None) -> tuple[int, ...]:
 
 
 def fetching_many(conversation: Conversation, record_class: RecordClass) -> Begin:
-    """What begins a statement whose rows are wanted."""
+    """The function that begins a statement whose rows are wanted."""
 
     def begin(statement: _core.Statement) -> _core.ManyArguments:
         return conversation.session.fetch_many(statement, record_class)
@@ -85,7 +85,7 @@ async def many(
 
 
 async def _send_rows(conversation: Conversation, arguments: _core.ManyArguments, rows: Any) -> None:
-    """Send what an iterator gives, until the server wants no more of it."""
+    """Send an iterator's rows, until the server wants no more of them."""
     # async-only: begin
     if isinstance(rows, AsyncIterable):
         async for gathered in _gathered(rows):
@@ -95,20 +95,20 @@ async def _send_rows(conversation: Conversation, arguments: _core.ManyArguments,
     # async-only: end
     while conversation.session.send_many(arguments, rows, CHUNK_BYTES):
         await conversation.transport.flush()
-        # A socket that takes everything must not keep the loop from its other tasks.
+        # A socket that accepts everything must not starve the loop's other tasks.
         await conversation.transport.give_turn()
 
 
 async def _give_up_many(conversation: Conversation) -> None:
-    """Have the server undo what was begun."""
+    """Have the server undo the series."""
     conversation.session.give_up_many()
-    # The caller learns of the first failure, which was not this one.
+    # The caller gets the first failure, not this one.
     with contextlib.suppress(PostgresError):
         await conversation.completion()
 
 
 def check_many(statement: _core.Statement) -> None:
-    """Refuse a COPY: the server would take its second execution for data, and hang up."""
+    """Refuse a COPY: the server would read the second execution as data, and disconnect."""
     if not statement.columns and is_copy_in(statement.sql):
         msg = "a COPY from STDIN cannot run as a query: use the copy methods"
         raise InterfaceError(msg)

@@ -1,4 +1,4 @@
-"""What a connection knows of its server."""
+"""Facts about the connection's server."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 async def cancel(self: Conversing, *, timeout: float | None = None) -> None:
-    """Ask the server to cancel what the connection is running.
+    """Ask the server to cancel the connection's running query.
 
-    For another task, or thread, than the one that waits for the query, which fails with
-    QueryCanceledError. Where nothing runs, nothing happens. Raises OSError where the server
-    cannot be reached, TimeoutError after `timeout` seconds.
+    Call it from another task, or thread, than the one that waits for the query, which fails with
+    QueryCanceledError. If no query runs, nothing happens. Raises OSError if the server cannot be
+    reached, TimeoutError after `timeout` seconds.
     """
     conversation = self.conversation
     if conversation.cancel_request is None:
         return
-    # Where another thread is just within the session, there is something to cancel.
+    # If another thread is inside the session, there is something to cancel.
     with contextlib.suppress(InterfaceError):
         if conversation.session.is_closed:
             return
@@ -39,14 +39,14 @@ async def cancel(self: Conversing, *, timeout: float | None = None) -> None:
 
 
 def get_server_pid(self: Conversing) -> int | None:
-    """The process identifier of the server's backend."""
+    """The process ID of the server's backend."""
     return self.conversation.session.process_id
 
 
 def get_server_version(self: Conversing) -> ServerVersion:
     """The version of the server, such as `(18, 0, 6, "final", 0)` for PostgreSQL 18.6.
 
-    From PostgreSQL 10 on, `minor` is 0 and `micro` counts the corrections.
+    From PostgreSQL 10 on, `minor` is 0 and `micro` is the minor release.
     """
     return parse_server_version(self.conversation.session.parameters.get("server_version", ""))
 

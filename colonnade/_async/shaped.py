@@ -1,4 +1,4 @@
-"""Queries whose text says what their result shall become, instead of records."""
+"""Queries whose text defines the shape of their result, instead of records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def shaped_row(
     *,
     prepared: OwnStatement | None = None,
 ) -> Any:
-    """The first row, in the query's shape, or None where there is none."""
+    """The first row, in the query's shape, or None if there is none."""
     shape = await _filled_shape(
         conversation, query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
     )
@@ -61,7 +61,7 @@ async def shaped_value(
     *,
     prepared: OwnStatement | None = None,
 ) -> Any:
-    """A value of the first row, or None where there is none."""
+    """A value of the first row, or None if there is none."""
     shape = await _filled_shape(
         conversation, query, query.row_shape, args, timeout, row_limit=1, prepared=prepared
     )
@@ -79,7 +79,7 @@ async def shaped_many(
 ) -> Any:
     """The rows of all sets of arguments, in the query's shape.
 
-    `statement` is the one that it runs as; None means the one that is kept for the text.
+    `statement` is the statement to run; None means the one kept for the text.
     """
     shapes: list[Shape] = []
 
@@ -112,14 +112,14 @@ async def _filled_shape(
     row_limit: int,
     prepared: OwnStatement | None,
 ) -> S:
-    """Run a query, and give its shape the rows; `row_limit` 0 asks for all.
+    """Run a query, and pass the rows to its shape; `row_limit` 0 fetches all.
 
-    `prepared` is the statement that it runs as; None means the one that is kept for the text.
+    `prepared` is the statement to run; None means the one kept for the text.
     """
     shapes: list[S] = []
 
     def begin(statement: _core.Statement) -> None:
-        # A statement that was prepared anew may have other columns.
+        # A newly prepared statement may have other columns.
         shape = shape_of(statement.columns)
         shapes[:] = [shape]
         schema, infinity, batch_rows = shape.schema, shape.infinity, shape.batch_rows

@@ -1,4 +1,4 @@
-"""Cursors over queries whose text says what their result shall become, instead of records."""
+"""Cursors over queries whose text defines the shape of their result, instead of records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ S = TypeVar("S", bound=Shape)
 
 
 class ShapedCursorFactory(CursorFactory[Any]):
-    """A cursor over a `ShapedQuery` that is still to be opened."""
+    """A cursor over a `ShapedQuery` that is not open yet."""
 
     _query: ShapedQuery
 
@@ -53,7 +53,7 @@ class _ShapedRows(BaseCursor[Any]):
     _columns: list[tuple[str, _core.PgType, int]]
 
     def _bound(self, statement: _core.Statement) -> _core.Portal:
-        # The portal must send each value in the format that its field reads.
+        # The portal must send each value in the format that its field requires.
         self._columns = statement.columns
         schema = self._query.shape(self._columns).schema
         return self._conversation.session.bind(statement, self._args, schema)
@@ -87,7 +87,7 @@ class _ShapedRows(BaseCursor[Any]):
         return (await self._filled(self._query.row_shape(self._columns), n, timeout)).rows()
 
     async def _filled(self, shape: S, n: int, timeout: float | None) -> S:
-        """Give the shape the next rows."""
+        """Pass the next rows to the shape."""
         conversation = self._conversation
         async with conversation.operation(timeout):
             conversation.session.more_batches(
@@ -113,7 +113,7 @@ class ShapedCursor(_ShapedRows, Cursor[Any]):
 
     @guarded
     async def fetch(self, n: int, *, timeout: float | None = None) -> Any:
-        """The next `n` rows in the query's shape; fewer where there are no more."""
+        """The next `n` rows in the query's shape; fewer at the end."""
         check_count(n)
         shape = self._query.shape(self._columns)
         if self._exhausted:
@@ -124,7 +124,7 @@ class ShapedCursor(_ShapedRows, Cursor[Any]):
 
 
 def _refuse(error: BaseException, shapes: Sequence[Shape]) -> None:
-    """Raise the shape's own refusal of a value, where it has one."""
+    """Raise the shape's own refusal of a value, if it has one."""
     if not shapes or not isinstance(error, DecodeError):
         return
     refusal = shapes[-1].refusal(error)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Isolation = Literal["read_committed", "read_uncommitted", "repeatable_read", "serializable"]
 
 _LEVELS = ("read_committed", "read_uncommitted", "repeatable_read", "serializable")
-# A limit meant for queries must not keep an interrupted transaction from being rolled back: that
-# waits for the end of a cancelled query, too.
+# A time limit for queries must not prevent the rollback of an interrupted transaction, which also
+# waits for the end of a cancelled query.
 _ROLLBACK_SECONDS_MIN = 10.0
 
 
@@ -45,10 +45,10 @@ _REFUSALS = {
 
 @whole_block
 class Transaction(ConnectionResource):
-    """A transaction, or within another one a savepoint; made by `Connection.transaction`.
+    """A transaction, or a savepoint within another one; made by `Connection.transaction`.
 
-    As an async context manager it commits at the end of the block, and rolls back where an
-    exception leaves it. Without a block, `start`, `commit` and `rollback` do the same by hand.
+    As an async context manager it commits at the end of the block, and rolls back if an exception
+    leaves it. Without a block, use `start`, `commit` and `rollback`.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Transaction(ConnectionResource):
         self._deferrable = deferrable
         self._state = _State.NEW
         self.is_managed = False
-        # Set at the start of a savepoint; without one this is the transaction itself.
+        # Set at the start of a savepoint; None for the transaction itself.
         self._savepoint: str | None = None
 
     @guarded
@@ -78,7 +78,7 @@ class Transaction(ConnectionResource):
         conversation = self._conversation
         if self._state is not _State.NEW:
             self._refuse("start")
-        # Only then is known whether a cancelled query has left a transaction.
+        # Only then is it known whether a cancelled query has left a transaction open.
         await conversation.transport.settled()
         outer = conversation.transaction
         if outer is None:
@@ -94,7 +94,7 @@ class Transaction(ConnectionResource):
             await self._connection.execute(self._start_command())
         except BaseException as error:
             self._end(_State.FAILED)
-            # A savepoint that was set all the same holds nothing and ends with its transaction.
+            # If the savepoint was set after all, it holds nothing and ends with its transaction.
             if self._savepoint is None and not isinstance(error, InterfaceError):
                 await self._give_up(error)
             raise
@@ -104,7 +104,7 @@ class Transaction(ConnectionResource):
     async def commit(self) -> None:
         """Commit the transaction, or release the savepoint.
 
-        Where this fails, everything since the start is rolled back.
+        If this fails, everything since the start is rolled back.
         """
         self._check_by_hand("commit")
         try:
@@ -145,7 +145,7 @@ class Transaction(ConnectionResource):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Commit, or roll back where an exception leaves the block."""
+        """Commit, or roll back if an exception leaves the block."""
         self.is_managed = False
         if error is not None:
             self._check_started("rollback")
@@ -159,7 +159,7 @@ class Transaction(ConnectionResource):
             raise
 
     def __repr__(self) -> str:
-        """What it has come to, and its options."""
+        """Its state and its options."""
         words = [f"state:{self._state.value}"]
         if self.isolation:
             words.append(self.isolation)
@@ -189,7 +189,7 @@ class Transaction(ConnectionResource):
             return
         level = outer.isolation
         if not level:
-            # The session's default, or what SET TRANSACTION said.
+            # The session's default, or the level of a SET TRANSACTION.
             shown = await self._connection.fetch_plain("SHOW transaction_isolation")
             level = str(shown[0][0]).replace(" ", "_")
         if level != self.isolation:
@@ -199,7 +199,7 @@ class Transaction(ConnectionResource):
             )
             raise InterfaceError(msg)
 
-    # Query loggers and tracers are told of these texts, which are asyncpg's to the semicolon.
+    # Query loggers and tracers see these texts, which match asyncpg's to the semicolon.
 
     def _start_command(self) -> str:
         if self._savepoint is not None:
@@ -216,7 +216,7 @@ class Transaction(ConnectionResource):
     def _rollback_command(self) -> str:
         if self._savepoint is None:
             return "ROLLBACK;"
-        # Going back to a savepoint keeps it: a loop of failures would pile them up.
+        # ROLLBACK TO keeps the savepoint: a loop of failures would accumulate them.
         return f"ROLLBACK TO {self._savepoint}; RELEASE SAVEPOINT {self._savepoint};"
 
     async def _commit(self) -> None:
@@ -239,10 +239,10 @@ class Transaction(ConnectionResource):
         return None if limit is None else max(limit, _ROLLBACK_SECONDS_MIN)
 
     async def _roll_back_after(self, error: BaseException) -> None:
-        """Roll back for an exception, which goes on; no transaction stays open unseen."""
+        """Roll back for an exception, which propagates; no transaction silently stays open."""
         session = self._conversation.session
         if self._is_orphaned() or session.is_closed:
-            # The pool or the server has rolled back.
+            # The pool or the server has already rolled back.
             self._end(_State.ROLLED_BACK)
             return
         try:
@@ -260,14 +260,14 @@ class Transaction(ConnectionResource):
             self._end(_State.ROLLED_BACK)
 
     async def _abandon(self, error: BaseException) -> None:
-        """End what an interruption has left open, however far starting or ending had come."""
+        """End what an interruption has left open, even one while starting or ending."""
         is_open = self._state in {_State.NEW, _State.STARTED}
         is_own = self._conversation.transaction is self
         if is_own or (is_open and self._savepoint):
             if is_open:
                 self._state = _State.FAILED
             await self._give_up(error)
-            # Last, so that what is struck before is done again.
+            # Last, so that an interruption before it repeats the rollback.
             self._end(self._state)
 
     async def _give_up(self, error: BaseException) -> None:
@@ -281,8 +281,8 @@ class Transaction(ConnectionResource):
                 if conversation.is_in_transaction:
                     await conversation.script(self._rollback_command())
         except PostgresError:
-            # There is no such savepoint any more. The transaction around it has failed by this, so
-            # that nothing of it can be committed.
+            # The savepoint no longer exists. This has failed the enclosing transaction, so nothing
+            # of it can be committed.
             pass
         except BaseException as failure:
             self._close_connection(error, failure)
@@ -290,9 +290,9 @@ class Transaction(ConnectionResource):
                 raise
 
     def _close_connection(self, error: BaseException, failure: BaseException) -> None:
-        """The last way to end a transaction: whoever has the connection next must not be in it."""
+        """The last way to end a transaction: the connection's next user must not be in it."""
         self._conversation.transport.abort()
-        error.add_note(f"The connection was closed, for its rollback failed: {failure!r}")
+        error.add_note(f"The connection was closed because its rollback failed: {failure!r}")
 
 
 def transaction(
@@ -302,7 +302,7 @@ def transaction(
     readonly: bool = False,
     deferrable: bool = False,
 ) -> Transaction:
-    """A transaction, to be used as an async context manager or by hand.
+    """A transaction, for use as an async context manager or explicitly.
 
     `isolation` is "read_committed", "read_uncommitted", "repeatable_read" or "serializable";
     None leaves it to the session. A transaction within another one is a savepoint: its
@@ -318,8 +318,8 @@ def transaction(
 async def begin_ahead(self: Conversing, command: str = "BEGIN") -> None:
     """Begin a transaction together with the next query, without a round trip of its own.
 
-    `command` may have options, if none that the server could refuse: a failure closes the
-    connection. Where a transaction is open already, InterfaceError is raised.
+    `command` may have options, but none that the server could refuse: a failure closes the
+    connection. Raises InterfaceError if a transaction is already open.
     """
     check_name("command", command)
     async with self.conversation.operation(None):

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/codecs.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Codecs: Python functions in place of a type's own reading and writing."""
+"""Codecs: Python functions in place of a type's own conversion."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     CodecFormat = Literal["text", "binary", "tuple"]
 
-# The kinds of pg_type that hold one value, or a row of them.
+# The kinds of pg_type whose values are single values or rows.
 _SCALARS = {"b", "e", "p"}
 _COMPOSITES = {"c"}
-# What can be taken apart, beside composites.
+# The types besides composites that have the "tuple" format.
 _TUPLES = {"date", "time", "timetz", "timestamp", "timestamptz", "interval"}
 
 _MISSPELT = r"(?i)\btimezone$"
@@ -64,28 +64,28 @@ def set_type_codec(
     format: CodecFormat = "text",  # noqa: A002 - asyncpg's name
     column_decoder: Callable[[Columns], Any] | None = None,
 ) -> None:
-    """Let Python functions read and write the values of a type, on this connection.
+    """Make Python functions read and write the values of a type, on this connection.
 
-    `encoder` makes of a parameter what PostgreSQL is sent, `decoder` of what PostgreSQL sends
-    a row's value; neither sees a NULL. With `format` "text" that is a `str`, with "binary" it
-    is `bytes`, with "tuple" it is the value taken apart: (months, days, microseconds) of an
-    interval, (days,) of a date and (microseconds,) of a timestamp since 2000-01-01,
+    `encoder` converts a parameter to the form sent to PostgreSQL, `decoder` converts the form
+    received to a row's value; neither is called for NULL. With `format` "text" the form is a `str`,
+    with "binary" it is `bytes`, with "tuple" it is the value's parts: (months, days, microseconds)
+    of an interval, (days,) of a date and (microseconds,) of a timestamp since 2000-01-01,
     (microseconds,) of a time, (microseconds, seconds west of UTC) of a timetz, the fields of a
     composite.
 
-    In columns the value is kept as it came, as text, as bytes, or with "tuple" in the type's
-    own form; so Arrow's readers see it. NumPy, pandas and Python get an object of each value,
-    for which `decoder` is called when they are asked for. `column_decoder` is called instead,
-    once with the whole column as it came, as `Columns` of it alone. The array it returns, of
-    NumPy's or any library that speaks Arrow, takes the column's place for every reader.
+    Columns keep the received form, as text, as bytes, or with "tuple" as the type's own form, and
+    Arrow's readers see that form. NumPy, pandas and Python get an object for each value: `decoder`
+    is called when they ask for it. If `column_decoder` is given, it is called instead, once with
+    the whole column in the received form, as a `Columns` of that column alone. The array it
+    returns, of NumPy or any library that supports Arrow, replaces the column for every reader.
 
-    A codec holds for the elements of arrays too, for fields of composites and bounds of ranges
-    unless it is of the text form, which is not to be had there. It holds for statements that
-    are prepared from now on.
+    A codec also applies to the elements of arrays, and to fields of composites and bounds of ranges
+    unless it has the text form, which they do not support. It applies to statements that are
+    prepared from now on.
 
-    Raises ValueError for a type that there is not, and InterfaceError or
-    UnsupportedClientFeatureError for one that cannot have such a codec: arrays, ranges,
-    domains, and composites in another format than "tuple".
+    Raises ValueError if the type does not exist, and InterfaceError or
+    UnsupportedClientFeatureError if the type cannot have such a codec: arrays, ranges, domains, and
+    composites in another format than "tuple".
     """
     _check_format(format, ("text", "binary", "tuple"))
     callables = ("encoder", encoder), ("decoder", decoder), ("column_decoder", column_decoder)
@@ -100,9 +100,9 @@ def set_type_codec(
 
 
 def reset_type_codec(self: Conversing, typename: str, *, schema: str = "public") -> None:
-    """Let a type be read and written as it is, for statements prepared from now on.
+    """Restore a type's own conversion, for statements prepared from now on.
 
-    Raises ValueError for a type that there is not.
+    Raises ValueError if the type does not exist.
     """
     with self.conversation.operation(None):
         found = _found(self.conversation, typename, schema)
@@ -117,14 +117,14 @@ def set_builtin_type_codec(
     codec_name: str,
     format: Literal["text", "binary"] | None = None,  # noqa: A002 - asyncpg's name
 ) -> None:
-    """Let a scalar type be read and written as a type that Colonnade knows.
+    """Read and write a scalar type as another type that Colonnade knows.
 
-    `codec_name` is a type of PostgreSQL's such as "int4" or "text", or of an extension, such as
-    "hstore", with or without "pg_contrib." before it. The types of known extensions need no
-    such call. The type must have the other's binary form.
+    `codec_name` is a PostgreSQL type such as "int4" or "text", or a type of an extension, such as
+    "hstore", optionally prefixed with "pg_contrib.". The types of known extensions do not need this
+    call. The type must have the other type's binary form.
 
-    Raises ValueError for a type that there is not, InterfaceError for a type that is no scalar
-    and for a codec that there is not.
+    Raises ValueError if the type does not exist, and InterfaceError if the type is not a scalar or
+    the codec does not exist.
     """
     if format is not None:
         _check_format(format, ("text", "binary"))
@@ -142,10 +142,10 @@ def set_builtin_type_codec(
 
 
 def reload_schema_state(self: Conversing) -> None:
-    """Forget what is known of the database's types, so that they are looked up anew.
+    """Forget the database's types, so that they are looked up again.
 
-    New types are found without this, and a type that was altered is looked up again after the
-    first error that it causes.
+    New types are found without this call, and an altered type is looked up again after the first
+    error that it causes.
     """
     with self.conversation.operation(None):
         self.conversation.session.forget_types()
@@ -154,7 +154,7 @@ def reload_schema_state(self: Conversing) -> None:
 def _found(conversation: Conversation, name: str, schema: str) -> _Found:
     check_name("schema", schema)
     if schema == "pg_catalog":
-        # asyncpg knows "timestamp with timezone", which is not SQL.
+        # asyncpg accepts "timestamp with timezone", which is not SQL.
         name = re.sub(_MISSPELT, "time zone", name)
     rows = conversation.plain_rows(_LOOK_UP, (name, schema))
     if not rows:
@@ -188,7 +188,7 @@ def _check_codec(found: _Found, codec_format: str) -> None:
             return
         msg = "only tuple-format codecs can be used on composite types"
         raise UnsupportedClientFeatureError(
-            msg, hint="Pass format='tuple': the functions get and give the fields as a tuple."
+            msg, hint="Pass format='tuple': the functions take and return the fields as a tuple."
         )
     if found.is_array or found.kind not in _SCALARS:
         msg = (

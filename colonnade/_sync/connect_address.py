@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/connect_address.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Where each attempt to reach an address passes by, for tools that trace asyncpg's."""
+"""A function that every connection attempt calls, for tools that trace asyncpg's."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _connect_addr(  # pyright: ignore[reportUnusedFunction] - others call it
 ) -> Connection:
     """Connect to one address; asyncpg has a function of this name that tools replace.
 
-    `addr` is (host, port) or the path of a Unix socket; `params` says who connects to what.
+    `addr` is (host, port) or the path of a Unix socket; `params` has the user and the database.
     """
-    del addr, params  # For those who replace this function.
+    del addr, params  # For tools that replace this function.
     connection: Connection = connect()
     return connection

@@ -46,13 +46,13 @@ def copy_to_table(
 ) -> str:
     """Copy bytes into a table, and return the status, such as `COPY 1000`.
 
-    `source` is a path, a binary file (its `read` may be a coroutine function), a bytes-like
-    object, or an (async) iterable of bytes-like objects. It holds rows in the `format` "text"
-    (the default), "csv" or "binary"; the other options are those of PostgreSQL's COPY, and None
-    leaves one out. Lists of columns may be True for all of them.
+    `source` is a path, a binary file (its `read` may be a coroutine function), a bytes-like object,
+    or an (async) iterable of bytes-like objects. It holds rows in the `format` "text" (the
+    default), "csv" or "binary"; the other options are those of PostgreSQL's COPY, and None omits an
+    option. Lists of columns may be True for all of them.
 
-    Files are read in a thread of the loop's executor; an iterable is asked as the server takes
-    what it gives. An error of the source gives the copy up: no row of it stays in the table.
+    Files are read in a thread of the loop's executor; an iterable is read as fast as the server
+    takes the data. An error of the source aborts the copy: none of its rows stay in the table.
 
     Raises TypeError for a source of another kind, and UnsupportedServerFeatureError for `where`
     with a server before PostgreSQL 12.
@@ -82,7 +82,7 @@ def copy_to_table(
             for chunk in chunks:
                 waiting = self.conversation.session.copy_data(chunk)
                 if waiting is None:
-                    break  # The server has refused the copy; the next event says why.
+                    break  # The server has refused the copy; the next event gives the reason.
                 if waiting >= CHUNK_BYTES:
                     self.conversation.transport.flush()
                     # A socket that takes everything must not starve the loop's other tasks.
@@ -111,9 +111,9 @@ def copy_from_table(
     """Copy a table's rows out as bytes, and return the status, such as `COPY 1000`.
 
     `output` is a path, a binary file (its `write` may be a coroutine function), or a coroutine
-    function that takes bytes. Files are written in a thread of the loop's executor; a slow
-    output holds the server back. The options are those of PostgreSQL's COPY, and None leaves
-    one out; `force_quote` may be True for all columns.
+    function that takes bytes. Files are written in a thread of the loop's executor; a slow output
+    holds the server back. The options are those of PostgreSQL's COPY, and None omits an option;
+    `force_quote` may be True for all columns.
 
     An error of the output ends the copy. Raises TypeError for an output of another kind.
     """
@@ -154,8 +154,8 @@ def copy_from_query(
 ) -> str:
     """Copy a query's rows out as bytes; otherwise as `copy_from_table`.
 
-    `args` are the values of `$1`, `$2`, ... of the query. COPY takes no parameters, so that the
-    server is asked for each one's literal first.
+    `args` are the values of `$1`, `$2`, ... of the query. COPY takes no parameters, so the server
+    is first asked for the literal of each.
     """
     options = {
         "format": format,
@@ -169,7 +169,7 @@ def copy_from_query(
         "encoding": encoding,
     }
     target = Output(self.conversation.transport, output)
-    # The query may end in a comment.
+    # The query may end with a comment.
     statement = copy_statement(f"({query}\n)", "TO STDOUT", options)
     with self.conversation.operation(timeout, statement, args):
         if args:

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/copy_in.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What every COPY into a table does: begin, end, a staging table, a transaction of its own."""
+"""Steps of every COPY into a table: begin, end, a staging table, a transaction of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def begin_copy_in(conversation: Conversation, statement: str) -> None:
-    """Ask the server to take data."""
+    """Ask the server to accept data."""
     conversation.session.copy_in(statement)
     event = conversation.transport.next_event()
     if not isinstance(event, _core.CopyIn):
@@ -25,7 +25,7 @@ def begin_copy_in(conversation: Conversation, statement: str) -> None:
 
 
 def end_copy_in(conversation: Conversation) -> str:
-    """Say that all was sent, and wait for the status."""
+    """End the data, and wait for the status."""
     conversation.session.copy_done()
     return (conversation.completion()).tag or ""
 
@@ -37,7 +37,7 @@ def open_staging(conversation: Conversation, staging: Staging) -> None:
 
 
 def close_staging(conversation: Conversation, staging: Staging) -> str:
-    """Insert the rows that were copied into the staging table."""
+    """Insert the rows from the staging table."""
     try:
         status = conversation.script(staging.insert)
     except PostgresError as error:
@@ -48,14 +48,14 @@ def close_staging(conversation: Conversation, staging: Staging) -> str:
 
 
 def begin_own(conversation: Conversation, own: OwnTransaction) -> None:
-    """Begin a transaction where none is open; it must be committed or rolled back."""
+    """Begin a transaction unless one is open; it must be committed or rolled back."""
     if not conversation.is_in_transaction:
         own.has_begun = True
         conversation.script("BEGIN")
 
 
 def commit_own(conversation: Conversation, own: OwnTransaction) -> None:
-    """Commit the transaction that was begun here, if one was."""
+    """Commit the transaction begun here, if any."""
     if own.has_begun:
         conversation.script("COMMIT")
 

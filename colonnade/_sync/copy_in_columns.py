@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/copy_in_columns.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""COPY of columns into a table, whatever library they are of."""
+"""COPY of columns of any library into a table."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int], object]
 
-# To check so much takes less than a millisecond, about as long as to hand it to a thread and back.
+# Checking this much takes less than a millisecond, about as long as a round trip to a thread.
 _CHECKED_IN_TURN_BYTES = 1 << 20
 
 
@@ -74,25 +74,24 @@ def copy_columns_to_table(
     or lists, a structured array of NumPy, or an (async) iterable of any of these, whose batches
     are copied one after another.
 
-    A column goes to the table's column of its name; columns of the table that the source does
-    not have take their defaults. `columns` names the table's columns in the source's order, or
-    maps names of the source to names of the table and leaves out what it does not name.
+    A column goes to the table's column of the same name; columns of the table that the source lacks
+    take their defaults. `columns` names the table's columns in the source's order, or maps names of
+    the source to names of the table and omits all others.
 
-    A value is cast where none of its type could be lost; every other cast is an EncodeError
-    before the first byte is sent. An error in the source or in a value gives the copy up: no
-    row of it stays in the table. Masked values, None and pandas' NA are NULL. With
-    `nan_as_null=None`, the default, so are NaN and NaT of NumPy's types, in arrays and in
-    pandas' columns; in other libraries' columns, and in lists, NaN is the number. True makes
-    NULL of both everywhere; with False NaN is the number everywhere, and NaT an error.
+    A value is cast if the cast can lose nothing; every other cast is an EncodeError before the
+    first byte is sent. An error in the source or in a value aborts the copy: none of its rows stay
+    in the table. Masked values, None and pandas' NA are NULL. With `nan_as_null=None`, the default,
+    so are NaN and NaT of NumPy's types, in arrays and in pandas' columns; in other libraries'
+    columns, and in lists, NaN is a number. With True, both are NULL everywhere; with False, NaN is
+    a number everywhere, and NaT an error.
 
-    With `create` the table is made first, from the source's types; a mapping has types for
-    some of its columns, as SQL has them. `on_conflict` says what
-    becomes of rows whose key is in the table: "nothing" keeps the table's row, "update" gives
-    it the source's values; `conflict_columns` are the key's. The rows then go through a
-    temporary table, and the status is that of the INSERT. Both run in one transaction: the open
-    one, or one of their own.
+    With `create` the table is created first, from the source's types; a mapping gives the SQL types
+    of some of its columns. `on_conflict` decides about rows whose key is already in the table:
+    "nothing" keeps the table's row, "update" gives it the source's values; `conflict_columns` are
+    the key's. The rows then go through a temporary table, and the status is that of the INSERT.
+    Both run in one transaction: the open one, or one of their own.
 
-    `progress` is called with the number of rows sent so far. `docs/copy.md` has it all.
+    `progress` is called with the number of rows sent so far. `docs/copy.md` has the details.
     """
     check_callable("progress", progress)
     check_switch("nan_as_null", nan_as_null)
@@ -155,13 +154,13 @@ def _copy_pieces(conversation: Conversation, copy: _Copy) -> str:
         begin_own(conversation, copy.own)
         open_staging(conversation, staging)
     table = matching.table if staging is None else staging.table
-    # The order of a part's columns is that of the piece, and of every other one.
+    # Every part has the piece's order of columns, and so has every piece.
     begin_copy_in(conversation, copy_sql(table, [column.name for column in filled]))
     _send_parts(conversation, copy, encoder, parts)
     status = end_copy_in(conversation)
     if staging is not None:
         inserted = close_staging(conversation, staging)
-        # The user has asked for no INSERT where only a type needs one.
+        # An INSERT that only a type requires needs the user's consent.
         status = inserted if copy.conflict is not None else f"COPY {inserted.split()[-1]}"
     return status
 
@@ -175,7 +174,7 @@ def _send_parts(
     while _send_chunks(conversation, copy, encoder):
         copy.rows_done = encoder.rows_done
         part = next(parts, None)
-        # Nor must the making of parts that are smaller than a chunk.
+        # Making small parts must not hold the loop either.
         conversation.transport.give_turn()
         if part is None:
             encoder.finish()
@@ -185,11 +184,11 @@ def _send_parts(
 
 
 def _send_chunks(conversation: Conversation, copy: _Copy, encoder: _core.CopyEncoder) -> bool:
-    """Send what the encoder has; False where the server has refused the copy."""
+    """Send the encoder's output; False if the server has refused the copy."""
     while waiting := conversation.session.copy_rows(encoder, CHUNK_BYTES):
         if waiting >= CHUNK_BYTES:
             conversation.transport.flush()
-            # A socket that takes everything must not keep the loop from its other tasks.
+            # A socket that accepts everything must not starve the loop's other tasks.
             conversation.transport.give_turn()
         if copy.progress is not None:
             copy.progress(encoder.rows_done)
@@ -197,20 +196,20 @@ def _send_chunks(conversation: Conversation, copy: _Copy, encoder: _core.CopyEnc
 
 
 def _checked(conversation: Conversation, parts: Iterator[Part]) -> Iterator[CheckedPart]:
-    """The parts, each looked at when it is asked for."""
+    """The parts, each checked when it is requested."""
     for found, targets in parts:
         if isinstance(found, _core.ArrowSource):
             yield found, targets
         elif found.size_bytes <= _CHECKED_IN_TURN_BYTES:
             yield found.checked(), targets
         else:
-            # The interpreter is released meanwhile, and so must be the event loop.
+            # The interpreter is released meanwhile; the event loop must be, too.
             yield conversation.transport.off_loop(found.checked), targets
 
 
 @dataclasses.dataclass
 class _Copy:
-    """What is copied, and how far it is."""
+    """The state of a copy."""
 
     matching: Matching
     first: Piece
@@ -222,7 +221,7 @@ class _Copy:
     rows_done: int = 0
 
     def parts(self) -> Iterator[Part]:
-        """The parts of all pieces, each made when the one before has been sent."""
+        """The parts of all pieces, each made once the previous one has been sent."""
         for part in self._parts_of(self.first):
             yield part
         for following in self.rest:

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _PREFETCH_ROWS = 50
 _SHOWN_CHARACTERS = 30
-# The most rows that the protocol can ask for.
+# The largest number of rows that the protocol can request.
 ROWS_MAX = 2**31 - 1
 
 
 class CursorFactory(ConnectionResource, Generic[Row]):
-    """A cursor that is still to be opened; made by `Connection.cursor`.
+    """A cursor that is not open yet; made by `Connection.cursor`.
 
-    `for` goes over its rows. `await`, or `open`, makes a `Cursor` of it.
+    `for` iterates over its rows. `await`, or `open`, makes it a `Cursor`.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
 
     @guarded
     def __iter__(self) -> CursorIterator[Row]:
-        """The rows, from the first on."""
+        """Iterate over the rows, from the first on."""
         prefetch = _PREFETCH_ROWS if self._prefetch is None else self._prefetch
         if prefetch <= 0:
             msg = "prefetch argument must be greater than zero"
@@ -110,7 +110,7 @@ class CursorFactory(ConnectionResource, Generic[Row]):
 
 
 class BaseCursor(ConnectionResource, Generic[Row]):
-    """What cursors have in common: a portal, and how far it has come."""
+    """The common part of cursors: a portal, and its position."""
 
     def __init__(
         self,
@@ -181,8 +181,8 @@ class BaseCursor(ConnectionResource, Generic[Row]):
             try:
                 return conversation.run(self._query, begin)
             except InvalidCachedStatementError:
-                # The text travelled along, and has other columns than it was known to have. What
-                # has begun in vain by that must not have changed anything.
+                # The text was sent along, and its columns differ from the remembered ones. The
+                # exchange that was begun in vain must not have changed anything.
                 is_lost = conversation.session.transaction_status == "failed"
                 if is_lost or not is_read(self._query):
                     raise
@@ -191,7 +191,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         return conversation.transport.next_event()
 
     def _next_event(self) -> object:
-        """The next event of a fetch. Where it fails, nobody knows how far the portal has come."""
+        """The next event of a fetch. After a failure the portal's position is unknown."""
         try:
             return self._conversation.transport.next_event()
         except BaseException:
@@ -204,10 +204,10 @@ class BaseCursor(ConnectionResource, Generic[Row]):
         if self._portal is None:
             msg = "cursor is not open"
             raise InterfaceError(msg)
-        # A transaction that has failed by it is the server's to complain about.
+        # In a failed transaction the server reports the error.
         if self._is_torn and self._conversation.session.transaction_status != "failed":
-            msg = "cannot fetch from the cursor: a fetch before failed, and its rows are lost"
-            raise InterfaceError(msg, hint="Open a new cursor, and move it forward if need be.")
+            msg = "cannot fetch from the cursor: an earlier fetch failed, and its rows are lost"
+            raise InterfaceError(msg, hint="Open a new cursor, and move it forward if necessary.")
         return self._portal
 
     def _check_transaction(self) -> None:
@@ -216,7 +216,7 @@ class BaseCursor(ConnectionResource, Generic[Row]):
             raise NoActiveSQLTransactionError(msg)
 
     def __repr__(self) -> str:
-        """The beginning of its query, and whether it is at its end."""
+        """The beginning of its query, and whether it has ended."""
         words = [f'colonnade.{type(self).__name__} "{self._query[:_SHOWN_CHARACTERS]}"']
         if self._exhausted:
             words.append("exhausted")
@@ -254,7 +254,7 @@ class CursorIterator(BaseCursor[Row]):
     def _taken(self, completion: _core.Completion) -> list[Any]:
         rows = super()._taken(completion)
         if self._exhausted:
-            # The server closes it along with the next query.
+            # The server closes it together with the next query.
             self._portal = None
         return rows
 
@@ -278,15 +278,15 @@ class CursorIterator(BaseCursor[Row]):
 class Cursor(BaseCursor[Row]):
     """An open cursor; made by awaiting a `CursorFactory`.
 
-    It lives as long as the transaction. Other queries may run in between, and other cursors.
-    `timeout`, in seconds, limits the one call; None means the connection's `command_timeout`.
+    It lives as long as the transaction. Other queries and other cursors may run in between.
+    `timeout`, in seconds, limits a single call; None means the connection's `command_timeout`.
     """
 
     @guarded
     def fetch(self, n: int, *, timeout: float | None = None) -> list[Row]:
-        """The next `n` rows as a list of `Record`; fewer where there are no more.
+        """The next `n` rows as a list of `Record`; fewer at the end.
 
-        Raises InterfaceError where `n` is less than 1.
+        Raises InterfaceError if `n` is less than 1.
         """
         check_count(n)
         if self._exhausted:
@@ -296,7 +296,7 @@ class Cursor(BaseCursor[Row]):
 
     @guarded
     def fetchrow(self, *, timeout: float | None = None) -> Row | None:
-        """The next row as a `Record`, or None where there is none."""
+        """The next row as a `Record`, or None at the end."""
         if self._exhausted:
             self._check_transaction()
             return None
@@ -312,10 +312,10 @@ class Cursor(BaseCursor[Row]):
         infinity: Infinity = "raise",
         timeout: float | None = None,
     ) -> Columns:
-        """The next `n` rows as `Columns`; fewer where there are no more.
+        """The next `n` rows as `Columns`; fewer at the end.
 
-        `schema` and `infinity` are as in `Connection.fetch_columns`. A type that would have to
-        come in another format than the cursor was opened for raises SchemaError.
+        `schema` and `infinity` are as in `Connection.fetch_columns`. A type that requires another
+        format than the cursor was opened with raises SchemaError.
         """
         check_count(n)
         conversation = self._conversation
@@ -332,9 +332,9 @@ class Cursor(BaseCursor[Row]):
 
     @guarded
     def forward(self, n: int, *, timeout: float | None = None) -> int:
-        """Go over the next `n` rows without fetching them, and return how many there were.
+        """Skip the next `n` rows without fetching them, and return their number.
 
-        Raises InterfaceError where `n` is less than 1.
+        Raises InterfaceError if `n` is less than 1.
         """
         check_count(n)
         if self._exhausted:

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/failures.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What the errors of queries are told, and which of them a new statement mends."""
+"""Notes on the errors of queries, and the errors that a new statement fixes."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from colonnade.errors import (
 )
 from colonnade.errors._place import note_place
 
-# How the server refuses a statement that it no longer takes: the shape of its result has changed,
-# or it was deallocated.
+# The server's refusals of a statement that it no longer accepts: the columns of its result have
+# changed, or it was deallocated.
 STALE_PLAN = (FeatureNotSupportedError, InvalidSQLStatementNameError)
 
 
 def may_run_again(error: PostgresError, query: str) -> bool:
-    """Whether a query that is refused as stale may be run again without harm.
+    """Whether a query that was refused as stale may safely run again.
 
-    The server refuses a statement before anything runs. An error with such a code that comes out of
-    a function says where it was, and a procedure may have committed before. Where the client could
-    not read the rows, the query has run: then only one that reads may run again.
+    The server refuses a statement before anything runs. If an error with such a code comes from a
+    function, it has a context, and a procedure may have committed before it. If the client could
+    not read the rows, the query has run: then it may run again only if it just reads.
     """
     return is_read(query) if error.severity is None else error.context is None
 
 
 def may_encode_again(error: EncodeError) -> bool:
-    """Whether a second time could end better, as where the server has altered a type.
+    """Whether a second attempt could succeed, as after the server has altered a type.
 
-    An argument that changed while it was encoded would be found settled, and be sent.
+    An argument that changed during encoding would be found settled, and be sent.
     """
     return not isinstance(error.__cause__, _core.ChangedError)
 
 
 def name_query(error: BaseException | None, query: str | None) -> None:
-    """Tell an error of the server which statement was running, unless it knows."""
+    """Add the running statement to a server error, unless it has one."""
     if isinstance(error, PostgresError) and error.query is None:
         error.query = query
         if query is not None:
@@ -48,9 +48,9 @@ def name_query(error: BaseException | None, query: str | None) -> None:
 def name_limit(
     error: BaseException | None, what: str, seconds: float | None, usual: float | None = None
 ) -> None:
-    """Write into a TimeoutError which wait ended and after how long, if it has no text yet.
+    """Give a TimeoutError without a text the wait that ended and its limit.
 
-    `usual` is the connection's own limit, which the error names where it was in force.
+    `usual` is the connection's own limit, which the error names if it was in force.
     """
     if isinstance(error, TimeoutError) and not error.args and seconds is not None:
         source = " (command_timeout)" if seconds == usual else ""

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/literals.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""A query for COPY, which takes no parameters: their values written out."""
+"""A query for COPY, which takes no parameters: their values are written out as literals."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def with_literals(
     conversation: Conversation, query: str, statement: _core.Statement, args: tuple[object, ...]
 ) -> str:
-    """The query with its parameters written out, each as the server quotes it."""
+    """The query with its parameters replaced by literals that the server has quoted."""
     types = [pg_type.sql for pg_type in statement.parameter_types]
-    # A row for each: a row has no more than 1,664 columns.
+    # One row per literal: a row has at most 1,664 columns.
     quoted = ", ".join(
-        # `format` uses the type's own output; a cast to text may call a user's function.
+        # `format` uses the type's own output function; a cast to text may call a user's function.
         f"(pg_catalog.format('%L', ${number}::{name}))"
         for number, name in enumerate(types, 1)
     )
@@ -33,12 +33,13 @@ def with_literals(
     if types or args:
         asked = conversation.prepared(f"VALUES {quoted}" if types else "SELECT")
         conversation.session.fetch_columns(asked, args, None, "raise")
-        # As they came: a codec of the user's for text would write SQL.
+        # Unconverted: a user's codec for text could inject SQL.
         batch = batch_of(conversation.completion())
         stored = [Columns(batch.stored_column(place)) for place in range(batch.num_columns)]
         values = [value for each in stored for value in each.to_pydict()["column1"]]
         literals = [
-            # In brackets, for what follows is about the value: `$1[1]` is not a type of arrays.
+            # In parentheses, because a suffix applies to the value: in `$1[1]` to an array, not to
+            # a type.
             f"({value.decode() if isinstance(value, bytes) else value}::{name})"
             for value, name in zip(values, types, strict=True)
         ]

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/login.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Who is connected to which database of which server."""
+"""The user, database and server of a connection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Login(NamedTuple):
-    """Who is connected to what: it stays the same for the life of a connection."""
+    """The user, database and server: they stay the same for the life of a connection."""
 
     address: str
     """The server, for people."""

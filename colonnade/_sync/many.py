@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/many.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Queries that run once for each of many sets of arguments, and the types that these need."""
+"""Queries that run once for each of many sets of arguments, and their parameter types."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def fetchmany(
 ) -> list[Any]:
     """Run a query once for each set of arguments, and return all rows, in order.
 
-    The rows are a list of `Record`, or of `record_class`, or what `row_factory` makes of them,
-    as in `fetch`; otherwise as `executemany`.
+    The rows are a list of `Record`, or of `record_class`, or made by `row_factory`, as in `fetch`;
+    otherwise as `executemany`.
     """
     if type(query) is not str and isinstance(query, ShapedQuery):
         return shaped_many(  # type: ignore[no-any-return]
@@ -96,9 +96,9 @@ def fetchmany(
 
 
 def parameter_types(self: Conversing, query: str, *, timeout: float | None = None) -> list[Type]:
-    """The types that the server takes the parameters of a query for, from `$1` on.
+    """The types that the server expects for the parameters of a query, from `$1` on.
 
-    The query is prepared for it, and kept for the call that runs it, where queries are kept.
+    This prepares the query, and keeps it for the call that runs it, if queries are kept.
     """
     with self.conversation.operation(timeout):
         statement = self.conversation.prepared(query)

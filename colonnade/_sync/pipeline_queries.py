@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/pipeline_queries.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What can be asked in a pipeline, and of which type each answer is."""
+"""The queries of a pipeline, and the type of each answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ S = TypeVar("S", bound=Shape)
 
 
 class PipelineQueries(abc.ABC):
-    """The queries of a pipeline. Each is put into the queue, and nothing is sent by it."""
+    """The queries of a pipeline. Each method only puts its query into the queue."""
 
     _session: _core.Session
     _conversation: Conversation
@@ -52,7 +52,7 @@ class PipelineQueries(abc.ABC):
         sets: Iterator[Any] | None = None,
         shapes: Sequence[Shape] = (),
     ) -> PipelineResult[Any]:
-        """Have a query sent, when somebody waits."""
+        """Queue a query, to be sent when the caller waits for a result."""
 
     @overload
     def fetch(self, query: ShapedQuery, *args: object) -> PipelineResult[Any]: ...
@@ -134,7 +134,7 @@ class PipelineQueries(abc.ABC):
         """As `Connection.executemany`, one unit among the others; the result is None.
 
         `args` is an iterable of sequences, which is read when the pipeline sends. It cannot be
-        asynchronous: that is for `Connection.executemany`.
+        asynchronous: use `Connection.executemany` for that.
         """
         if not isinstance(args, Iterable):
             msg = f"executemany in a pipeline takes an iterable of sequences, not {shown(args)}"

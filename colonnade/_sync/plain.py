@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 def fetch_plain(
     self: Conversing, query: str, *args: object, timeout: float | None = None
 ) -> list[tuple[Any, ...]]:
-    """Run a query, and return its rows as plain tuples, of the types' usual values.
+    """Run a query, and return its rows as plain tuples of the types' usual values.
 
-    For code that is given a connection and asks the server things of its own: codecs,
-    `record_class` and `row_factory`, which the connection's owner may have set, take no part,
-    neither in the rows nor in the arguments. All queries of the driver's own go this way.
+    For libraries that are given a connection and run queries of their own: the codecs,
+    `record_class` and `row_factory` of the connection's owner are ignored, for the rows and for the
+    arguments. All of the driver's own queries are run in this way.
     """
     with self.conversation.operation(timeout, query, args):
         return self.conversation.plain_rows(query, args)

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/prepared_statement.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Statements that the caller has prepared, and runs as often as wanted."""
+"""Statements that the caller has prepared, and may run any number of times."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 Other = TypeVar("Other")
 
-# What `cursor` has for a query where it was given none, as PEP 249's cursors are made.
+# The query of a `cursor` call without one, as in PEP 249.
 _NO_QUERY = "-- no query was given"
 _NO_PEP_249 = (
     "cursor() needs a query: this connection is not one of PEP 249. For pandas.read_sql, "
-    "polars.read_database and other code that makes cursors first, connect by "
+    "polars.read_database and other code that makes cursors first, connect with "
     "colonnade.dbapi.connect(dsn); colonnade.read_sql(query, connection) takes this connection"
 )
 
@@ -51,8 +51,8 @@ _NO_PEP_249 = (
 class PreparedStatement(ConnectionResource, Generic[Row]):
     """A statement that the server has parsed; made by `Connection.prepare`.
 
-    It is independent of the connection's statement cache. The server closes it when nobody has this
-    object any more.
+    It is independent of the connection's statement cache. The server closes it after the last
+    reference to this object is gone.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def get_statusmsg(self) -> str | None:
         """The status of its last run, such as `SELECT 5`.
 
-        None before the first run, and after `fetchrow` and `fetchval` that have left rows behind.
+        None before the first run, and after a `fetchrow` or `fetchval` that left rows unread.
         """
         return self._own.status
 
@@ -127,8 +127,8 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     ) -> list[Any]:
         """Run it with these arguments, and return its rows as a list of `Record`.
 
-        With `row_factory` each row is what that makes of it, as in `Connection.fetch`; None means
-        the one that the statement was prepared with.
+        With `row_factory` each row is made by that function, as in `Connection.fetch`; None means
+        the factory that the statement was prepared with.
         """
         if self._shaped is not None:
             return shaped_whole(  # type: ignore[no-any-return]
@@ -157,7 +157,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         timeout: float | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> Any:
-        """Run it, and return its first row as a `Record`, or None where there is none.
+        """Run it, and return its first row as a `Record`, or None if there is none.
 
         `row_factory` is as in `fetch`.
         """
@@ -168,7 +168,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
     @guarded
     def fetchval(self, *args: object, column: int | str = 0, timeout: float | None = None) -> Any:
-        """Run it, and return one value of its first row, or None where there is no row.
+        """Run it, and return one value of its first row, or None if there is no row.
 
         `column` is the index or the name of the value's column.
         """
@@ -235,7 +235,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def cursor(
         self, *args: object, prefetch: int | None = None, timeout: float | None = None
     ) -> CursorFactory[Any]:
-        """A cursor over its rows, as `Connection.cursor` gives."""
+        """A cursor over its rows, as from `Connection.cursor`."""
         return _factory(self._shaped)(
             self._conversation,
             self.get_query(),
@@ -303,9 +303,9 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
     @guarded
     def explain(self, *args: object, analyze: bool = False) -> Any:
-        """The plan with which the server would run it with these arguments, as parsed JSON.
+        """The server's plan for running it with these arguments, as parsed JSON.
 
-        `analyze` runs it, too, for the real times and counts, and then undoes what it has done.
+        `analyze` also runs it, for the actual times and counts, and then rolls its effects back.
         """
         check_switch("analyze", analyze)
         if not analyze:
@@ -339,7 +339,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def _fetch_rows(
         self, query: str, args: tuple[object, ...], limit: int, record_class: RecordClass
     ) -> bool:
-        del query  # It is what an error is told of.
+        del query  # Only errors name it.
         session = self._conversation.session
         return session.fetch_rows(self._own.statement, args, limit, record_class)
 
@@ -364,7 +364,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
             batch = batch_of(completion_of(conversation.run(query, begin)))
         import json
 
-        # As it came: a codec of the owner's may make something else of json.
+        # Unconverted: a codec of the owner's may change json.
         (plan,) = Columns(batch.stored_column(0)).to_pydict().values()
         return json.loads(plan[0])
 
@@ -420,11 +420,11 @@ def prepare(
     record_class: type[Any] | None = None,
     row_factory: RowFactory[Any] | None = None,
 ) -> PreparedStatement[Any]:
-    """Have the server parse a text, to be run later, any number of times.
+    """Have the server parse a query, to be run later, any number of times.
 
-    `name` is that of the statement on the server; None makes one up. With the name "" it is the
-    unnamed statement, of which the text travels along with each run. Rows are of
-    `record_class`, or what `row_factory` makes of them, as in `Connection.fetch`.
+    `name` is the statement's name on the server; None generates one. The name "" makes it the
+    unnamed statement, whose text is sent with each run. Rows are of `record_class`, or made by
+    `row_factory`, as in `Connection.fetch`.
     """
     if name is not None:
         check_name("name", name)
@@ -495,10 +495,9 @@ def cursor(
 ) -> CursorFactory[Any]:
     """A cursor over the rows of a query, within a transaction.
 
-    With `for` it gives row after row, of which `prefetch` (50 where it is None) are
-    fetched at a time. Opened, it is a `Cursor`, from which rows are fetched by hand.
-    `timeout` limits each exchange with the server; rows are of `record_class`, or what
-    `row_factory` makes of them, as in `fetch`.
+    `for` returns row after row, and fetches `prefetch` of them (50 if None) at a time.
+    Opened, it is a `Cursor`, from which rows are fetched explicitly. `timeout` limits each exchange
+    with the server; rows are of `record_class`, or made by `row_factory`, as in `fetch`.
     """
     if query is _NO_QUERY:
         raise TypeError(_NO_PEP_249)
@@ -525,11 +524,11 @@ def _prepared(conversation: Conversation, query: str, name: str | None) -> _core
     try:
         return statement_of(conversation.completion())
     except PostgresError as error:
-        # Nobody is told of a preparation, so that its operation does not know the text.
+        # Observers are not told of preparations, so the operation does not know the text.
         name_query(error, query)
         raise
 
 
 def _factory(query: str | None) -> type[CursorFactory[Any]]:
-    """What makes cursors over the rows of a query, which may have a shape of its own."""
+    """The factory of cursors over a query's rows, which may have a shape of their own."""
     return ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory

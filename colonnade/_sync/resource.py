@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/resource.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What belongs to a connection, and ends when it is closed or goes back to its pool."""
+"""Objects that belong to a connection, and end when it is closed or returned to its pool."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _Method = TypeVar("_Method", bound="Callable[..., object]")
 
 
 class ConnectionResource:
-    """A statement, a cursor, a stream or a transaction: of use only to who has the connection."""
+    """A statement, a cursor, a stream or a transaction: usable only by the connection's user."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        # A connection that nobody has is closed, and what was made through it needs it.
+        # An unreferenced connection is closed, and objects made through it still need it.
         self._connection: Any = conversation.callbacks.connection
-        # A pool counts this up when the connection comes back to it.
+        # A pool increments this when the connection is returned to it.
         self._generation = conversation.generation
 
     def _is_orphaned(self) -> bool:
-        """Whether the connection belongs to somebody else by now."""
+        """Whether the connection has another user by now."""
         return self._conversation.generation != self._generation
 
     def _check_connection(self, method: str) -> None:

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/shaped_cursor.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Cursors over queries whose text says what their result shall become, instead of records."""
+"""Cursors over queries whose text defines the shape of their result, instead of records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ S = TypeVar("S", bound=Shape)
 
 
 class ShapedCursorFactory(CursorFactory[Any]):
-    """A cursor over a `ShapedQuery` that is still to be opened."""
+    """A cursor over a `ShapedQuery` that is not open yet."""
 
     _query: ShapedQuery
 
@@ -55,7 +55,7 @@ class _ShapedRows(BaseCursor[Any]):
     _columns: list[tuple[str, _core.PgType, int]]
 
     def _bound(self, statement: _core.Statement) -> _core.Portal:
-        # The portal must send each value in the format that its field reads.
+        # The portal must send each value in the format that its field requires.
         self._columns = statement.columns
         schema = self._query.shape(self._columns).schema
         return self._conversation.session.bind(statement, self._args, schema)
@@ -89,7 +89,7 @@ class _ShapedRows(BaseCursor[Any]):
         return (self._filled(self._query.row_shape(self._columns), n, timeout)).rows()
 
     def _filled(self, shape: S, n: int, timeout: float | None) -> S:
-        """Give the shape the next rows."""
+        """Pass the next rows to the shape."""
         conversation = self._conversation
         with conversation.operation(timeout):
             conversation.session.more_batches(
@@ -115,7 +115,7 @@ class ShapedCursor(_ShapedRows, Cursor[Any]):
 
     @guarded
     def fetch(self, n: int, *, timeout: float | None = None) -> Any:
-        """The next `n` rows in the query's shape; fewer where there are no more."""
+        """The next `n` rows in the query's shape; fewer at the end."""
         check_count(n)
         shape = self._query.shape(self._columns)
         if self._exhausted:
@@ -126,7 +126,7 @@ class ShapedCursor(_ShapedRows, Cursor[Any]):
 
 
 def _refuse(error: BaseException, shapes: Sequence[Shape]) -> None:
-    """Raise the shape's own refusal of a value, where it has one."""
+    """Raise the shape's own refusal of a value, if it has one."""
     if not shapes or not isinstance(error, DecodeError):
         return
     refusal = shapes[-1].refusal(error)

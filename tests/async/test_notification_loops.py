@@ -100,5 +100,5 @@ async def test_what_cannot_be_asked(connection: colonnade.Connection) -> None:
         connection.notifications("news", stop_after=0)
     with pytest.raises(ValueError, match="timeout"):
         connection.notifications("news", timeout="soon")  # type: ignore[arg-type]
-    with pytest.raises(InterfaceError, match="nobody listens yet"):
+    with pytest.raises(InterfaceError, match="not listening yet"):
         await anext(connection.notifications("news"))

@@ -51,7 +51,7 @@ def test_a_write_is_not_put_behind_another(table: colonnade.sync.Connection) -> 
         doubled = pipeline.execute("UPDATE changing SET a = a * $1", 10)
         with pytest.raises(FeatureNotSupportedError) as caught:
             overtaken.wait()
-    assert "ask once more" in (caught.value.hint or "")
+    assert "run it once more" in (caught.value.hint or "")
     assert doubled.result() == "UPDATE 2"
     assert table.fetch(returning) == [(21, None)]
     with table.pipeline() as pipeline:

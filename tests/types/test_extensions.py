@@ -254,7 +254,7 @@ def test_pep_249(database: str) -> None:
 
 def test_it_is_a_switch(database: str) -> None:
     word: Any = "yes"
-    with pytest.raises(InterfaceError, match="extension_types is True or False, not str"):
+    with pytest.raises(InterfaceError, match="extension_types must be True or False, not str"):
         colonnade.sync.connect(database, extension_types=word)
 
 

@@ -430,7 +430,7 @@ def test_sqlalchemy_is_local(dsn: str) -> None:
 
 @pytest.mark.parametrize("meaning", ["utc", True, None, ["refuse"]])
 def test_another_meaning_is_refused(dsn: str, meaning: Any) -> None:
-    with pytest.raises(InterfaceError, match='naive_datetimes is "local" or "refuse"'):
+    with pytest.raises(InterfaceError, match='naive_datetimes must be "local" or "refuse"'):
         colonnade.sync.connect(dsn, naive_datetimes=meaning)
 
 

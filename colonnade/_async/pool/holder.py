@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class PoolConnectionHolder:
     """Keeps one connection for its pool.
 
-    Giving a connection back takes no round trip where that can be: the reset is sent ahead of the
-    next query, and nobody waits for it. It is left out where nothing was asked of the server since
-    the last one. Anything else that was asked may have called a function, and a function may do
-    all that a reset undoes, so that no less is proof.
+    Giving a connection back takes no round trip if possible: the reset is sent ahead of the next
+    query, without waiting for it. It is omitted if nothing was asked of the server since the last
+    one. Any query may have called a function, and a function may do everything that a reset undoes,
+    so no weaker condition is sufficient.
     """
 
     __slots__ = (
@@ -47,30 +47,30 @@ class PoolConnectionHolder:
         self.supply = supply
         self.connection = connection
         self.conversation = connection.conversation
-        # Weak: where nobody has the proxy any more, nobody has the connection.
+        # Weak: without a reference to the proxy, the connection has no user.
         self.proxy: weakref.ref[PoolConnectionProxy] | None = None
         self.epoch = epoch
         self.expires_at: float | None = None
         self.idle_since = 0.0
         self.timeout: float | None = None
-        """The limit of the `acquire`, which holds for the release as well."""
+        """The time limit of the `acquire`, which also applies to the release."""
         self.ending = "lost"
-        """Why the socket is closed, if it is."""
-        # What a user's code does has to be waited for.
+        """The reason why the socket is closed, if it is."""
+        # Users' code may take time, and must be waited for.
         own_class = type(connection)
         self._resets_itself = (
             supply.options.reset is not None or own_class.reset is not Connection.reset
         )
 
     def lend(self, timeout: float | None) -> PoolConnectionProxy:
-        """A proxy for whoever has acquired the connection."""
+        """A proxy for the caller that acquires the connection."""
         self.timeout = timeout
         proxy = PoolConnectionProxy(self, self.connection)
         self.proxy = self.conversation.callbacks.pooled = weakref.ref(proxy)
         return proxy
 
     def detach(self) -> None:
-        """Make the proxy stale, and all that was made through it."""
+        """Make the proxy stale, and all objects made through it."""
         self.conversation.generation += 1
         if self.proxy is not None:
             proxy = self.proxy()
@@ -79,7 +79,7 @@ class PoolConnectionHolder:
             self.proxy = self.conversation.callbacks.pooled = None
 
     def give_back(self) -> bool:
-        """Give the connection back; False where something has to be waited for first."""
+        """Give the connection back; False if something must be waited for first."""
         self.detach()
         conversation = self.conversation
         session, callbacks = conversation.session, conversation.callbacks
@@ -108,22 +108,22 @@ class PoolConnectionHolder:
                 return False
             self.supply.put_back(self)
             return True
-        # Other statements than ours may fail, which is to be raised from the release.
+        # Statements other than ours may fail, and the release must raise the error.
         if query != usual_reset_query(conversation) or not session.script_ahead(query):
             return False
         self.supply.put_back_unsent(self)
         return True
 
     async def finish_giving_back(self, timeout: float | None) -> None:
-        """What `give_back` could not do at once. It goes on where the caller is cancelled."""
+        """Finish what `give_back` could not do at once, even if the caller is cancelled."""
         await self.supply.finish(self._reset, timeout)
 
     def finish_in_background(self) -> None:
-        """The same when nobody waits; what fails costs the connection."""
+        """As `finish_giving_back`, without a caller; a failure costs the connection."""
         self.supply.finish_unattended(self._reset, None)
 
     def closed_by_user(self) -> None:
-        """Whoever has acquired the connection has closed it."""
+        """Record that the user has closed the connection."""
         self.detach()
         self.supply.discard(self, "user")
 

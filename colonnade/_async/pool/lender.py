@@ -1,4 +1,4 @@
-"""What a pool and its connections are for those to whom they are lent."""
+"""A pool and its connections, as their users see them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Keeper(Protocol):
-    """What keeps a connection for its pool, as those see it to whom it is lent."""
+    """The keeper of a pool's connection, as the connection's user sees it."""
 
     connection: Connection
     supply: Any
@@ -17,20 +17,20 @@ class Keeper(Protocol):
     ending: str
 
     def give_back(self) -> bool:
-        """Give the connection back; False where something has to be waited for first."""
+        """Give the connection back; False if something must be waited for first."""
         ...
 
     async def finish_giving_back(self, timeout: float | None) -> None:
-        """What `give_back` could not do at once."""
+        """Finish what `give_back` could not do at once."""
 
     def finish_in_background(self) -> None:
-        """The same when nobody waits."""
+        """As `finish_giving_back`, without a caller."""
 
     def closed_by_user(self) -> None:
-        """Whoever has acquired the connection has closed it."""
+        """Record that the user has closed the connection."""
 
 
 class Lender(Protocol):
-    """A pool, as `Pool.fetch` and its like see it."""
+    """A pool, as used by `Pool.fetch` and similar methods."""
 
     async def _borrow(self) -> Keeper: ...

@@ -1,4 +1,4 @@
-"""A method of a connection, as one of a pool that takes a connection for the call."""
+"""A connection's method as a pool's method, which takes a connection for the call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 def mirrored(
     method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[Lender, P], Coroutine[Any, Any, R]]:
-    """A method of Connection as one of the pool: with a connection for this call alone."""
+    """A method of Connection as a method of the pool: with a connection for this call alone."""
     name = method.__name__
 
     async def call(pool: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -25,7 +25,8 @@ def mirrored(
         try:
             result: R = await getattr(holder.connection, name)(*args, **kwargs)
         except BaseException:
-            # A cancelled query is not waited for: its connection comes back when it is ready.
+            # The pool does not wait for a cancelled query: its connection comes back when it is
+            # ready.
             if not holder.give_back():
                 holder.finish_in_background()
             raise

@@ -1,4 +1,4 @@
-"""What a pool is told when it is made, checked."""
+"""A pool's options, and their checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     Connect = Callable[..., Awaitable[Any]]
-    # Gets the connection, or in `setup` its proxy.
+    # Takes the connection, or in `setup` its proxy.
     Callback = Callable[[Any], Awaitable[object]]
 
 
@@ -35,7 +35,7 @@ def checked_options(
     connection_class: type[Connection],
     record_class: type[Record | tuple[Any, ...]],
 ) -> PoolOptions:
-    """The options, or a ValueError or TypeError that says which one cannot be."""
+    """The options; raises ValueError or TypeError for an invalid one, and names it."""
     for name, number in (
         ("init_size", 0 if init_size is None else init_size),
         ("min_size", min_size),

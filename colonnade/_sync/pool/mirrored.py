@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/pool/mirrored.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""A method of a connection, as one of a pool that takes a connection for the call."""
+"""A connection's method as a pool's method, which takes a connection for the call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 def mirrored(
     method: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Lender, P], R]:
-    """A method of Connection as one of the pool: with a connection for this call alone."""
+    """A method of Connection as a method of the pool: with a connection for this call alone."""
     name = method.__name__
 
     def call(pool: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -27,7 +27,8 @@ def mirrored(
         try:
             result: R = getattr(holder.connection, name)(*args, **kwargs)
         except BaseException:
-            # A cancelled query is not waited for: its connection comes back when it is ready.
+            # The pool does not wait for a cancelled query: its connection comes back when it is
+            # ready.
             if not holder.give_back():
                 holder.finish_in_background()
             raise

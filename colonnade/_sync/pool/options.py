@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/pool/options.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What a pool is told when it is made, checked."""
+"""A pool's options, and their checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Connect = Callable[..., Any]
-    # Gets the connection, or in `setup` its proxy.
+    # Takes the connection, or in `setup` its proxy.
     Callback = Callable[[Any], object]
 
 
@@ -37,7 +37,7 @@ def checked_options(
     connection_class: type[Connection],
     record_class: type[Record | tuple[Any, ...]],
 ) -> PoolOptions:
-    """The options, or a ValueError or TypeError that says which one cannot be."""
+    """The options; raises ValueError or TypeError for an invalid one, and names it."""
     for name, number in (
         ("init_size", 0 if init_size is None else init_size),
         ("min_size", min_size),

@@ -62,5 +62,6 @@ class PoolPipelineContext:
             if error is None:
                 holder.finish_giving_back(None)
             else:
-                # What is given up is not waited for: the connection comes back when it is ready.
+                # The pool does not wait for abandoned queries: the connection comes back when it is
+                # ready.
                 holder.finish_in_background()

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/pool/pool.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""The pool: its life, and connections taken from it and given back."""
+"""The pool: its life, and taking connections from it and giving them back."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ _REFUSALS = {
 class Pool:
     """Connections that are kept and shared; made by `create_pool`.
 
-    The query methods take a connection for one call; `acquire` hands one out for as long as needed.
-    Who waits for a connection is served in the order of coming.
+    The query methods take a connection for one call; `acquire` lends one for as long as needed.
+    Callers that wait for a connection are served in order.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Pool:
         """Close the pool, after every connection was given back.
 
         Calls that wait for a connection are still served; new ones fail. A warning is logged after
-        60 seconds. Where the closing itself is cancelled or fails, the pool is terminated.
+        60 seconds. If the closing itself is cancelled or fails, the pool is terminated.
         """
         if self._state in {_State.CLOSED, _State.INHERITED}:
             return
@@ -147,18 +147,18 @@ class Pool:
         self._opened_supply().terminate()
 
     def is_closing(self) -> bool:
-        """Whether the pool is closed or about to be, or is the parent's of a forked process."""
+        """Whether the pool is closed or closing, or belongs to the parent of a forked process."""
         return self._state in {_State.CLOSING, _State.CLOSED, _State.INHERITED}
 
     def expire_connections(self) -> None:
-        """Have every open connection replaced before it is handed out again."""
+        """Mark every open connection to be replaced before it is lent again."""
         if self._supply is not None:
             self._supply.expire()
 
     def set_connect_args(self, dsn: str | None = None, **connect_kwargs: Any) -> None:
-        """Connect with these arguments from the next connection on.
+        """Use these arguments from the next connection on.
 
-        Open connections are kept; `expire_connections` has them replaced.
+        Open connections are kept; `expire_connections` replaces them.
         """
         if dsn is not None:
             check_name("dsn", dsn)
@@ -170,19 +170,19 @@ class Pool:
     def acquire(self, *, timeout: float | None = None) -> PoolConnectionProxy:
         """A connection, until it is given back: by `release`, or by the end of a `with`.
 
-        `timeout` limits the wait, in seconds. The one who has waited longest gets the next free
+        `timeout` limits the wait, in seconds. The caller that has waited longest gets the next free
         connection.
         """
         timeout = checked_timeout(timeout)
         return self._lent(timeout)
 
     def release(self, connection: PoolConnectionProxy, *, timeout: float | None = None) -> None:
-        """Give a connection back, reset to what it was.
+        """Give a connection back, and reset it to its initial state.
 
-        The reset travels ahead of the next query, and is not waited for unless a transaction was
-        left open, a run-time parameter was changed, a query is being cancelled, or the reset is a
-        user's own. `timeout`, in seconds, limits such a wait; without one the limit of the
-        `acquire` holds. Giving back twice does nothing.
+        The reset is sent with the next query, without waiting for it, unless a transaction was left
+        open, a run-time parameter was changed, a query is being cancelled, or the reset is a user's
+        own. `timeout`, in seconds, limits such a wait; by default the limit of the `acquire`
+        applies. Giving back twice does nothing.
         """
         if type(connection) is not PoolConnectionProxy or connection._supply is not self._supply:
             raise InterfaceError(
@@ -216,12 +216,12 @@ class Pool:
     def iter_columns(self, query: str, *args: object, **options: Any) -> PoolColumnStream:
         """Run a query, and iterate over its result in `Columns`, as `Connection.iter_columns`.
 
-        A connection is taken with the first batch, and given back when the stream ends.
+        A connection is taken for the first batch, and given back when the stream ends.
         """
         return PoolColumnStream(self, query, args, options)
 
     def pipeline(self, *, timeout: float | None = None) -> PoolPipelineContext:
-        """Queries that are sent together, as `Connection.pipeline`, for a `with` block.
+        """Send several queries together, as `Connection.pipeline`, in a `with` block.
 
         A connection is taken at the beginning of the block, and given back at its end. `timeout`,
         in seconds, limits each wait for answers; None means the connection's `command_timeout`.
@@ -231,31 +231,31 @@ class Pool:
     # Figures
 
     def get_size(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return 0 if self._supply is None else self._supply.size
 
     def get_init_size(self) -> int:
-        """How many connections the pool opens at first."""
+        """The number of connections that the pool opens at first."""
         return self._options.init_size
 
     def get_min_size(self) -> int:
-        """How many connections are kept open."""
+        """The number of connections that the pool keeps open."""
         return self._options.min_size
 
     def get_max_size(self) -> int:
-        """How many connections there can be."""
+        """The maximum number of connections."""
         return self._options.max_size
 
     def get_idle_size(self) -> int:
-        """How many of the open connections are idle."""
+        """The number of idle connections."""
         return 0 if self._supply is None else self._supply.idle
 
     def get_stats(self) -> PoolStats:
-        """The sizes of this moment, and what was counted since the pool was made."""
+        """The current sizes, and the counts since the pool was made."""
         return self._opened_supply().stats()
 
     def __repr__(self) -> str:
-        """How many connections there are and how many callers wait."""
+        """The number of connections and of waiting callers."""
         supply = self._supply
         if supply is None or self._state in {_State.CLOSED, _State.INHERITED}:
             return f"<{type(self).__name__} {self._state.value}>"
@@ -267,7 +267,7 @@ class Pool:
         )
 
     def leave_to_parent(self) -> None:
-        """Called in a forked child, where every method but those that end the pool is refused."""
+        """Called in a forked child: refuse all methods except those that end the pool."""
         self._state = _State.INHERITED
         self._opened_supply().leave_to_parent()
 
@@ -327,7 +327,7 @@ class Pool:
                 try:
                     setup(proxy)
                 except BaseException:
-                    # The proxy stays with its connection, and says that it is closed.
+                    # The proxy stays with its connection, and reports that it is closed.
                     holder.supply.discard(holder, "setup")
                     raise
         except TimeoutError as error:
@@ -336,7 +336,7 @@ class Pool:
         return proxy
 
     def _name_wait(self, error: TimeoutError, timeout: float | None) -> None:
-        """Say of a wait that was in vain how the pool is, unless the error says something else."""
+        """Add the pool's state to a failed wait's error, unless the error has another text."""
         if error.args or timeout is None:
             return
         stats = self.get_stats()
@@ -345,7 +345,7 @@ class Pool:
         error.args = (f"no connection was free within {timeout:g} s: {sizes}",)
 
     def _borrow(self) -> Keeper:
-        """A connection without a proxy, unless the user's `setup` wants to see one."""
+        """A connection without a proxy, unless the user's `setup` needs one."""
         if self._options.setup is not None:
             holder = (self._lent(None))._holder
             if holder is None:
@@ -393,21 +393,20 @@ def create_pool(
     record_class: type[Record | tuple[Any, ...]] = Record,
     **connect_kwargs: Any,
 ) -> Pool:
-    """A pool of connections, to be used in `with`, or closed in the end.
+    """Make a pool of connections, for use in `with`, or to be closed at the end.
 
-    In asyncio it begins to exist when it is awaited, or its block is entered.
-    `init_size` connections are opened at first (None: `min_size`), at most `max_size` later on.
-    Those above `min_size` that are idle for `max_inactive_connection_lifetime` seconds are closed
-    (0: never); where there are fewer than `min_size`, because some were lost, new ones are opened.
-    A connection is replaced after `max_queries` queries, and after about
-    `max_lifetime` seconds (None: never).
+    In asyncio, awaiting it or entering its block initializes the pool. It opens `init_size`
+    connections at first (None: `min_size`), at most `max_size` later. Those above `min_size` that
+    are idle for `max_inactive_connection_lifetime` seconds are closed (0: never); if connections
+    were lost and fewer than `min_size` are left, new ones are opened. A connection is replaced
+    after `max_queries` queries, and after about `max_lifetime` seconds (None: never).
 
-    `init` is called with each new connection, `setup` with each one that is handed out; `reset`
-    with each one that is given back, in place of the statements of `get_reset_query`. `connect` is
-    called in place of `colonnade.sync.connect`, with `dsn`, `connection_class`, `record_class`, in
-    asyncio `loop`, and `connect_kwargs`, which are those of `colonnade.sync.connect`.
+    `init` is called with each new connection, `setup` with each one that is lent; `reset` with each
+    one that is given back, instead of running `get_reset_query`. `connect` is called instead of
+    `colonnade.sync.connect`, with `dsn`, `connection_class`, `record_class`, in asyncio `loop`, and
+    `connect_kwargs`, which are those of `colonnade.sync.connect`.
 
-    Raises ValueError or TypeError for sizes, lifetimes and classes that cannot be.
+    Raises ValueError or TypeError for invalid sizes, lifetimes and classes.
     """
     pool = Pool(
         dsn,

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/pool/proxy.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What `Pool.acquire` hands out: a connection until it is given back."""
+"""The proxy that `Pool.acquire` lends: a connection until it is given back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from colonnade._sync.pool.lender import Keeper
 
-    # Its methods are forwarded, each with the types that it has there.
+    # Its methods are forwarded, with the same types as there.
     _Methods = Connection
 else:
     _Methods = object
@@ -25,32 +25,32 @@ else:
 class PoolConnectionProxy(_Methods):
     """A connection of a pool. It has every method of Connection, until it is given back.
 
-    `isinstance(proxy, Connection)` is true, and so it is for the pool's own `connection_class`.
-    After the release every method raises InterfaceError.
+    `isinstance(proxy, Connection)` is true, also for the pool's own `connection_class`. After the
+    release every method raises InterfaceError.
     """
 
     __slots__ = ("__weakref__", "_con", "_holder", "_supply")
 
     def __init__(self, holder: Keeper, connection: Connection) -> None:
         self._con: Connection | None = connection
-        # Gone with the connection: whoever has a holder has the connection.
+        # Removed together with the connection: a holder's owner has the connection.
         self._holder: Keeper | None = holder
         self._supply = holder.supply
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The class of the connection: what `isinstance` looks at beside the type."""
+        """The class of the connection: `isinstance` checks it in addition to the type."""
         return Connection if self._con is None else type(self._con)
 
     def __getattr__(self, name: str) -> Any:
-        """What the connection has beside the methods of Connection."""
+        """The connection's attributes besides the methods of Connection."""
         if self._con is None:
             raise AttributeError(
                 f"cannot get {name!r}: connection has been released back to the pool"
             )
         return getattr(self._con, name)
 
-    # Refused before it is awaited, once the connection has been given back.
+    # Refused at the call, not later, if the connection has been given back.
     def close(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, *, timeout: float | None = None
     ) -> None:
@@ -75,13 +75,13 @@ class PoolConnectionProxy(_Methods):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give the connection back, as `Pool.release` does it."""
+        """Give the connection back, as `Pool.release` does."""
         holder = self._holder
         if holder is not None and not holder.give_back():
             holder.finish_giving_back(holder.timeout)
 
     def __repr__(self) -> str:
-        """The connection, or that it is gone."""
+        """The connection, or a note that it was given back."""
         held = "[released]" if self._con is None else repr(self._con)
         return f"<PoolConnectionProxy {held} {id(self):#x}>"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class PoolColumnStream:
     """The batches of `Pool.iter_columns`, in order, each as `Columns`.
 
-    It has its connection from the first batch until the last one, or until it is closed or dropped.
+    It holds a connection from the first batch to the last, or until it is closed or dropped.
     """
 
     def __init__(

@@ -112,7 +112,9 @@ class ColumnStream(ConnectionResource):
 
     def _finish(self, error: BaseException | None = None) -> None:
         """Give the connection back; abandons an exchange still under way."""
-        name_query(error, self._query)
+        # At the end of the process, names of modules may be gone before the stream.
+        if error is not None:
+            name_query(error, self._query)
         observation, self._observation = self._observation, None
         if not self._is_finished and self._has_connection():
             self._conversation.transport.abandon()

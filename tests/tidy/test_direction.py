@@ -86,20 +86,13 @@ ROOMS: dict[str, set[str]] = {
     # Starts a server and knows no driver.
     "embedded": set(),
 }
-# They gather the public names, so they see every room.
-FACES = {
-    "__init__",
-    "_asyncpg_names",
-    "connection",
-    "cursor",
-    "exceptions",
-    "pgproto",
-    "pool",
-    "prepared_stmt",
-    "protocol",
-    "sync",
+# Where asyncpg has them, names for what lives elsewhere: type checkers look for a file there.
+ASYNCPGS = {
+    *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
     "transaction",
 }
+# They gather the public names, so they see every room.
+FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
 # (file, room it imports) -> why it may.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
@@ -358,3 +351,15 @@ def test_unsafe_stands_in_named_files_only() -> None:
         if re.search(r"^(?!\s*//).*\bunsafe\b", path.read_text("utf-8"), re.MULTILINE)
     }
     assert found == UNSAFE_FILES
+
+
+def test_modules_with_asyncpgs_names_hold_nothing_of_their_own() -> None:
+    """Each is a docstring, imports and `__all__`: what it names lives elsewhere."""
+    for name in sorted(ASYNCPGS):
+        place = PACKAGE / name
+        files = sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+        assert files, name
+        for path in files:
+            _, *body = ast.parse(path.read_text("utf-8")).body
+            kept = {ast.unparse(node).split()[0] for node in body}
+            assert kept <= {"from", "__all__", "__all__:"}, path

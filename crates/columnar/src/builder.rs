@@ -52,22 +52,22 @@ impl DecodeOptions {
     }
 }
 
-/// A column of a result, as its description says. Clones share everything.
+/// A column of a result, from its description. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct ResultColumn {
-    /// Its name, which need not be the only one of its kind.
+    /// Its name, which need not be unique.
     pub name: Arc<str>,
     /// Its type.
     pub pg_type: Arc<Type>,
-    /// The type modifier, -1 where the type was declared without one.
+    /// The type modifier, -1 for none.
     pub type_modifier: i32,
-    /// The Arrow field that it became first: results of one statement share it, since small ones
-    /// cost little else.
+    /// Its first Arrow field, which results of one statement share: making one is a large part of a
+    /// small result's cost.
     first_field: Arc<OnceLock<FieldRef>>,
 }
 
 impl ResultColumn {
-    /// A column that has not become an Arrow field yet.
+    /// A column without an Arrow field yet.
     pub fn new(name: impl Into<Arc<str>>, pg_type: Arc<Type>, type_modifier: i32) -> Self {
         Self { name: name.into(), pg_type, type_modifier, first_field: Arc::default() }
     }

@@ -1,5 +1,5 @@
-//! The half of an asyncio transport that every small query goes through: it begins the query, sends
-//! it, reads the answer and wakes the caller, without a step through Python.
+//! The half of an asyncio transport that serves every small query: it begins the query, sends it,
+//! reads the answer and wakes the caller, without calling Python code.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -10,22 +10,23 @@ use pyo3::{PyTraverseError, PyVisit};
 use crate::buffer::ReceiveWindow;
 use crate::session::Session;
 
-/// A view of the receive buffer, which is the same from one small read to the next.
+/// A view of the receive buffer, reused from one small read to the next.
 struct View {
     view: Py<PyAny>,
     start: usize,
     len: usize,
 }
 
-/// What a subclass builds its buffered protocol on. Nothing of it stays borrowed while Python runs:
-/// a loop, a codec or a done-callback may come back to it.
-/// The subclass defines `attend(nbytes)`, which
-/// sees to every read that is not the plain end of an exchange; `resume()`, which reads on after a
-/// pause; and `within(limit, answer)`, a coroutine that waits for an answer with a limit.
+/// The base class of a buffered protocol. Nothing of it stays borrowed while Python runs: a loop, a
+/// codec or a done-callback may call it again.
+///
+/// A subclass defines `attend(nbytes)`, which handles every read except the plain end of an
+/// exchange; `resume()`, which resumes reading after a pause; and `within(limit, answer)`, a
+/// coroutine that waits for an answer with a time limit.
 #[pyclass(subclass, module = "colonnade._core")]
 pub(crate) struct Pump {
     session: Py<Session>,
-    /// The loop that the pump was made in, and belongs to.
+    /// The loop in which the pump was made.
     #[pyo3(get, name = "loop")]
     own_loop: Py<PyAny>,
     /// asyncio's transport while there is one.
@@ -40,7 +41,7 @@ pub(crate) struct Pump {
     /// The future of the next event, while a caller waits for it.
     #[pyo3(get, set)]
     waiter: Option<Py<PyAny>>,
-    /// Whether `attend` sees to every read.
+    /// Whether `attend` handles every read.
     #[pyo3(get, set)]
     attends_all: bool,
     view: Option<View>,
@@ -68,9 +69,9 @@ impl Pump {
         })
     }
 
-    /// Begins a query by `begin(*arguments)` and sends it: returns an awaitable of the event that
-    /// answers it, which takes `limit` seconds at most. None where `begin` has begun nothing, where
-    /// the session is closed or still ends an abandoned exchange, and in another loop.
+    /// Begins a query by `begin(*arguments)` and sends it. Returns an awaitable of the answering
+    /// event, with a limit of `limit` seconds. Returns None if `begin` did not begin an exchange,
+    /// if the session is closed or still ending an abandoned exchange, and in another loop.
     fn ask<'py>(
         slf: &Bound<'py, Self>,
         begin: &Bound<'py, PyAny>,
@@ -95,7 +96,7 @@ impl Pump {
         }
     }
 
-    /// Sends what was begun: returns the future of its first event.
+    /// Sends the exchange just begun; returns the future of its first event.
     fn answer<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         Self::send(slf)?;
@@ -108,7 +109,7 @@ impl Pump {
         Ok(future)
     }
 
-    /// Sends what must be sent, however long the socket takes.
+    /// Sends all waiting bytes, however long the socket takes.
     fn send(slf: &Bound<'_, Self>) -> PyResult<()> {
         let py = slf.py();
         let (data, link) = {
@@ -131,7 +132,7 @@ impl Pump {
         Ok(self.recovery.is_none() && running_loop(py)?.is(&self.own_loop))
     }
 
-    /// Where the loop reads to: memory of the core.
+    /// The memory that the loop reads into, owned by the core.
     fn get_buffer(&mut self, py: Python<'_>, _sizehint: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let window = self.session.get().window(py)?;
         let (start, len) = (window.as_mut_ptr().addr(), window.len());
@@ -146,7 +147,7 @@ impl Pump {
         Ok(view)
     }
 
-    /// Decodes the bytes of a read. Where they end the exchange, the caller gets the event.
+    /// Decodes the bytes of a read. If they end the exchange, the caller gets the event.
     fn buffer_updated(slf: &Bound<'_, Self>, nbytes: usize) -> PyResult<()> {
         let py = slf.py();
         let (session, is_plain) = {
@@ -162,8 +163,8 @@ impl Pump {
         Self::deliver(slf, None)
     }
 
-    /// Hands the next event, where there is one, to a caller that still waits for it. An exchange
-    /// that has failed is the waiter's error; `cause` is of an error that has none of its own.
+    /// Passes the next event, if there is one, to a caller that still waits for it. A failed
+    /// exchange raises its error in the caller; `cause` is set on an error without a cause.
     #[pyo3(signature = (cause = None))]
     fn deliver(slf: &Bound<'_, Self>, cause: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let py = slf.py();
@@ -193,7 +194,7 @@ impl Pump {
         Ok(())
     }
 
-    /// Bytes of the window that the last `get_buffer` gave.
+    /// The size of the window from the last `get_buffer`.
     #[getter]
     fn window_bytes(&self) -> usize {
         self.view.as_ref().map_or(0, |view| view.len)
@@ -214,7 +215,7 @@ impl Pump {
     }
 }
 
-/// The loop that runs in this thread; Python's None where none does.
+/// The loop running in this thread; Python's None if there is none.
 fn running_loop(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     RUNNING.import(py, "asyncio", "_get_running_loop")?.call0()

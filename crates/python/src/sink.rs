@@ -23,7 +23,7 @@ pub(crate) struct ResultBatch {
     pub(crate) columns: Arc<[ResultColumn]>,
 }
 
-/// The columns of a query: batches while the rows come, or one batch that the end brings.
+/// The columns of a query: batches while the rows come, or one batch at the end.
 pub(crate) struct Gathering {
     sink: ColumnSink,
     columns: Arc<[ResultColumn]>,
@@ -36,12 +36,12 @@ impl Gathering {
         Box::new(Self { sink, columns: Arc::clone(columns), whole: None })
     }
 
-    /// Rows of the batch that the end brings; none where batches came before it.
+    /// The number of rows in the final batch; None if batches came before the end.
     pub(crate) fn whole_rows(&self) -> Option<u64> {
         u64::try_from(self.whole.as_ref()?.num_rows()).ok()
     }
 
-    /// The batch that the end brings.
+    /// The final batch.
     pub(crate) fn into_whole(self) -> Option<ResultBatch> {
         let columns = self.columns;
         self.whole.map(|batch| ResultBatch { batch, columns })
@@ -72,11 +72,11 @@ impl Gathering {
     }
 }
 
-/// Where the rows of a query go.
+/// The destination of a query's rows.
 pub(crate) enum RowSink {
-    /// Into columns.
+    /// Columns.
     Columns(Box<Gathering>),
-    /// Into a list of records.
+    /// A list of records.
     Records(RecordSink),
     /// Undecided: the rows are kept as they came.
     Held(HeldSink),
@@ -85,7 +85,7 @@ pub(crate) enum RowSink {
 }
 
 impl RowSink {
-    /// Into columns of a result.
+    /// A sink for columns of a result.
     pub(crate) fn columns(sink: ColumnSink, columns: &Arc<[ResultColumn]>) -> Self {
         Self::Columns(Gathering::of(sink, columns))
     }

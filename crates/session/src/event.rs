@@ -55,7 +55,7 @@ pub enum Announcement {
         process_id: i32,
         /// The channel's name.
         channel: String,
-        /// The payload, empty where none was given.
+        /// The payload, empty if none was given.
         payload: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What the catalogs are asked, and COPY in columns, against a scripted server.
+//! Type lookups in the catalogs, against a scripted server.
 
 // Helpers stand outside of test functions; a panic in one fails the test all the same.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing)]

@@ -182,7 +182,7 @@ fn advice(target: &Type, arrow_type: &DataType) -> String {
                 format!("it comes from lists of structs with the fields {}", nested::BOUNDS)
             }
             Shape::Enum(_) => "it comes from strings".to_owned(),
-            Shape::Opaque => "of a type that is not known only the bytes can be sent".to_owned(),
+            Shape::Opaque => "for an unknown type only bytes can be sent".to_owned(),
             _ => "PostgreSQL takes no such values as input".to_owned(),
         },
     }

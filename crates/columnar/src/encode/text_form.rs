@@ -56,7 +56,7 @@ pub(super) fn encoder(
     let reason = match TextForm::of_parts(target).map(written) {
         Some(Ok(encoder)) => return Ok(encoder),
         Some(Err::<_, CastError>(error)) => error.advice,
-        None => "no text is made of a part whose type is not known".to_owned(),
+        None => "a part whose type is not known has no text form".to_owned(),
     };
     Err(plan::refused(target, array, advice(target.bare(), &reason)))
 }

@@ -197,12 +197,12 @@ impl fmt::Display for EncodeError {
                  PostgreSQL's has one length for each of its dimensions",
             ),
             Self::Notation { type_name, form, given } => {
-                write!(f, "{given:?} is no {type_name}, which is written {form}")
+                write!(f, "{given:?} is not a valid {type_name}, which is written {form}")
             }
             Self::Bits { bits, bytes } => write!(
                 f,
-                "{bits} bits in {bytes} bytes are no bit string: the bytes must be as many as the \
-                 bits need, with 0 in what is left over of the last one"
+                "{bits} bits in {bytes} bytes are not a bit string: it takes just the bytes that \
+                 its bits need, and the unused bits of the last one are 0"
             ),
             Self::AddressPrefix { prefix, most } => {
                 write!(f, "a prefix of {prefix} bits is longer than the address, which has {most}")
@@ -222,7 +222,7 @@ impl fmt::Display for EncodeError {
             ),
             Self::UnknownType { given } => write!(
                 f,
-                "a type that is not known takes its text as a string or its binary form as bytes, \
+                "an unknown type takes its text as a string or its binary form as bytes, \
                  not {given}"
             ),
             Self::TextOnly { given } => {

@@ -131,7 +131,7 @@ impl fmt::Display for LayoutFault {
         match self {
             Self::Truncated => f.write_str("the value ends before its parts do"),
             Self::Trailing(count) => {
-                write!(f, "the value has {count} bytes behind its last part")
+                write!(f, "the value has {count} bytes after its last part")
             }
             Self::DimensionCount(count) => write!(f, "an array cannot have {count} dimensions"),
             Self::DimensionLength(length) => {
@@ -165,7 +165,7 @@ impl fmt::Display for LayoutFault {
                 f.write_str("the column has more than 2147483647 elements; fetch it in batches")
             }
             Self::ArrayText { position } => {
-                write!(f, "the text is no array from byte {position} on")
+                write!(f, "the text is not a valid array from byte {position} on")
             }
             Self::TooDeep => f.write_str("the value has too many values within values"),
             Self::Within(place, reason) => write!(f, "{place}: {reason}"),
@@ -179,7 +179,7 @@ impl LayoutFault {
         match self {
             Self::Count(count) => write!(f, "a value cannot have {count} parts"),
             Self::Dimensions { declared, actual } => {
-                write!(f, "the vector has {actual} dimensions, and its column {declared}")
+                write!(f, "the vector has {actual} dimensions, but its column has {declared}")
             }
             Self::Reserved(word) => {
                 write!(f, "the vector has {word} in a place that is always 0")
@@ -189,15 +189,14 @@ impl LayoutFault {
                 "the sparse vector has an element at {index}, which is out of order or outside \
                  its dimensions"
             ),
-            Self::SparseZero(index) => write!(
-                f,
-                "the sparse vector has a zero at {index}, and only other elements may stand in it"
-            ),
+            Self::SparseZero(index) => {
+                write!(f, "the sparse vector has a zero at {index}, which must be left out")
+            }
             Self::NullKey => f.write_str("the hstore has a key that is NULL"),
             Self::DuplicateKey => f.write_str("the hstore has a key twice"),
             Self::ByteOrder(order) => write!(f, "the geometry has an unknown byte order {order}"),
             Self::GeometryKind(kind) => write!(f, "the geometry is of an unknown kind {kind}"),
-            _ => f.write_str("the value is not put together as its type is"),
+            _ => f.write_str("the value does not have its type's layout"),
         }
     }
 }

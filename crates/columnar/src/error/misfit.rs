@@ -86,7 +86,7 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFine { asked, .. } => {
-                write!(f, "the value has a fraction that {asked} cannot tell")
+                write!(f, "the value has a fraction that {asked} cannot hold")
             }
             Self::OutOfReach { asked, .. } => {
                 write!(f, "the value is further from 1970 than {asked} reaches")

@@ -241,7 +241,7 @@ impl fmt::Display for Reason {
             }
             Self::Malformed(fault) => f.write_str(fault),
             Self::DateOutOfRange(days) => {
-                write!(f, "{days} days since 2000-01-01 is no date of PostgreSQL's")
+                write!(f, "{days} days since 2000-01-01 is outside PostgreSQL's dates")
             }
             Self::TimestampOutOfRange(micros @ ..0) => write!(
                 f,
@@ -253,13 +253,13 @@ impl fmt::Display for Reason {
                  1970-01-01"
             ),
             Self::TimeOutOfRange(micros) => {
-                write!(f, "{micros} microseconds is no time of day")
+                write!(f, "{micros} microseconds is not a time of day")
             }
             Self::EndOfDay | Self::EndOfDayWithZone => {
                 f.write_str("Arrow's time of day has no 24:00:00")
             }
             Self::ZoneOutOfRange(west) => {
-                write!(f, "{west} seconds west of UTC is no time zone of PostgreSQL's")
+                write!(f, "{west} seconds west of UTC is outside PostgreSQL's time zones")
             }
             Self::IntervalNanoseconds(micros) => {
                 write!(f, "{micros} microseconds do not fit into Arrow's 64 bits of nanoseconds")

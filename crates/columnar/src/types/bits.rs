@@ -154,7 +154,10 @@ mod tests {
             assert!(encode(1562, &bits(len, bytes)).is_err());
         }
         let error = encode(1562, &Value::Text("012".into())).unwrap_err();
-        assert_eq!(error.to_string(), "\"012\" is no bit string, which is written \"0101\"");
+        assert_eq!(
+            error.to_string(),
+            "\"012\" is not a valid bit string, which is written \"0101\""
+        );
         assert!(encode(1562, &Value::Int(1)).is_err());
     }
 

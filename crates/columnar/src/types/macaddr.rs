@@ -140,7 +140,7 @@ mod tests {
         let error = encode(829, &Value::Text("08002b0102".into())).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"08002b0102\" is no macaddr, which is written \"08:00:2b:01:02:03\""
+            "\"08002b0102\" is not a valid macaddr, which is written \"08:00:2b:01:02:03\""
         );
         assert_eq!(Case::new(829).error(&[hex("08002b010203"), hex("08002b0102")]).0, 1);
         assert_eq!(Case::new(774).error(&[hex("08002b010203")]).0, 0);

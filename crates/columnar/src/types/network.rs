@@ -272,7 +272,10 @@ mod tests {
         for (bad, message) in [
             ("10.0.0.1/8", "10.0.0.1 has bits beyond its prefix of 8, which cidr does not take"),
             ("10.0.0.0/33", "a prefix of 33 bits is longer than the address, which has 32"),
-            ("10/8", "\"10/8\" is no cidr, which is written \"10.0.0.0/8\" or \"2001:db8::1\""),
+            (
+                "10/8",
+                "\"10/8\" is not a valid cidr, which is written \"10.0.0.0/8\" or \"2001:db8::1\"",
+            ),
         ] {
             let error = encode(650, &Value::Text(bad.into())).unwrap_err();
             assert!(error.to_string().starts_with(message), "{error}");

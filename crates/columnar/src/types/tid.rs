@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(encode(27, &Value::Text("(7,1)".into())).unwrap(), [0, 0, 0, 7, 0, 1]);
         for bad in ["", "7,1", "(7)", "(7,65536)", "(-1,1)", "(7,1))", "(7, 1)"] {
             let error = encode(27, &Value::Text(bad.into())).unwrap_err();
-            assert!(error.to_string().ends_with("is no tid, which is written \"(0,1)\""));
+            assert!(error.to_string().ends_with("is not a valid tid, which is written \"(0,1)\""));
         }
     }
 

@@ -82,7 +82,7 @@ fn take_node<'a>(raw: &mut &'a [u8]) -> Result<Node<'a>, Reason> {
             }
             _ => Err(Reason::Malformed("the tsquery has an operator that does not exist")),
         },
-        _ => Err(Reason::Malformed("the tsquery has a node that is no lexeme and no operator")),
+        _ => Err(Reason::Malformed("the tsquery has a node that is neither lexeme nor operator")),
     }
 }
 
@@ -276,7 +276,7 @@ mod tests {
             ("00000001 02", "ends before its nodes do"),
             ("00000001 02 04 00", "ends before its nodes do"),
             ("ffffffff 01 00 00 61 00", "ends before its nodes do"),
-            ("00000001 03", "that is no lexeme and no operator"),
+            ("00000001 03", "that is neither lexeme nor operator"),
             ("00000001 02 05", "an operator that does not exist"),
             ("00000001 01 10 00 61 00", "a weight that does not exist"),
             ("00000001 02 01", "do not make one tree"),

@@ -393,8 +393,8 @@ mod tests {
     #[test]
     fn what_does_not_fit() {
         for (cast, micros, reason) in [
-            ("timestamp[s]", 1_500_000, "has a fraction that timestamp[s] cannot tell; pass"),
-            ("timestamp[ms]", -1, "has a fraction that timestamp[ms] cannot tell"),
+            ("timestamp[s]", 1_500_000, "has a fraction that timestamp[s] cannot hold; pass"),
+            ("timestamp[ms]", -1, "has a fraction that timestamp[ms] cannot hold"),
             ("date32", 1, "schema={\"c\": \"timestamp[us]\"} to get it"),
             ("timestamp[ns]", i64::MAX / 1_000 + 1, "further from 1970 than timestamp[ns] reaches"),
             ("timestamp[ns]", i64::MIN / 1_000 - 1, "pass schema={\"c\": \"timestamp[us]\"}"),
@@ -451,7 +451,7 @@ mod tests {
         assert!(Case::new(1083).cast("time32[s]").error(&end).1.contains("24:00:00"));
         for (cast, remedy) in [("time32[s]", "time64[us]"), ("duration[ms]", "duration[us]")] {
             let (_, text) = Case::new(1083).cast(cast).error(&[time(1)]);
-            assert!(text.contains(&format!("{cast} cannot tell; pass")), "{text}");
+            assert!(text.contains(&format!("{cast} cannot hold; pass")), "{text}");
             assert!(text.contains(remedy), "{text}");
         }
     }

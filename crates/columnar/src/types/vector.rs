@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(floats[2..], [1.0, 2.5]);
             let (row, reason) = Extended::new(name).modifier(3).error(&[None, hex(bytes)]);
             assert_eq!(row, 1);
-            assert_eq!(reason.to_string(), "the vector has 2 dimensions, and its column 3");
+            assert_eq!(reason.to_string(), "the vector has 2 dimensions, but its column has 3");
             let array: ListArray = Extended::new(name).array(&[None, hex(bytes), hex("00000000")]);
             assert_eq!(array.value_offsets(), [0, 0, 2, 2]);
             assert!(array.is_null(0) && array.is_valid(2));

@@ -91,10 +91,10 @@ pub(crate) struct Completion {
     /// The records of a query in rows, or None.
     #[pyo3(get)]
     rows: Option<Py<PyList>>,
-    /// The columns of a query that gives all of them at its end, or None.
+    /// The columns of a query that returns them at its end, or None.
     #[pyo3(get)]
     batch: Option<Py<Batch>>,
-    /// The rows of a query that are kept as they came, or None.
+    /// The rows of a query kept as they came, or None.
     #[pyo3(get)]
     held: Option<Py<HeldRows>>,
     /// Whether the portal is suspended: it may have more rows.

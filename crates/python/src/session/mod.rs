@@ -208,7 +208,7 @@ impl Session {
         }
     }
 
-    /// Takes the bytes that must be written to the socket.
+    /// Takes the bytes to write to the socket.
     pub(crate) fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut inner = self.lock(py)?;
         inner.stopwatch.sent();

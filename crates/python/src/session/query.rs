@@ -179,8 +179,8 @@ impl Session {
         self.hold_rows(py, &statement, arguments, record_class, makes_rows)
     }
 
-    /// Begins a query whose Completion holds its columns, as one Batch; `row_limit` 0 asks for all
-    /// rows. The schema's keys are names, or places, of columns. Always True.
+    /// Begins a query whose Completion holds its columns, as one Batch; `row_limit` 0 fetches all
+    /// rows. The schema's keys are names or positions of columns. Always True.
     #[pyo3(signature = (statement, arguments, schema, infinity, row_limit = 0))]
     fn fetch_columns(
         &self,
@@ -197,8 +197,7 @@ impl Session {
         Ok(true)
     }
 
-    /// As `fetch_columns`, of all rows, of the statement that is kept for a text; False where none
-    /// is.
+    /// As `fetch_columns`, of all rows, with the statement kept for a text; False if there is none.
     fn fetch_columns_kept(
         &self,
         py: Python<'_>,
@@ -212,9 +211,9 @@ impl Session {
         self.fetch_columns(py, &statement, arguments, schema, infinity, 0)
     }
 
-    /// As `fetch_columns`, with a Batch for each `batch_rows` rows, while they come.
+    /// As `fetch_columns`, with a Batch for every `batch_rows` rows, while they come.
     #[pyo3(signature = (statement, arguments, schema, infinity, batch_rows, row_limit = 0))]
-    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
+    #[expect(clippy::too_many_arguments, reason = "the Python method's arguments")]
     fn stream_columns(
         &self,
         py: Python<'_>,
@@ -230,7 +229,7 @@ impl Session {
         self.query(py, statement, arguments, row_limit, RowSink::columns(sink, columns))
     }
 
-    /// Begins a query of which only the command tag is wanted; always True.
+    /// Begins a query for its command tag only; always True.
     fn execute(
         &self,
         py: Python<'_>,

@@ -39,7 +39,7 @@ pub(crate) struct Introspect<S> {
     spans: Spans,
 }
 
-/// What the lookup was for.
+/// The purpose of the lookup.
 pub(crate) enum Then<S> {
     Nothing,
     /// A statement with parameters or columns of these types.

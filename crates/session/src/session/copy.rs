@@ -6,7 +6,7 @@ use super::Session;
 use crate::exchange::{CopyIn, CopyOut};
 use crate::{Error, Sink};
 
-/// The memory that stays for the next query; a larger message gives its memory back.
+/// The memory kept for the next query; after a larger message the memory is freed.
 const KEPT_BYTES_MAX: usize = 4 * 1024;
 
 impl<S: Sink> Session<S> {
@@ -87,9 +87,9 @@ impl<S: Sink> Session<S> {
         Ok(())
     }
 
-    /// Lends the bytes that must be written to the socket to `read`. As `data_to_send`, but the
-    /// memory stays where the next call needs it: that of a small query, and during a COPY, whose
-    /// new pages would cost more than the data in them.
+    /// Passes the bytes to write to the socket to `read`: as `data_to_send`, but the memory is kept
+    /// for the next call if the bytes are few, and during a COPY, because fresh pages cost more
+    /// than the data in them.
     pub fn send_with<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> T {
         if !self.talk.link.copying && self.talk.out.capacity() > KEPT_BYTES_MAX {
             return read(&self.data_to_send());

@@ -1,7 +1,7 @@
-"""What rows are copied to the server from: columns of this and of other libraries.
+"""The sources of rows for COPY: columns of this and of other libraries.
 
-`pieces` makes one piece of each source, `Piece.parts` what the core encodes, a few rows at a time.
-No library is imported that the caller has not imported before.
+`recognition` turns each source into one piece, and `Piece.parts` yields a few rows at a time for
+the core to encode. It imports no library that the caller has not imported before.
 """
 
 from __future__ import annotations

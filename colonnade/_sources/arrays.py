@@ -1,4 +1,4 @@
-"""Columns that lie apart: a mapping of arrays, a structured array, a frame of pandas."""
+"""Separate columns: a mapping of arrays, a structured array, a pandas frame."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from colonnade._sources.values import Values
 
-# Rows of a part: many, so that what a part costs is nothing beside its rows; few, so that they are
-# made in less than a millisecond and stay in a near cache until they are written.
+# Rows per part: enough that the cost of a part is small per row; few enough that they are converted
+# in less than a millisecond and stay in a near cache until they are written.
 ROWS_MOST = 8_192
 ROWS_LEAST = 64
 CELLS_MOST = 262_144
@@ -75,5 +75,5 @@ class ArraysPiece(Piece):
         return ArrowSource.from_columns(names, arrays), targets
 
     def sql_type(self, index: int) -> str | tuple[int, int]:
-        """By the type of the array, and of objects by all of their classes."""
+        """By the type of the array, and for objects by all of their classes."""
         return self._values[index].sql_type(self.names[index])

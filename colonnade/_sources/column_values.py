@@ -1,4 +1,4 @@
-"""The values of any object that holds a column."""
+"""The values of any object that can be a column."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from colonnade.errors import SchemaError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# Class of Python objects -> type; a subclass counts as the first of its bases that is here.
+# Class of Python objects -> type; a subclass counts as its first base class listed here.
 _CLASSES: dict[type, str] = {
     bool: "boolean",
     int: "bigint",
@@ -36,7 +36,7 @@ _CLASSES: dict[type, str] = {
     ipaddress.IPv4Network: "cidr",
     ipaddress.IPv6Network: "cidr",
 }
-# Types of one column -> the type that takes all of them.
+# Types of one column -> the type that can hold all of them.
 _WIDER: dict[frozenset[str], str] = {
     frozenset({"bigint", "numeric"}): "numeric",
     frozenset({"bigint", "double precision"}): "double precision",
@@ -49,14 +49,14 @@ _DEPTH_MOST = 64
 
 
 class _Seen(NamedTuple):
-    """Where a type was seen first."""
+    """The first occurrence of a type."""
 
     row: int
     class_name: str
 
 
 class Inference:
-    """What has been seen of a column. `of_array` says the type of an array's elements.
+    """The types seen in a column. `of_array` returns the type of an array's elements.
 
     `depth` counts the lists around them.
     """
@@ -68,11 +68,11 @@ class Inference:
         self._types: dict[str, _Seen] = {}
         self._elements: Inference | None = None
         self._first_list: _Seen | None = None
-        # Classes that say nothing new, but for an int beyond bigint.
+        # Classes that add no new type, except for an int beyond bigint.
         self._known: set[type] = set()
 
     def see(self, values: Iterable[Any], first_row: int) -> None:
-        """Take note of values, the first of which is that of a row."""
+        """Record the types of values; the first value belongs to a row."""
         known = self._known
         for row, value in enumerate(values, first_row):
             kind = type(value)
@@ -85,7 +85,7 @@ class Inference:
 
     def _see_one(self, value: Any, row: int) -> None:
         if hasattr(value, "__array_interface__") and not value.ndim:
-            # A scalar of NumPy's is what Python has for it.
+            # A NumPy scalar counts as its Python equivalent.
             value = value.item()
         if isinstance(value, list | tuple) or hasattr(value, "__array_interface__"):
             self._see_list(value, row)
@@ -97,13 +97,13 @@ class Inference:
     def _see_list(self, value: Any, row: int) -> None:
         if self._depth == _DEPTH_MOST:
             raise self._refusal(
-                f"row {row} has lists in more than {_DEPTH_MOST} others, or one that holds itself"
+                f"row {row} has lists in more than {_DEPTH_MOST} others, or one in itself"
             )
         if self._elements is None:
             self._elements = Inference(self._name, self._of_array, self._depth + 1)
             self._first_list = _Seen(row, class_name(value))
         if not isinstance(value, list | tuple) and value.dtype.kind == "O":
-            # Its objects may be lists, and the array itself.
+            # Its objects may be lists, or the array itself.
             value = value.ravel().tolist()
         if isinstance(value, list | tuple):
             for element in value:
@@ -124,9 +124,9 @@ class Inference:
         raise self._refusal(f"no type stands for {class_name(value)}")
 
     def sql_type(self) -> str:
-        """The type; text where nothing was seen.
+        """The type; text if no value was seen.
 
-        Raises SchemaError for classes that no one type takes.
+        Raises SchemaError if no single type can hold all classes.
         """
         if self._elements is not None:
             if self._has_dicts() and self._types.keys() <= {"jsonb"}:
@@ -135,7 +135,7 @@ class Inference:
             if self._types:
                 self._types["an array"] = self._first_list or _Seen(0, "list")
                 raise self._mixed()
-            # A list within a list is a dimension more of the same type.
+            # A list within a list is one more dimension of the same type.
             return element if element.endswith("[]") else f"{element}[]"
         kinds = frozenset(self._types)
         if len(kinds) <= 1:
@@ -145,7 +145,7 @@ class Inference:
         return _WIDER[kinds]
 
     def _has_dicts(self) -> bool:
-        """Whether there is one at any depth: then lists are those of JSON."""
+        """Whether there is one at any depth: then lists are JSON."""
         within = self._elements is not None and self._elements._has_dicts()  # noqa: SLF001
         return within or "jsonb" in self._types
 
@@ -158,12 +158,12 @@ class Inference:
     def _refusal(self, reason: str) -> SchemaError:
         return SchemaError(
             f'column "{self._name}" cannot be made: {reason}',
-            hint="Make the table before, or say which type the column has.",
+            hint="Create the table first, or pass the type of the column.",
         )
 
 
 def is_missing(value: Any) -> bool:
-    """None, and what pandas has for it; NaN is one of them in a column of objects."""
+    """None, and pandas' values for it; in a column of objects NaN is one of them."""
     if value is None or class_name(value) in {"NAType", "NaTType"}:
         return True
-    return isinstance(value, float) and value != value  # noqa: PLR0124 - what NaN does
+    return isinstance(value, float) and value != value  # noqa: PLR0124 - NaN differs from itself

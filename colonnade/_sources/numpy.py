@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def numpy_values(name: str, array: NDArray[Any], *, zone: bool | None = None) -> Values:
-    """The values of a NumPy array; what its mask hides is NULL."""
+    """The values of a NumPy array; masked values are NULL."""
     import numpy as np
 
     if array.ndim == 0:
-        msg = f'column "{name}" must have a value for each row, not one for all'
+        msg = f'column "{name}" must have one value per row, not one for all rows'
         raise TypeError(msg)
     if array.dtype.names is not None:
         mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None

@@ -1,4 +1,4 @@
-"""Columns of ours."""
+"""Colonnade's own columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class BatchPiece(ArrowPiece):
-    """A batch that came from a server: a new table gets the types that it had there."""
+    """A batch from a server: a new table gets the types it had there."""
 
     def __init__(self, batch: Batch) -> None:
         super().__init__(ArrowSource.from_native([batch]))

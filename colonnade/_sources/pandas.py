@@ -1,4 +1,4 @@
-"""Columns of pandas, of each of its families of types."""
+"""pandas columns, in each of its families of types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def frame_columns(frame: pd.DataFrame) -> dict[str, Values]:
-    """The frame's columns by name. The index is none of them."""
+    """The frame's columns by name, without the index."""
     if frame.columns.nlevels > 1:
         msg = "the frame's columns have several levels of names: give each column one name"
         raise ValueError(msg)
@@ -41,10 +41,10 @@ def series_values(series: pd.Series | pd.Index | Any) -> Values:
         series = pd.Series(series)
     dtype: Any = series.dtype
     if isinstance(dtype, np.dtype):
-        # A moment without a zone is no instant, for pandas has zones.
+        # A timestamp without a zone is not an instant, because pandas has zones.
         return numpy_values(str(series.name), series.to_numpy(), zone=False)
     if isinstance(dtype, pd.DatetimeTZDtype):
-        # In UTC, as it is stored.
+        # In UTC, as stored.
         return NumpyValues(series.to_numpy(f"M8[{dtype.unit}]"), zone=True)
     if isinstance(dtype, pd.CategoricalDtype):
         return DictionaryValues(series.cat.codes.to_numpy(), series_values(dtype.categories))
@@ -60,7 +60,7 @@ def series_values(series: pd.Series | pd.Index | Any) -> Values:
         return NumpyValues(values, mask if mask.any() else None, has_null=True)
 
     def objects(start: int, stop: int) -> list[Any]:
-        # What such a type has for missing is pandas' own NULL, also where it is written as NaN.
+        # A missing value of such a type is pandas' own NULL, even if it is written as NaN.
         part = series.iloc[start:stop]
         pairs = zip(part.array, part.isna(), strict=True)
         return [None if missing else value for value, missing in pairs]

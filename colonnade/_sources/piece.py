@@ -1,4 +1,4 @@
-"""What all kinds of sources have in common."""
+"""The interfaces that all kinds of sources share."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
     from colonnade._core import PgType, Session
 
-# Where a column of the source goes: its place there, the name, type and type modifier in the table.
+# The target of a source's column: its position there; name, type and type modifier in the table.
 Target = tuple[int, str, "PgType | int", int]
 
 
 class Unchecked(Protocol):
-    """Rows that nobody has looked at yet."""
+    """Rows that are not checked yet."""
 
     @property
     def size_bytes(self) -> int:
-        """A measure of how long the check takes."""
+        """A measure of the time that the check takes."""
         ...
 
     def checked(self) -> ArrowSource:
-        """The rows for the encoder; EncodeError where they are not what they say they are."""
+        """The rows for the encoder; EncodeError if they are invalid."""
         ...
 
 
-# What the encoder takes at once.
+# The encoder's unit of input.
 Part = tuple["ArrowSource | Unchecked", list[Target]]
 
 _JSON = {"json", "jsonb"}
 BYTEA = 17
-"""Cells that are encoded already go to their column as the bytes they are."""
+"""Cells that are already encoded, which go to their column unchanged."""
 
 
 class Column(NamedTuple):
@@ -47,10 +47,10 @@ class Column(NamedTuple):
 
 
 class Encoding(NamedTuple):
-    """How Python's values become cells."""
+    """The encoding of Python values as cells."""
 
     session: Session
-    # None: as the source's library means it.
+    # None: as in the source's library.
     nan_as_null: bool | None
 
     def objects(self, values: list[object], column: Column, first_row: int) -> ArrowColumn:
@@ -76,7 +76,7 @@ def _json_text(value: object, column: Column, row: int) -> str:
 
 
 class Piece(ABC):
-    """Rows that lie in columns: a whole source, or one batch of a stream."""
+    """Rows in columns: a whole source, or one batch of a stream."""
 
     names: tuple[str, ...]
 
@@ -84,7 +84,7 @@ class Piece(ABC):
     def parts(
         self, columns: Sequence[Column | None], encoding: Encoding, first_row: int
     ) -> Iterator[Part]:
-        """The rows, in parts that are made when they are asked for; at least one, maybe empty.
+        """The rows, in lazily created parts: at least one, possibly empty.
 
         ``columns`` has the table's column for each one of the piece, None for those left out.
         ``first_row`` counts the rows of the pieces before.
@@ -96,7 +96,7 @@ class Piece(ABC):
 
 
 class ArrowPiece(Piece):
-    """Arrow data, of which batches are taken as the encoder needs them."""
+    """Arrow data, whose batches are read as the encoder needs them."""
 
     def __init__(self, source: ArrowSource) -> None:
         self.names = tuple(name for name, _ in source.schema)
@@ -110,12 +110,12 @@ class ArrowPiece(Piece):
         yield self._source, targets(columns)
 
     def sql_type(self, index: int) -> str | tuple[int, int]:
-        """A type in which every value of the Arrow type has a place."""
+        """A type that can hold every value of the Arrow type."""
         return self._source.sql_type(index)
 
 
 def targets(columns: Sequence[Column | None]) -> list[Target]:
-    """Each column of the source that is not left out goes where it belongs."""
+    """The target of each column of the source that is not left out."""
     return [
         (index, column[0], column[1], column[2])
         for index, column in enumerate(columns)

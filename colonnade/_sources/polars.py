@@ -1,4 +1,4 @@
-"""Frames of Polars, as their Arrow stream can be read."""
+"""Polars frames, in a form whose Arrow stream can be read."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 def importable(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with NULLs of type text in place of those without a type, at any depth.
 
-    Polars exports the latter with a buffer, which Arrow's format does not have for them. Python
-    objects it exports as the bytes of their addresses, so that they are refused.
+    Polars exports the latter with a buffer, which violates Arrow's format. It exports Python
+    objects as the bytes of their addresses, so they are refused.
     """
     for name, dtype in frame.schema.items():
         if "Object" in _type_words(dtype):

@@ -1,8 +1,8 @@
 """Tables, batches and readers of pyarrow, each batch checked against the sizes of its buffers.
 
-pyarrow looks at little of a file when it reads one, and Arrow's C interface does not carry the
-sizes: behind it, an offset that lies leads into a neighbour's memory, or nowhere. pyarrow's own
-full check knows the sizes, so each batch passes it before it is handed over.
+pyarrow checks little of a file when it reads one, and Arrow's C interface does not carry the sizes
+of buffers: a wrong offset would lead into other memory. pyarrow's own full check knows the sizes,
+so each batch must pass it before it is encoded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PyarrowPiece(Piece):
     def parts(
         self, columns: Sequence[Column | None], encoding: Encoding, first_row: int
     ) -> Iterator[Part]:
-        """A part for each batch, and one without rows, by which the columns' types are known."""
+        """A part for each batch, after one without rows, which tells the columns' types."""
         del encoding, first_row
         wanted = targets(columns)
         yield self._empty, wanted
@@ -46,12 +46,12 @@ class PyarrowPiece(Piece):
             yield UncheckedRows(rows), wanted
 
     def sql_type(self, index: int) -> str | tuple[int, int]:
-        """A type in which every value of the Arrow type has a place."""
+        """A type that can hold every value of the Arrow type."""
         return self._empty.sql_type(index)
 
 
 class UncheckedRows:
-    """Rows of pyarrow that nobody has looked at."""
+    """pyarrow rows that are not checked yet."""
 
     def __init__(self, rows: pa.RecordBatch | pa.StructArray) -> None:
         self._rows = rows
@@ -62,7 +62,7 @@ class UncheckedRows:
         return int(self._rows.get_total_buffer_size())
 
     def checked(self) -> ArrowSource:
-        """The rows for the encoder. Takes as long as it takes to read all of them."""
+        """The rows for the encoder. This takes as long as reading all of them."""
         import pyarrow as pa
 
         try:

@@ -1,4 +1,4 @@
-"""Which kind of source an object is."""
+"""The kinds of sources, and the choice among them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = (
     "(async) iterable of them"
 )
 
-# What speaks Arrow's protocols and is no table.
+# Objects with Arrow's protocols that are not tables.
 _ALONE = (
     ("pandas", "Series"),
     ("polars", "Series"),
@@ -29,7 +29,7 @@ _ALONE = (
     ("pyarrow", "ChunkedArray"),
 )
 
-# What pyarrow can check by the sizes of its buffers.
+# Objects that pyarrow can check by the sizes of their buffers.
 _TABLES = ("Table", "RecordBatch", "RecordBatchReader", "StructArray")
 
 
@@ -55,7 +55,7 @@ def pieces(source: Any) -> Iterator[Piece]:
 
 def _piece(source: Any) -> Piece | None:
     if isinstance(source, Columns):
-        return BatchPiece(source._batch)  # noqa: SLF001 - its memory is what is copied
+        return BatchPiece(source._batch)  # noqa: SLF001 - its memory is copied
     if _is_of(source, "pandas", "DataFrame"):
         from colonnade._sources.pandas import frame_columns
 
@@ -66,7 +66,7 @@ def _piece(source: Any) -> Piece | None:
     for module, name in _ALONE:
         # An array of structs is a batch of the structs' fields.
         if _is_of(source, module, name) and not _is_of(source, "pyarrow", "StructArray"):
-            msg = f'a {name} is one column alone: pass a mapping, as {{"name": {name.lower()}}}'
+            msg = f'a {name} is a single column: pass a mapping, as {{"name": {name.lower()}}}'
             raise TypeError(msg)
     if _is_of(source, "polars", "DataFrame"):
         from colonnade._sources.polars import importable
@@ -90,6 +90,6 @@ def _piece(source: Any) -> Piece | None:
 
 
 def _is_of(source: Any, module: str, name: str) -> bool:
-    """Whether an object is of a library's class; without the library there is none."""
+    """Whether an object is of a library's class; False if the library is not imported."""
     library = sys.modules.get(module)
     return library is not None and isinstance(source, getattr(library, name, ()))

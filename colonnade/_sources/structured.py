@@ -1,4 +1,4 @@
-"""Structured arrays of NumPy as one column: composites, ranges and what else has parts."""
+"""Structured NumPy arrays as one column: composites, ranges and other types with parts."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class StructuredValues(Values):
     ) -> Cells:
         del encoding, first_row
         kind = column.pg_type.name
-        # The bounds of these are instants; and timetz is a time beside its offset.
+        # The bounds of these are instants; and a timetz is a time with its offset.
         made = self._struct(start, stop, is_utc=kind.startswith("tstz"), are_times=kind == "timetz")
         if isinstance(made, ArrowColumn):
             return Cells(made)
         msg = (
             f'column "{column.name}", from {self._array.dtype} to {kind}: field "{made}" holds '
-            "objects, or times that 64 bits do not count; pass an array of tuples or of the type's "
+            "objects, or times that do not fit 64 bits; pass an array of tuples or of the type's "
             "own class"
         )
         raise EncodeError(msg)
@@ -43,7 +43,7 @@ class StructuredValues(Values):
     def _struct(
         self, start: int, stop: int, *, is_utc: bool = False, are_times: bool = False
     ) -> ArrowColumn | str:
-        """The column, or the name of a field that cannot be in it."""
+        """The column, or the name of a field that it cannot contain."""
         import numpy as np
 
         array = self._array[start:stop]

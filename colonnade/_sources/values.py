@@ -1,4 +1,4 @@
-"""The values of one column, by what holds them."""
+"""The values of one column, for each kind of container."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     Mask = NDArray[Any] | None
 
-# Units of which NumPy cannot count a day.
+# Units in which NumPy cannot count a day.
 _SHORT_UNITS = {"ps", "fs", "as"}
-# What NumPy calls the unit of moments and durations that have none.
+# NumPy's name for the unit of timestamps and durations without one.
 _NO_UNIT = "generic"
-# Units of a day or more, and counts of which no multiple by NumPy's steps leaves 64 bits of days.
+# Units of a day or more, with counts for which NumPy's conversion cannot exceed 64 bits of days.
 _LONG_UNITS = {"Y", "M", "W", "D"}
 _COUNT_MOST = 10**7
 
-# Objects that are looked at together, to find out their type.
+# The number of objects examined together to infer their type.
 _SEEN_AT_ONCE = 4_096
 
 
@@ -77,7 +77,7 @@ class ArrowValues(Values):
 
 
 class ObjectValues(Values):
-    """Python objects, which are encoded as the parameters of a query are."""
+    """Python objects, which are encoded like the parameters of a query."""
 
     are_objects = True
 
@@ -93,7 +93,7 @@ class ObjectValues(Values):
     ) -> Cells:
         objects = self._objects(start, stop)
         if len(objects) != stop - start:
-            # Another value's methods, or a codec, may do so.
+            # Another value's methods, or a codec, may change it.
             msg = f'column "{column.name}": its number of rows changed while it was encoded'
             raise EncodeError(msg)
         return Cells(encoding.objects(objects, column, first_row), True)
@@ -131,9 +131,10 @@ class DictionaryValues(Values):
 
 
 class NumpyValues(Values):
-    """An array of NumPy's, of any dimensions. True in the mask hides a value.
+    """A NumPy array, of any dimensions.
 
-    With `has_null` its library has a NULL besides NaN and NaT, and the mask hides all of them.
+    True in the mask hides a value. With `has_null`, its library has a NULL besides NaN and NaT, and
+    the mask hides all NULLs.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class NumpyValues(Values):
         self._array = array
         self._has_null = has_null
         self._mask = mask
-        # Whether moments are instants; None where the table says it.
+        # Whether timestamps are instants; None if the table decides.
         self._zone = zone
         self.are_objects = array.dtype.kind in "OT"
 
@@ -185,7 +186,7 @@ class NumpyValues(Values):
             made = ArrowColumn.from_numpy(array[:0], None, is_utc=bool(self._zone))
         except TypeError as error:
             msg = f'column "{name}" cannot be made: no type stands for {array.dtype}'
-            raise SchemaError(msg, hint="Cast it before.") from error
+            raise SchemaError(msg, hint="Cast it first.") from error
         if made is not None:
             return ArrowValues(made).sql_type(name)
         return ObjectValues(
@@ -210,7 +211,8 @@ def _arrow(
 
 
 def _objects(array: NDArray[Any], mask: Mask) -> list[Any]:
-    # NumPy's own scalars say more than what they become in Python: a timedelta64[M] is of months.
+    # NumPy's scalars have more information than their Python values: a timedelta64[M] counts
+    # months.
     objects = list(array) if array.dtype.kind in "mM" else array.tolist()
     if mask is None:
         return objects
@@ -236,7 +238,7 @@ def _without_nan(array: NDArray[Any], mask: Mask) -> Mask:
 
     if array.dtype.kind != "f":
         return mask
-    # A row of several numbers is missing where all of them are.
+    # A row of several numbers is missing if all of them are.
     axes = tuple(range(1, array.ndim))
     missing: NDArray[np.bool_] = np.atleast_1d(np.isnan(array).all(axis=axes))
     if not missing.any():
@@ -247,7 +249,7 @@ def _without_nan(array: NDArray[Any], mask: Mask) -> Mask:
 def _without_nat(
     array: NDArray[Any], mask: Mask, column: Column, encoding: Encoding, first_row: int
 ) -> Mask:
-    """The mask with NaT hidden, or the error of the first one that no mask hides."""
+    """The mask with NaT hidden, or the error of the first NaT that is not hidden."""
     import numpy as np
 
     missing: NDArray[np.bool_] = np.isnat(array)
@@ -274,9 +276,9 @@ def _unit(array: NDArray[Any]) -> str:
 
 
 def _days(array: NDArray[Any], mask: Mask, column: Column, first_row: int) -> NDArray[Any] | None:
-    """Moments as days, which pandas has no type for; each must be the first one of its day.
+    """Timestamps as days, which pandas has no type for; each must be midnight.
 
-    None where NumPy's own conversion could fail, or turn over without a word.
+    None if NumPy's own conversion could fail, or overflow silently.
     """
     import numpy as np
 

@@ -1,1 +1,1 @@
-"""The connections of a pool, as tasks share them and as threads do: two twins with one face."""
+"""The connections of a pool, shared by tasks or by threads: two classes with one interface."""

@@ -1,4 +1,4 @@
-"""The connections that tasks share: who has one, who waits for one, and how many there are."""
+"""Connections shared by tasks: their owners, the waiting callers, and their number."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ logger = logging.getLogger("colonnade.pool")
 
 
 def made(pool: P) -> P:
-    """A new pool as `create_pool` returns it: whoever has called it awaits it."""
+    """A new pool as `create_pool` returns it: the caller awaits it."""
     return pool
 
 
 def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
-    """Anything that can be called will do: what it returns is awaited."""
+    """Any callable is accepted: its result is awaited."""
     del name, callback
 
 
 class Supply(Ledger[H]):
-    """Hands connections out and takes them back.
+    """Lends connections and takes them back.
 
-    Two rules make it fair and lose no connection. Whoever comes while others wait waits behind
-    them: a connection that becomes free goes to the one who has waited longest. And a connection
-    belongs at each moment to one of: the idle ones, a caller, a task of the supply's own.
+    Two rules make it fair and lose no connection. A new caller queues behind those already waiting:
+    a free connection goes to the caller that has waited longest. And at each moment a connection
+    belongs either to the idle ones, to a caller, or to a task of the supply.
 
-    Connections are opened by tasks of their own, so that a caller who stops waiting stops nothing.
+    Separate tasks open connections, so a caller that stops waiting does not stop the opening.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class Supply(Ledger[H]):
     ) -> None:
         super().__init__(options, connect, holder_class)
         self._loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
-        # The one used last is used next, so the first one has been idle for longest.
+        # The one used last is used next, so the first one has been idle the longest.
         self._idle: deque[H] = deque()
         self._holders: set[H] = set()
-        # They are being closed, and count as long as the server may have them.
+        # Connections being closed; they count while the server may still have them.
         self._retiring: set[H] = set()
         self._opening = 0
-        # In order, and quick to leave from the middle.
+        # In order, with fast removal from the middle.
         self._waiters: OrderedDict[asyncio.Future[H], None] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
         self._openers: set[asyncio.Task[None]] = set()
@@ -79,7 +79,7 @@ class Supply(Ledger[H]):
     # Out
 
     def take(self) -> H | None:
-        """An idle connection, unless somebody waits for one; None where there is none."""
+        """An idle connection, unless callers wait for one; None if there is none."""
         if _get_running_loop() is not self._loop:
             raise of_another_loop("pool", self._loop)
         if self._waiters:
@@ -97,7 +97,7 @@ class Supply(Ledger[H]):
         return None
 
     async def wait(self) -> H:
-        """The next connection that is free, after all who wait already."""
+        """The next free connection, after all callers already waiting."""
         tally = self.tally
         waiter: asyncio.Future[H] = self._loop.create_future()
         self._waiters[waiter] = None
@@ -110,7 +110,7 @@ class Supply(Ledger[H]):
             self._waiters.pop(waiter, None)
             if waiter.done() and not waiter.cancelled():
                 if waiter.exception() is None:
-                    # It came and nobody takes it.
+                    # It arrived, but the caller no longer takes it.
                     self._free(waiter.result())
             else:
                 tally.given_up += 1
@@ -124,7 +124,7 @@ class Supply(Ledger[H]):
     # Back
 
     def put_back(self, holder: H) -> None:
-        """A connection that is as good as new: for who has waited longest, else idle."""
+        """Take back a reset connection: it goes to the longest-waiting caller, or becomes idle."""
         if self._waiters:
             self._hand_on(holder)
             return
@@ -136,10 +136,10 @@ class Supply(Ledger[H]):
             self._check_drained()
 
     def put_back_unsent(self, holder: H) -> None:
-        """The same, where its session has something to send that nobody waits for.
+        """The same, if its session must send a reset whose answer no caller awaits.
 
-        It is sent before the loop's next turn is over. Where the next query comes first, one
-        packet carries both.
+        It is sent before the loop's next iteration ends. If a query comes before that, one packet
+        contains both.
         """
         self.put_back(holder)
         if not self._unsent:
@@ -147,14 +147,14 @@ class Supply(Ledger[H]):
         self._unsent.append(holder.conversation.transport)
 
     def retire(self, holder: H, reason: str) -> None:
-        """Close a connection in good order, in the background."""
+        """Close a connection gracefully, in the background."""
         if not self._forget(holder, reason):
             return
         self._retiring.add(holder)
         self._spawn(self._close(holder))
 
     def discard(self, holder: H, reason: str) -> None:
-        """A connection that is closed or must be: its place is free for another one."""
+        """Discard a connection that is closed or must be: its place becomes free."""
         if holder.conversation.session.is_closed:
             holder.conversation.transport.abort()
         else:
@@ -165,7 +165,7 @@ class Supply(Ledger[H]):
     # Life
 
     async def start(self) -> None:
-        """Open the first connections: one alone, so that what is wrong shows, and the others."""
+        """Open the first connections: one alone, to surface errors, and then the others."""
         count = self.options.init_size
         try:
             if count:
@@ -177,17 +177,17 @@ class Supply(Ledger[H]):
             raise
 
     def check_loop(self) -> None:
-        """Refuse to wait in another loop for what the pool's own loop does."""
+        """Refuse to wait in another loop than the pool's own."""
         if _get_running_loop() is not self._loop and not self._loop.is_closed():
             raise of_another_loop("pool", self._loop)
 
     async def drain(self, warn_after: float, warn: Callable[[], None]) -> None:
-        """Wait until every connection is given back and nobody waits; open none for the floor.
+        """Wait until all connections are released and no caller waits; open none for the minimum.
 
-        `warn` is called when that takes longer than `warn_after` seconds.
+        `warn` is called if that takes longer than `warn_after` seconds.
         """
         if self._loop.is_closed():
-            # Nobody can give back what is lent any more.
+            # Lent connections can no longer be released.
             self.terminate()
             return
         self._stopping.set()
@@ -201,7 +201,7 @@ class Supply(Ledger[H]):
             warning.cancel()
 
     async def close(self) -> None:
-        """Close what is idle, and wait for what is being closed."""
+        """Close the idle connections, and wait for all that are being closed."""
         if self._is_terminated:
             return
         for opener in self._openers:
@@ -213,7 +213,7 @@ class Supply(Ledger[H]):
         self.terminate()
 
     def terminate(self) -> None:
-        """Close every socket at once; who waits or works fails."""
+        """Close every socket at once; waiting and working callers fail."""
         self._is_terminated = True
         if self._loop.is_closed():
             self._end_after_loop()
@@ -237,7 +237,7 @@ class Supply(Ledger[H]):
         self._check_drained()
 
     def _end_after_loop(self) -> None:
-        """Close every socket when the loop is closed: nobody waits, and no task can run."""
+        """Close every socket after the loop is closed: no caller waits, and no task can run."""
         self._waiters.clear()
         self._tasks.clear()
         self._reaper = self._drained = None
@@ -247,18 +247,18 @@ class Supply(Ledger[H]):
             holder.connection.terminate()
 
     def leave_to_parent(self) -> None:
-        """Serve nobody, in a forked child: the loop is the parent's."""
+        """Serve no caller, in a forked child: the loop is the parent's."""
         self._is_terminated = True
         self._stopping.set()
         self._waiters.clear()
         self._reaper = self._drained = None
 
     async def finish(self, work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
-        """Wait for work on a connection, which goes on where the caller is cancelled."""
+        """Wait for work on a connection, which continues if the caller is cancelled."""
         if _get_running_loop() is not self._loop:
             raise of_another_loop("pool", self._loop)
         task = self._spawn(work(*args))
-        # Of what fails after the caller was cancelled, nobody is told.
+        # A failure after the caller was cancelled is not reported.
         task.add_done_callback(_seen)
         await asyncio.wait([task])
         task.result()
@@ -266,37 +266,37 @@ class Supply(Ledger[H]):
     def finish_unattended(
         self, work: Callable[..., Coroutine[Any, Any, None]], *args: object
     ) -> None:
-        """Work on a connection that nobody waits for."""
+        """Work on a connection in the background."""
         self._spawn(work(*args)).add_done_callback(_seen)
 
     # Figures
 
     @property
     def size(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return len(self._holders)
 
     @property
     def idle(self) -> int:
-        """How many of them are idle."""
+        """The number of idle connections."""
         return len(self._idle)
 
     @property
     def waiting(self) -> int:
-        """How many callers wait."""
+        """The number of waiting callers."""
         return len(self._waiters)
 
     def stats(self) -> PoolStats:
-        """The figures of this moment."""
+        """The current figures."""
         return self._figures(
             size=self.size, idle=self.idle, opening=self._opening, waiting=self.waiting
         )
 
-    # Inside, handing on
+    # Inside, lending
 
     def _spawn(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        """A task that the pool waits for when it is closed."""
-        # Not by the loop's factory: an eager task would run in the middle of what is done here.
+        """A task that the closing pool waits for."""
+        # Not by the loop's task factory: an eager task would run in the middle of this code.
         task = asyncio.Task(coroutine, loop=self._loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -311,7 +311,7 @@ class Supply(Ledger[H]):
         self.put_back(holder)
 
     def _free(self, holder: H) -> None:
-        """A new connection, or one that was handed to somebody who did not take it."""
+        """Offer a new connection, or one whose caller did not take it."""
         if holder.connection.is_closed() or self._is_terminated:
             self.discard(holder, "lost")
         elif holder.epoch != self.epoch:
@@ -325,7 +325,7 @@ class Supply(Ledger[H]):
             transport.send()
 
     def _forget(self, holder: H, reason: str) -> bool:
-        """Count a connection no more; False where it is not counted."""
+        """Stop counting a connection; False if it was not counted."""
         if holder not in self._holders:
             return False
         self._holders.remove(holder)
@@ -335,7 +335,7 @@ class Supply(Ledger[H]):
         return True
 
     def _make_up(self) -> None:
-        """A place is free: for those who wait, then for the floor."""
+        """A place is free: for waiting callers, then for the minimum."""
         self._grow()
         self._keep_floor()
         self._check_drained()
@@ -354,13 +354,13 @@ class Supply(Ledger[H]):
         return self.options.max_size - len(self._holders) - len(self._retiring) - self._opening
 
     def _grow(self) -> None:
-        """Open a connection for everybody who waits, as far as there are places."""
+        """Open a connection for each waiting caller, while there are places."""
         while self._opening < len(self._waiters) and self._places > 0 and not self._is_terminated:
             self._opening += 1
             self._spawn_opener(self._open_for_waiter())
 
     def _spawn_opener(self, coroutine: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        """A task that a closing pool has no use for."""
+        """A task that a closing pool cancels."""
         task = self._spawn(coroutine)
         self._openers.add(task)
         task.add_done_callback(self._openers.discard)
@@ -370,9 +370,9 @@ class Supply(Ledger[H]):
         await self._open_one()
 
     async def _open_one(self) -> Exception | None:
-        """Open a connection that is counted as opening; a failure goes to who waits longest.
+        """Open a connection already counted as opening.
 
-        It is returned, too.
+        A failure goes to the longest-waiting caller, and is also returned.
         """
         try:
             holder = await self._opened()
@@ -402,7 +402,7 @@ class Supply(Ledger[H]):
 
     async def _opened(self) -> H:
         """A new connection, after the user's `init`, that counts."""
-        # What is made with the arguments of this moment expires with them.
+        # A connection opened with the current arguments expires with them.
         epoch = self.epoch
         connection = await self._connect()
         try:
@@ -431,7 +431,7 @@ class Supply(Ledger[H]):
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
 
-    # Inside, the floor, the idle and the lost
+    # Inside: the minimum, the idle and the lost
 
     def _keep_floor(self) -> None:
         if self._floor is None and not self._stopping.is_set() and self._lacks():
@@ -442,7 +442,7 @@ class Supply(Ledger[H]):
         return count < self.options.min_size and self._places > 0
 
     async def _restore_floor(self) -> None:
-        """Open connections until there are `min_size`, the more seldom the longer it fails."""
+        """Open connections up to `min_size`, with longer pauses after each failure."""
         pause = RETRY_SECONDS_MIN
         try:
             while self._lacks() and not self._stopping.is_set():
@@ -451,7 +451,7 @@ class Supply(Ledger[H]):
                 if failure is None:
                     pause = RETRY_SECONDS_MIN
                     continue
-                # Nobody may be waiting who would be told.
+                # There may be no waiting caller to tell.
                 logger.warning(
                     "the pool has fewer than %d connections, and opening one failed; "
                     "the next attempt follows in %.1f s: %r",
@@ -468,7 +468,7 @@ class Supply(Ledger[H]):
             self._floor = None
 
     def _watch_idle(self) -> None:
-        """One timer for all: the first of the idle is the first to be closed."""
+        """One timer for all: the first idle connection is the first to be closed."""
         lifetime = self.options.max_inactive_connection_lifetime
         if lifetime and self._idle and len(self._holders) > self.options.min_size:
             due = self._idle[0].idle_since + lifetime
@@ -494,7 +494,7 @@ class Supply(Ledger[H]):
         connection = holder.connection
         try:
             await connection.close(timeout=CLOSE_SECONDS_MAX)
-        except Exception:  # noqa: BLE001 - it is closed all the same
+        except Exception:  # noqa: BLE001 - it is closed anyway
             connection.terminate()
         finally:
             self._retiring.discard(holder)
@@ -503,6 +503,6 @@ class Supply(Ledger[H]):
 
 
 def _seen(task: asyncio.Task[None]) -> None:
-    """An error that ended a connection, which nobody is there to be told of."""
+    """Log the error that ended a connection without a caller."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""What a supply knows of its connections, whoever shares them."""
+"""The state of a supply's connections, common to tasks and threads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from colonnade._supply.options import PoolOptions
 
-# After a connection of the floor could not be opened, the next attempt waits so long, and after
-# each further one twice as long.
+# After a failure to open a connection for the minimum, the pause before the next attempt; it
+# doubles with each further failure.
 RETRY_SECONDS_MIN = 0.1
 RETRY_SECONDS_MAX = 30.0
-# A server that is asked to end a connection in good order gets this much time.
+# The time that a server has to end a connection gracefully.
 CLOSE_SECONDS_MAX = 10.0
-# Connections that were opened together do not end together.
+# Connections opened together must not end together.
 LIFETIME_JITTER = 0.1
 
 
@@ -35,14 +35,14 @@ class Holder(Protocol):
     ending: str
 
     def detach(self) -> None:
-        """Make what was handed out stale."""
+        """Invalidate the object that was lent."""
 
 
 H = TypeVar("H", bound=Holder)
 
 
 class Ledger(Generic[H]):
-    """What both supplies have: options, figures, the ages of connections, the types they share."""
+    """The state of both supplies: options, figures, ages of connections, shared types."""
 
     def __init__(
         self,
@@ -52,14 +52,14 @@ class Ledger(Generic[H]):
     ) -> None:
         self.options = options
         self.epoch = 0
-        """Connections of an earlier one are replaced before they are handed out again."""
+        """Connections of an earlier epoch are replaced before they are lent again."""
         self.tally = Tally()
         self._connect = connect
         self._holder_class = holder_class
         self._catalogs: dict[tuple[str, str], _core.Catalog] = {}
 
     def end_of(self, holder: H) -> str | None:
-        """Why a connection is not to be used again, or None."""
+        """The reason not to use a connection again, or None."""
         if holder.epoch != self.epoch:
             return "expired"
         if holder.conversation.session.exchanges >= self.options.max_queries:
@@ -69,11 +69,11 @@ class Ledger(Generic[H]):
         return None
 
     def expire(self) -> None:
-        """Replace every connection before it is handed out again."""
+        """Replace every connection before it is lent again."""
         self.epoch += 1
 
     def _hand_out(self, holder: H, seconds: float) -> None:
-        """See to what a connection has missed, for one who has waited so long."""
+        """Update a connection before it is lent to a caller that has waited `waited` seconds."""
         conversation = holder.conversation
         session = conversation.session
         if not session.is_closed:
@@ -84,12 +84,12 @@ class Ledger(Generic[H]):
     def _holder_of(self, connection: Any, epoch: int) -> H:
         holder = self._holder_class(self, connection, epoch)
         if self.options.max_lifetime is not None:
-            shortened = 1 - LIFETIME_JITTER * random.random()  # noqa: S311 - no secret
+            shortened = 1 - LIFETIME_JITTER * random.random()  # noqa: S311 - not a secret
             holder.expires_at = time.monotonic() + self.options.max_lifetime * shortened
         return holder
 
     def _share_catalog(self, connection: Any) -> None:
-        """Connections to the same database learn its types once."""
+        """Connections to the same database share its types."""
         conversation = connection.conversation
         key = (conversation.login.address, conversation.login.database)
         catalog = self._catalogs.setdefault(key, _core.Catalog())

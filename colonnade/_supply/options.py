@@ -1,4 +1,4 @@
-"""What a pool is told when it is made."""
+"""The options of a pool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from colonnade._core import Record
 
     Connect = Callable[..., Any]
-    # Gets the connection, or in `setup` its proxy.
+    # Called with the connection, or for `setup` with its proxy.
     Callback = Callable[[Any], Any]
 
 

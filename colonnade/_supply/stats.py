@@ -1,4 +1,4 @@
-"""How a pool is doing, in figures."""
+"""Statistics of a pool."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PoolStats:
-    """A pool at one moment, and what it has done since it was made."""
+    """The state of a pool, and its totals since it was created."""
 
     size: int
     """Open connections, idle and busy."""
     idle: int
-    """Connections that wait for work."""
+    """Connections without a task."""
     busy: int
-    """Connections that somebody has, or that are being reset."""
+    """Connections that are lent or being reset."""
     opening: int
-    """Connections on the way."""
+    """Connections being opened."""
     waiting: int
     """Callers that wait for a connection."""
     min_size: int
     max_size: int
     acquired: int
-    """How often a connection was handed out."""
+    """How often a connection was lent."""
     waited: int
     """How often a caller had to wait for one."""
     wait_seconds_total: float
-    """The waits of all those who got a connection, in seconds."""
+    """The total waiting time of callers that got a connection, in seconds."""
     wait_seconds_max: float
-    """The longest of them."""
+    """The longest such wait."""
     given_up: int
     """How often a caller stopped waiting, by a timeout or a cancelled task."""
     opened: int
@@ -43,12 +43,12 @@ class PoolStats:
     closed: Mapping[str, int]
     """How many connections were closed, by reason: "inactive", "max_queries", "max_lifetime",
     "expired", "lost" (by the server or the network), "reset" (it failed), "setup" (the callback
-    failed), "user" (who closed it), "pool" (which was closed), "dropped" (by a thread that did not
-    give it back)."""
+    failed), "user" (closed by the caller), "pool" (which was closed), "dropped" (by a thread that
+    did not release it)."""
 
 
 class Tally:
-    """What a pool counts."""
+    """The counters of a pool."""
 
     __slots__ = (
         "acquired",
@@ -72,6 +72,6 @@ class Tally:
         self.closed: Counter[str] = Counter()
 
     def note_wait(self, seconds: float) -> None:
-        """A caller has got its connection after so many seconds."""
+        """Record that a caller got its connection after so many seconds."""
         self.wait_seconds_total += seconds
         self.wait_seconds_max = max(self.wait_seconds_max, seconds)

@@ -1,7 +1,7 @@
-"""The connections that threads share: who has one, who waits for one, and how many there are.
+"""Connections shared by threads: their owners, the waiting callers, and their number.
 
-There is no thread of its own. What a connection needs, opening, closing, the reset, is done by the
-thread that asks for it or gives it back.
+The supply has no thread of its own. The thread that acquires or releases a connection opens, closes
+or resets it.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ P = TypeVar("P", bound=contextlib.AbstractContextManager[Any])
 
 logger = logging.getLogger("colonnade.pool")
 
-# Whoever waits looks around by itself after this time: an interruption may have struck the thread
-# that was about to serve it.
+# A waiting thread checks for itself after this time: Ctrl-C may have interrupted the thread that
+# was about to serve it.
 LOOK_AGAIN_S = 1.0
-# A connection of the floor that cannot be opened holds up the thread that tries for this long.
+# If a connection for the minimum cannot be opened, the thread tries for at most this time.
 FLOOR_SECONDS_MAX = 2.0
 
 
 def made(pool: P) -> P:
-    """A new pool as `create_pool` returns it: open, for nobody awaits it."""
+    """A new pool as `create_pool` returns it: already open."""
     opened: P = pool.__enter__()
     return opened
 
 
 def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
-    """Refuse what nobody would await."""
+    """Refuse a coroutine function, which would not be awaited."""
     if inspect.iscoroutinefunction(callback):
         raise TypeError(
             f"{name} is expected to be a function that is not a coroutine function, "
@@ -60,24 +60,22 @@ def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
 
 
 class _Place:
-    """A connection that is being opened: it counts as long as somebody has this."""
+    """A connection that is being opened: it counts while this object exists."""
 
     __slots__ = ("__weakref__",)
 
 
 class Supply(Ledger[H]):
-    """Hands connections out and takes them back.
+    """Lends connections and takes them back.
 
-    Whoever comes while others wait waits behind them: a connection that becomes free goes to the
-    thread that has waited longest. A free place goes to it as well, and then that thread opens the
-    connection.
+    A new caller queues behind those already waiting: a free connection goes to the thread that has
+    waited longest. So does a free place, and then that thread opens the connection. A connection
+    belongs to the owner of its holder object: the idle ones, a waiting caller's queue, or a caller.
+    The supply itself has only a weak reference. So if Ctrl-C, which may strike between any two
+    steps, drops a holder, its place becomes free and cannot be lost.
 
-    A connection belongs to whoever has its holder: the idle ones, the queue of one who waits, a
-    caller. The supply itself knows it only weakly. So Ctrl-C, which may strike between any two
-    steps, can make a holder be dropped but never be forgotten: with the holder its place is free.
-
-    What changes hands does so in one call of a deque or a queue. The lock keeps those who serve
-    apart; it is one that a finalizer, which may run within such a step, can enter again.
+    A holder changes owners in a single call of a deque or a queue. The lock separates the threads
+    that serve others; it is reentrant, because a finalizer may run within such a step.
     """
 
     def __init__(
@@ -87,18 +85,18 @@ class Supply(Ledger[H]):
         holder_class: Callable[[Any, Any, int], H],
     ) -> None:
         super().__init__(options, connect, holder_class)
-        # The one used last is used next, so the first one has been idle for longest.
+        # The one used last is used next, so the first one has been idle the longest.
         self._idle: deque[H] = deque()
         self._members: set[weakref.ref[H]] = set()
         self._places: set[weakref.ref[_Place]] = set()
-        # Who waits, in order; each gets a connection, a place, or the reason why there is none.
+        # The waiting callers, in order; each gets a connection, a place, or an error.
         self._waiters: deque[queue.SimpleQueue[H | _Place | Exception]] = deque()
         self._drains: deque[queue.SimpleQueue[None]] = deque()
         self._lock = threading.RLock()
         self._is_serving = False
         self._is_stopping = False
         self._is_terminated = False
-        # Counted when somebody asks: a finalizer must not wait for a lock.
+        # Counted on request: a finalizer must not wait for a lock.
         self._ended: deque[str] = deque()
         self._floor_pause = RETRY_SECONDS_MIN
         self._floor_due = 0.0
@@ -106,7 +104,7 @@ class Supply(Ledger[H]):
     # Out
 
     def take(self) -> H | None:
-        """An idle connection, unless somebody waits for one; None where there is none."""
+        """An idle connection, unless callers wait for one; None if there is none."""
         holder = None
         while holder is None:
             with self._lock:
@@ -123,16 +121,16 @@ class Supply(Ledger[H]):
         return holder
 
     def wait(self) -> H:
-        """The next connection that is free, after all who wait already.
+        """The next free connection, after all callers already waiting.
 
-        It ends with TimeoutError where the caller's time is up.
+        Raises TimeoutError when the caller's time is over.
         """
         began = time.monotonic()
         given = self._given()
         if isinstance(given, Exception):
             raise given
         holder = None
-        # A connection that turns out to be lost does not cost the turn: its place is kept.
+        # If the connection turns out to be lost, the caller keeps its place and its turn.
         place = given if isinstance(given, _Place) else self._new_place()
         if not isinstance(given, _Place) and self._is_fit(given):
             holder = given
@@ -154,7 +152,7 @@ class Supply(Ledger[H]):
     # Back
 
     def put_back(self, holder: H) -> None:
-        """A connection that is as good as new: for who has waited longest, else idle."""
+        """Take back a reset connection: it goes to the longest-waiting caller, or becomes idle."""
         if self._is_terminated:
             self.discard(holder, "pool")
             return
@@ -164,9 +162,9 @@ class Supply(Ledger[H]):
             self._serve()
 
     def put_back_unsent(self, holder: H) -> None:
-        """The same, where its session has something to send that nobody waits for."""
+        """The same, if its session must send a reset whose answer no caller awaits."""
         connection = holder.connection
-        # What fails here is told to nobody: who gives back has all that was asked for.
+        # A failure here is not reported: the releasing caller has its results.
         with contextlib.suppress(Exception):
             connection.conversation.transport.flush()
         if connection.conversation.session.is_closed:
@@ -175,16 +173,16 @@ class Supply(Ledger[H]):
             self.put_back(holder)
 
     def retire(self, holder: H, reason: str) -> None:
-        """Close a connection in good order."""
+        """Close a connection gracefully."""
         holder.ending = reason
         try:
             holder.connection.close(timeout=CLOSE_SECONDS_MAX)
-        except Exception:  # noqa: BLE001 - it is closed all the same
+        except Exception:  # noqa: BLE001 - it is closed anyway
             holder.connection.terminate()
         self._forget(holder, reason)
 
     def discard(self, holder: H, reason: str) -> None:
-        """A connection that is closed or must be: its place is free for another one."""
+        """Discard a connection that is closed or must be: its place becomes free."""
         if holder.conversation.session.is_closed:
             holder.conversation.transport.abort()
         else:
@@ -203,9 +201,9 @@ class Supply(Ledger[H]):
             raise
 
     def drain(self, warn_after: float, warn: Callable[[], None]) -> None:
-        """Wait until every connection is given back and nobody waits; open none for the floor.
+        """Wait until all connections are released and no caller waits; open none for the minimum.
 
-        `warn` is called when that takes longer than `warn_after` seconds.
+        `warn` is called if that takes longer than `warn_after` seconds.
         """
         self._is_stopping = True
         drained: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -226,14 +224,14 @@ class Supply(Ledger[H]):
             self._drains.remove(drained)
 
     def close(self) -> None:
-        """Close what is idle."""
+        """Close the idle connections."""
         while self._idle:
             with contextlib.suppress(IndexError):
                 self.retire(self._idle.pop(), "pool")
         self.terminate()
 
     def terminate(self) -> None:
-        """Close every socket at once; who waits or works fails."""
+        """Close every socket at once; waiting and working callers fail."""
         self._is_stopping = self._is_terminated = True
         for member in self._members.copy():
             holder = member()
@@ -245,7 +243,7 @@ class Supply(Ledger[H]):
         self._serve()
 
     def leave_to_parent(self) -> None:
-        """Serve nobody, in a forked child: who waited, and who held the lock, is not here."""
+        """Serve no caller, in a forked child: the threads that waited are not here."""
         self._is_stopping = self._is_terminated = True
         self._is_serving = False
         self._lock = threading.RLock()
@@ -257,7 +255,7 @@ class Supply(Ledger[H]):
         work(*args)
 
     def finish_unattended(self, work: Callable[..., None], *args: object) -> None:
-        """Work on a connection whose end nobody asks for; it must not take long."""
+        """Work on a connection without a result; it must not take long."""
         with contextlib.suppress(Exception), deadline(RECOVERY_TIMEOUT_S):
             work(*args)
 
@@ -265,21 +263,21 @@ class Supply(Ledger[H]):
 
     @property
     def size(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return len(self._members)
 
     @property
     def idle(self) -> int:
-        """How many of them are idle."""
+        """The number of idle connections."""
         return len(self._idle)
 
     @property
     def waiting(self) -> int:
-        """How many callers wait."""
+        """The number of waiting callers."""
         return len(self._waiters)
 
     def stats(self) -> PoolStats:
-        """The figures of this moment."""
+        """The current figures."""
         with self._lock:
             while self._ended:
                 self.tally.closed[self._ended.popleft()] += 1
@@ -287,10 +285,10 @@ class Supply(Ledger[H]):
                 size=self.size, idle=self.idle, opening=len(self._places), waiting=self.waiting
             )
 
-    # Inside, handing on
+    # Inside, lending
 
     def _given(self) -> H | _Place | Exception:
-        """What one who waits gets in the end."""
+        """The result of a caller's wait."""
         own: queue.SimpleQueue[H | _Place | Exception] = queue.SimpleQueue()
         try:
             self._waiters.append(own)
@@ -308,7 +306,7 @@ class Supply(Ledger[H]):
             raise
 
     def _leave(self, own: queue.SimpleQueue[H | _Place | Exception]) -> None:
-        """Wait no more, and pass on what has come all the same."""
+        """Stop waiting, and pass on a connection that has arrived nevertheless."""
         with self._lock, contextlib.suppress(ValueError):
             self._waiters.remove(own)
         with contextlib.suppress(queue.Empty):
@@ -320,11 +318,11 @@ class Supply(Ledger[H]):
         self._serve()
 
     def _serve(self) -> None:
-        """Give those who wait what there is, in their order, and tell those who want to close."""
+        """Serve the waiting callers in order, and notify callers that wait to close."""
         while self._can_serve():
             with self._lock:
                 if self._is_serving:
-                    # A finalizer, within a step of this very thread, which then looks again.
+                    # A finalizer, within a step of this same thread, which then checks again.
                     return
                 try:
                     self._is_serving = True
@@ -343,7 +341,8 @@ class Supply(Ledger[H]):
     def _serve_first(self) -> None:
         if not self._can_serve():
             return
-        # One who is gone, or is served twice, drops what it gets, and its place is free.
+        # A caller that is gone, or is served twice, drops the connection, and its place becomes
+        # free.
         first = self._waiters[0]
         if self._is_terminated:
             first.put(InterfaceError("pool is closed"))
@@ -357,9 +356,9 @@ class Supply(Ledger[H]):
         return not self._waiters and not self._places and len(self._members) == len(self._idle)
 
     def _is_fit(self, holder: H) -> bool:
-        """Whether an idle connection is alive and of this epoch; else it is put away."""
+        """Whether an idle connection is alive and of this epoch; otherwise it is discarded."""
         connection = holder.connection
-        # Nobody reads while it is idle: now it shows whether the server is gone.
+        # An idle connection is not read: check now whether the server is gone.
         with contextlib.suppress(Exception):
             connection.conversation.transport.give_turn()
         if connection.conversation.session.is_closed:
@@ -371,7 +370,7 @@ class Supply(Ledger[H]):
         return True
 
     def _forget(self, holder: H, reason: str) -> None:
-        """Count a connection no more."""
+        """Stop counting a connection."""
         member = weakref.ref(holder)
         if member in self._members:
             self._members.discard(member)
@@ -381,7 +380,7 @@ class Supply(Ledger[H]):
         self._serve()
 
     def _dropped(self, member: weakref.ref[H]) -> None:
-        """Nobody has a connection any more that was not given back."""
+        """A connection was dropped without being released."""
         if member in self._members:
             self._members.discard(member)
             self._ended.append("dropped")
@@ -406,14 +405,14 @@ class Supply(Ledger[H]):
         self._serve()
 
     def _opened(self, place: _Place) -> H:
-        """A new connection, after the user's `init`, that counts in place of the place."""
-        # What is made with the arguments of this moment expires with them.
+        """A new connection, after the user's `init`, which takes the place over."""
+        # A connection opened with the current arguments expires with them.
         epoch = self.epoch
         try:
             connection = self._connected()
         except BaseException:
             self.tally.open_failures += 1
-            # Not only when it is dropped, for an error keeps the frames that it came through.
+            # Not only when it is dropped, because an error keeps the frames of its traceback.
             self._give_up(place)
             raise
         holder = self._holder_of(connection, epoch)
@@ -435,10 +434,10 @@ class Supply(Ledger[H]):
             raise InterfaceError("connection was closed while the pool was opening it")
         return connection
 
-    # Inside, the floor and the idle
+    # Inside: the minimum and the idle
 
     def _tend(self) -> None:
-        """What is due, done by whoever comes: idle connections end, missing ones are opened."""
+        """Due work, done by the calling thread: close idle connections, open missing ones."""
         lifetime = self.options.max_inactive_connection_lifetime
         if lifetime and len(self._members) > self.options.min_size:
             self._close_inactive(time.monotonic() - lifetime)
@@ -454,7 +453,7 @@ class Supply(Ledger[H]):
             self.retire(holder, "inactive")
 
     def _restore_floor(self) -> None:
-        """Open one connection of those that are missing, the more seldom the longer it fails."""
+        """Open one missing connection, with longer pauses after each failure."""
         with self._lock:
             count = len(self._members) + len(self._places)
             if (
@@ -467,7 +466,7 @@ class Supply(Ledger[H]):
         try:
             with deadline(FLOOR_SECONDS_MAX):
                 holder = self._opened(place)
-        except Exception as error:  # noqa: BLE001 - whoever comes by did not ask for it
+        except Exception as error:  # noqa: BLE001 - the calling thread did not ask for it
             pause = self._floor_pause
             self._floor_due = time.monotonic() + pause
             self._floor_pause = min(2 * pause, RETRY_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""Colonnade as an ADBC driver, for what takes connections of ADBC's driver manager alone.
+"""Colonnade as an ADBC driver, for libraries that need connections of ADBC's driver manager.
 
     with colonnade.adbc.connect("postgresql://localhost/test") as connection:
         frame = pandas.read_sql("SELECT * FROM flights", connection)
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTRYPOINT", "connect", "library"]
 
 ENTRYPOINT = "ColonnadeAdbcInit"
-"""The function of the library that makes the driver."""
+"""The library's entry point that creates the driver."""
 
 
 def library() -> str:
@@ -33,10 +33,10 @@ def library() -> str:
 def connect(dsn: str, *, autocommit: bool = False) -> dbapi.Connection:
     """Connect to a server, and return a connection of `adbc_driver_manager.dbapi`.
 
-    `dsn` is what `colonnade.connect` takes. Without `autocommit` a transaction begins with the
-    first statement, and `commit` or `rollback` ends it, as PEP 249 has it.
+    `dsn` is as in `colonnade.connect`. Without `autocommit`, a transaction begins with the first
+    statement, and `commit` or `rollback` ends it, as in PEP 249.
 
-    Raises errors of `adbc_driver_manager`, and ImportError where that is not installed.
+    Raises errors of `adbc_driver_manager`, and ImportError if it is not installed.
     """
     try:
         from adbc_driver_manager import dbapi

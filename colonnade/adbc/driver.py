@@ -1,6 +1,6 @@
-"""What the C interface of the driver calls: a database, a connection, a statement.
+"""The objects behind the driver's C interface: a database, a connection, a statement.
 
-Each method stands for one function of ADBC's. Their results leave as Arrow streams and schemas.
+Each method implements one function of ADBC. Results are Arrow streams and schemas.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BY_NAME = "adbc.statement.bind_by_name"
 
 
 class Database:
-    """Where to connect to."""
+    """The target of connections."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options: dict[str, Any] = {}
@@ -60,11 +60,11 @@ class Database:
     def set_option(self, key: str, value: Any) -> None:
         """The DSN, the user or the password."""
         if key not in {"uri", "username", "password"}:
-            raise dbapi.NotSupportedError(f"a database of Colonnade's has no option {shown(key)}")
+            raise dbapi.NotSupportedError(f"a Colonnade database has no option {shown(key)}")
         self._options[key] = value
 
     def get_option(self, key: str) -> str:
-        """An option, but for the password."""
+        """An option, except the password."""
         return str(self._options[key]) if key != "password" else ""
 
     def get_number(self, key: str) -> float:
@@ -86,7 +86,8 @@ class Connection:
 
     def __init__(self, connection: dbapi.Connection) -> None:
         self._connection = connection
-        # Also where the program ends without closing it: later, there is little left to do it with.
+        # Even if the program ends without closing it: later at shutdown, it can no longer be
+        # closed.
         weakref.finalize(self, _terminate, connection.driver_connection)
         self._stream: ArrowStream | None = None
         self._result: _Result | None = None
@@ -98,7 +99,7 @@ class Connection:
         connection = self._connection
         if key == "adbc.connection.autocommit":
             self.end_stream()
-            # What was begun is kept where each statement shall be kept from now on.
+            # Switching to autocommit commits the open transaction.
             connection.commit()
             connection.autocommit = _switch(key, value)
         elif key == "adbc.connection.readonly":
@@ -113,7 +114,7 @@ class Connection:
             )
 
     def get_option(self, key: str) -> str:
-        """As `set_option`, and the current catalog."""
+        """As `set_option`; also the current catalog."""
         if key == "adbc.connection.autocommit":
             return "true" if self._connection.autocommit else "false"
         if key == "adbc.connection.catalog":
@@ -127,7 +128,7 @@ class Connection:
         """There is none."""
         raise KeyError(key)
 
-    # What the server has
+    # The server's objects
 
     def get_info(self, codes: Sequence[int] | None) -> pa.Table:
         """Names and versions."""
@@ -179,15 +180,15 @@ class Connection:
         return self._connection.__colonnade_connection__()
 
     def streamed(self, batches: Iterator[Columns]) -> ArrowStream:
-        """The batches as the open stream, which whatever comes next on the connection ends."""
+        """The batches as the open stream; the next operation on the connection ends it."""
         self._result = _Result(batches)
         self._stream = ArrowStream(self._result)
         return self._stream
 
     def end_stream(self) -> None:
-        """Close the open stream; its consumer gets an error if it wants more.
+        """Close the open stream; its consumer gets an error if it reads on.
 
-        Within a transaction, which a cancelled query would abort, what is left is read.
+        Within a transaction, which a cancelled query would abort, the remaining rows are read.
         """
         if self._stream is not None and self._result is not None:
             self._result.is_read_to_its_end = not self._connection.autocommit
@@ -231,7 +232,7 @@ class _Result:
     def __init__(self, batches: Iterator[Columns]) -> None:
         self._batches = batches
         self.is_read_to_its_end = False
-        """Whether closing reads what is left; else it cancels the query."""
+        """Whether closing reads the remaining rows; otherwise it cancels the query."""
 
     def __iter__(self) -> Self:
         return self
@@ -249,7 +250,7 @@ class _Result:
 
 
 class Statement:
-    """A query with its parameters, or the table that bound data go into."""
+    """A query with its parameters, or the target table of bound data."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -260,13 +261,12 @@ class Statement:
     def set_option(self, key: str, value: Any) -> None:
         """Where and how data are ingested, and whether parameters are bound by name."""
         if key not in {_TABLE, _MODE, _CATALOG, _SCHEMA, _TEMPORARY, _BY_NAME}:
-            raise dbapi.NotSupportedError(f"a statement of Colonnade's has no option {shown(key)}")
+            raise dbapi.NotSupportedError(f"a Colonnade statement has no option {shown(key)}")
         if key == _MODE and value not in _MODES:
-            raise dbapi.NotSupportedError(
-                f"{shown(value)} is no mode: there are {', '.join(_MODES)}"
-            )
+            raise dbapi.NotSupportedError(f"{shown(value)} is not a mode: use {', '.join(_MODES)}")
         if key == _TABLE:
-            # The others may come before or behind it, and none is left of an earlier table.
+            # The other options may be set before or after it; those of an earlier table are
+            # cleared.
             self._query = None
             self._options = {_BY_NAME: self._options.get(_BY_NAME, "false")}
         self._options[key] = value
@@ -280,12 +280,12 @@ class Statement:
         raise KeyError(key)
 
     def set_query(self, query: str) -> None:
-        """The text, with `$1`, ... for parameters, or `:name` where they are bound by name."""
+        """The text, with `$1`, ... for parameters, or `:name` if they are bound by name."""
         self._query = query
         self._options.pop(_TABLE, None)
 
     def prepare(self) -> None:
-        """Nothing more: the driver keeps statements that are used again."""
+        """Nothing to do: the driver caches repeated statements."""
         self._text()
 
     def bind(self, capsule: object) -> None:
@@ -315,7 +315,7 @@ class Statement:
         return None
 
     def execute_schema(self) -> Columns:
-        """The columns that the query would give."""
+        """The columns of the query's result."""
         text, runs = self._runs()
         query = f"SELECT * FROM ({text}\n) AS described LIMIT 0"
         return self._connection.begun().fetch_columns(query, *runs[0] if runs else ())
@@ -325,7 +325,7 @@ class Statement:
         self._connection.cancel()
 
     def close(self) -> None:
-        """Nothing is left behind."""
+        """Nothing to release."""
         self._bound = None
 
     def _text(self) -> str:
@@ -334,7 +334,7 @@ class Statement:
         return self._query
 
     def _runs(self) -> tuple[str, list[tuple[Any, ...]]]:
-        """The query, and the arguments of each run: of one where nothing was bound."""
+        """The query, and the arguments of each run; a single run if nothing is bound."""
         text = self._text()
         if self._bound is None:
             return text, [()]
@@ -350,13 +350,13 @@ class Statement:
 
     def _ingest(self) -> int:
         if self._bound is None:
-            raise dbapi.ProgrammingError("no data were bound that could be ingested")
+            raise dbapi.ProgrammingError("no data to ingest were bound")
         bound, self._bound = self._bound, None
         options = self._options
         driver = self._connection.begun()
         schema = options.get(_SCHEMA)
         if options.get(_CATALOG, driver.database) != driver.database:
-            raise dbapi.NotSupportedError(f"the connection is to {driver.database!r} alone")
+            raise dbapi.NotSupportedError(f"the connection is to {driver.database!r} only")
         if _switch(_TEMPORARY, options.get(_TEMPORARY, "false")):
             schema = "pg_temp"
         mode = options.get(_MODE, "adbc.ingest.mode.create")
@@ -368,7 +368,7 @@ class Statement:
 
 
 class _Capsule:
-    """A stream that was handed over, as the object that libraries ask for it."""
+    """An imported stream, as an object with the protocol that libraries use."""
 
     def __init__(self, capsule: object) -> None:
         self._capsule = capsule
@@ -388,7 +388,7 @@ def _results(
 
 
 def _sent(value: Any) -> Any:
-    """A value as a parameter; a text is one that the server reads, whatever it is cast to."""
+    """A value as a parameter; the server reads a text as the type that it is cast to."""
     return TextValue(value) if type(value) is str else value
 
 
@@ -399,11 +399,11 @@ def _terminate(driver: sync.Connection) -> None:
 
 def _switch(key: str, value: object) -> bool:
     if value not in _SWITCH:
-        raise dbapi.ProgrammingError(f"{key} is 'true' or 'false', not {shown(value)}")
+        raise dbapi.ProgrammingError(f"{key} must be 'true' or 'false', not {shown(value)}")
     return _SWITCH[str(value)]
 
 
 def _rows(status: str) -> int | None:
-    """The number that a command's status ends with: `INSERT 0 3`."""
+    """The number at the end of a command's status: `INSERT 0 3`."""
     count = status.rpartition(" ")[2]
     return int(count) if count.isdecimal() else None

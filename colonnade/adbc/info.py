@@ -1,4 +1,4 @@
-"""What ADBC asks of a driver and its server, in the schemas that ADBC has for it."""
+"""ADBC's information about a driver and its server, in ADBC's schemas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TEXT, _INTEGER = 0, 2
 
 
 def info_table(known: Mapping[str, Any], codes: Sequence[int] | None) -> pa.Table:
-    """The facts that are asked for, all of them where none is named."""
+    """The requested facts, or all of them if none is named."""
     import pyarrow as pa
 
     texts = {code: str(known[name]) for name, code in _TEXTS.items()}

@@ -1,4 +1,4 @@
-"""Which of ADBC's statuses an exception is."""
+"""The ADBC status of an exception."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CLASSES: tuple[tuple[type[BaseException], int], ...] = (
 
 
 def status_of(error: BaseException) -> tuple[int, str]:
-    """The number of the status, and the SQLSTATE, which is empty where there is none."""
+    """The number of the status, and the SQLSTATE, which may be empty."""
     sqlstate = getattr(error, "sqlstate", None) or ""
     for state in (sqlstate, sqlstate[:2]):
         if state in _STATES:

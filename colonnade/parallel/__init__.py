@@ -6,7 +6,7 @@
         for partition in plan:  # each of them can be pickled, and read on another machine
             columns = partition.read()
 
-`colonnade.parallel.dask` and `colonnade.parallel.ray` hand the partitions to these engines.
+`colonnade.parallel.dask` and `colonnade.parallel.ray` pass the partitions to these engines.
 """
 
 from __future__ import annotations

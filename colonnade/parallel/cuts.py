@@ -1,4 +1,4 @@
-"""Where a table or query is cut: conditions of which every row fulfils exactly one."""
+"""The split of a table or query: conditions of which every row meets exactly one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     Cuts = Literal["quantile", "range"]
 
-# A table with more blocks is sampled for the quantiles of its key, about so many of them.
+# For the quantiles of its key, a table with more blocks is sampled; about this many blocks are
+# read.
 _SAMPLED_BLOCKS = 1000
 
 _BLOCKS = """
@@ -39,8 +40,8 @@ FROM pg_catalog.pg_type AS t
 JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.typnamespace
 WHERE t.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof((SELECT {key} FROM {relation} LIMIT 0))
 """
-# The operators of the type's own operator class, by which ORDER BY goes, too. Enums, ranges, arrays
-# and rows have none: pg_catalog has operators for all of their kind.
+# The operators of the type's own operator class, which ORDER BY also uses. Enums, ranges, arrays
+# and rows have none: pg_catalog has operators for these kinds.
 _ORDER = """
 WITH RECURSIVE base (oid) AS (
     SELECT pg_catalog.pg_typeof((SELECT {key} FROM {relation} LIMIT 0))::pg_catalog.oid
@@ -102,19 +103,19 @@ _MOMENTS = {"date", "timestamp", "timestamptz"}
 
 
 def table_facts(connection: sync.Connection, table: str) -> tuple[int, str]:
-    """How many blocks a table has, its largest partition at least, and its kind."""
+    """The number of blocks of a table, or of its largest partition, and its kind."""
     ((blocks, kind),) = connection.fetch_plain(_BLOCKS, table)
     return int(blocks or 0), kind
 
 
 def block_conditions(connection: sync.Connection, table: str, parts: int) -> list[str]:
-    """Conditions on the places of rows in the table's file, in its order.
+    """Conditions on the physical positions of rows, in their order.
 
-    Raises InterfaceError for what has no such places: a view, a foreign table.
+    Raises InterfaceError for a relation without them: a view, a foreign table.
     """
     blocks, kind = table_facts(connection, table)
     if kind not in {"r", "m", "p"}:
-        msg = f"{table} is no table whose rows have places: name a column in partition_by="
+        msg = f"{table} is not a table with physical rows: name a column in partition_by="
         raise InterfaceError(msg)
     parts = max(1, min(parts, blocks))
     cuts = [f"'({blocks * part // parts},0)'::pg_catalog.tid" for part in range(1, parts)]
@@ -124,7 +125,7 @@ def block_conditions(connection: sync.Connection, table: str, parts: int) -> lis
 def key_order(connection: sync.Connection, relation: str, args: Sequence[object], key: str) -> str:
     """The schema, quoted, of the operators that a key is ordered by.
 
-    It is not that of the first operator in the search path, which may be a stranger's.
+    Not that of the first operator in the search path, which another user may have created.
     """
     asked = _ORDER.format(key=quote_identifier(key), relation=relation)
     found = connection.fetch_plain(asked, *args)
@@ -132,9 +133,9 @@ def key_order(connection: sync.Connection, relation: str, args: Sequence[object]
 
 
 def key_conditions(key: str, literals: Sequence[str], operators: str) -> list[str]:
-    """Conditions on a key between literals that are in its order; NULL is in the last one.
+    """Conditions on a key between ordered literals; NULL is in the last one.
 
-    `operators` is the schema of those that compare it.
+    `operators` is the schema of the comparison operators.
     """
     if not literals:
         return ["true"]
@@ -145,9 +146,9 @@ def key_conditions(key: str, literals: Sequence[str], operators: str) -> list[st
 def quantile_literals(
     connection: sync.Connection, relation: str, args: Sequence[object], key: str, parts: int
 ) -> list[str]:
-    """Values of a key, in its order, between which there are about as many rows each.
+    """Values of a key, in its order, that split the rows into parts of about equal size.
 
-    They are the server's own texts of them, with their type.
+    They are the server's own literals, with their type.
     """
     fractions = ", ".join(f"{part / parts:.9f}" for part in range(1, parts))
     asked = _QUANTILES.format(fractions=fractions, key=quote_identifier(key), relation=relation)
@@ -157,7 +158,7 @@ def quantile_literals(
 def range_literals(
     connection: sync.Connection, relation: str, args: Sequence[object], key: str, parts: int
 ) -> list[str]:
-    """Values of a key that are as far from each other, between its least and its greatest.
+    """Equidistant values of a key, between its minimum and its maximum.
 
     Raises InterfaceError for a key that is neither a number nor a date or timestamp.
     """
@@ -172,7 +173,9 @@ def range_literals(
         bounded = f"CASE WHEN pg_catalog.isfinite({name}) THEN {name} END"
     else:
         msg = f"cuts='range' is for numbers, dates and timestamps; {shown(key)} is {told}"
-        raise InterfaceError(msg, hint="Use cuts='quantile', which takes every type with an order.")
+        raise InterfaceError(
+            msg, hint="Use cuts='quantile', which supports every type with an order."
+        )
     asked = _RANGE.format(
         kind=f"pg_catalog.{known}", step=step, bounded=bounded, relation=relation, last=parts - 1
     )
@@ -180,7 +183,7 @@ def range_literals(
 
 
 def sampled(connection: sync.Connection, table: str) -> str:
-    """What quantiles of a table's key are taken of: all of it, or some blocks where it is large."""
+    """The rows for the quantiles of a key: the whole table, or a sample of a large one."""
     blocks, kind = table_facts(connection, table)
     if kind not in {"r", "m"} or blocks <= _SAMPLED_BLOCKS:
         return table
@@ -188,7 +191,7 @@ def sampled(connection: sync.Connection, table: str) -> str:
 
 
 def _between(key: str, cuts: Sequence[str], operators: str) -> list[str]:
-    """A condition for what is below all cuts, between two of them, and from the last one on."""
+    """Conditions for values below the first cut, between two cuts, and from the last cut on."""
     if not cuts:
         return ["true"]
     below, from_on = (f"{key} OPERATOR({operators}.{each})" for each in ("<", ">="))

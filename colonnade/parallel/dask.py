@@ -49,14 +49,14 @@ def read(
 ) -> Any:
     """A `dask.dataframe.DataFrame` over a table or query, of `parts` partitions or fewer.
 
-    Workers connect to `dsn`, which travels to them with the password that it holds. The snapshot is
-    kept by this process for as long as it has the frame, or one that was made of it: where it is
-    gone, workers raise InterfaceError. A client of Dask may hold on to frames until it is closed;
-    `from_plan` leaves the end to the caller. `dtypes` is the family of pandas' types as in
-    `Columns.to_pandas`, "nullable" or "arrow": with "numpy" a column of integers has another type
-    in partitions with NULLs than in those without. `decimals` is what numeric becomes, as there:
-    float64 by default, and each partition that has a value which it does not hold warns where it is
-    read, unless `decimals` is "float64". The other parameters are those of
+    Workers connect to `dsn`, which they receive with any password in it. This process keeps the
+    snapshot while it has the frame, or one computed from it; without the snapshot, workers raise
+    InterfaceError. A Dask client may keep frames until it is closed; with `from_plan` the caller
+    closes the plan. `dtypes` is the family of pandas types as in `Columns.to_pandas`, "nullable" or
+    "arrow": with "numpy" a column of integers has another type in partitions with NULLs than in
+    those without. `decimals` is the type for numeric, as in `Columns.to_pandas`: float64 by
+    default. A partition with a value that float64 cannot hold causes a warning in the worker that
+    reads it, unless `decimals` is "float64". The other parameters are those of
     `colonnade.parallel.plan`.
 
     Raises ImportError without Dask.
@@ -77,9 +77,9 @@ def read(
 
 
 def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals | None = None) -> Any:
-    """A `dask.dataframe.DataFrame` over the partitions of a plan, as `read` makes one.
+    """A `dask.dataframe.DataFrame` over the partitions of a plan, like that of `read`.
 
-    It can be computed until the plan is closed, which is its owner's to do.
+    It can be computed until the owner of the plan closes it.
     """
     frames: Any = importlib.import_module("dask.dataframe")
     meta = made.empty.to_pandas(dtypes, decimals=decimals)
@@ -87,7 +87,7 @@ def from_plan(made: Plan, *, dtypes: Dtypes = "nullable", decimals: Decimals | N
 
 
 class _Reader:
-    """Reads a partition in a worker. In the process that made it, it keeps the snapshot."""
+    """Reads a partition in a worker. In the process that created it, it keeps the snapshot."""
 
     def __init__(self, kept: Plan | None, dtypes: Dtypes, decimals: Decimals | None) -> None:
         self._kept = kept
@@ -104,12 +104,12 @@ class _Reader:
             read = connection.fetch_columns(
                 partition.sql, *source.args, schema=schema, infinity=source.infinity
             )
-        return read._to_pandas(frames)  # noqa: SLF001 - they know what is not exact
+        return read._to_pandas(frames)  # noqa: SLF001 - they know which values are inexact
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Without the plan, which is here and nowhere else."""
+        """Without the plan, which exists only in this process."""
         return _Reader, (None, self._dtypes, self._decimals)
 
     def __dask_tokenize__(self) -> tuple[str, str, str | None, int]:
-        """Each reading is its own: what was read before has seen another moment."""
+        """Each read is distinct: an earlier one saw the database at another moment."""
         return type(self).__name__, self._dtypes, self._decimals, id(self._kept)

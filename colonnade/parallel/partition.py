@@ -1,4 +1,4 @@
-"""A part of a table or query: all that a worker needs to read it, and nothing that is open."""
+"""A part of a table or query: everything a worker needs to read it, without open resources."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class PartitionField(NamedTuple):
     type_name: str
     """PostgreSQL's name of its type."""
     type_modifier: int
-    """Such as the scale of a numeric; -1 where none is declared."""
+    """Such as the scale of a numeric; -1 if none is declared."""
     arrow_type: str
     """The type of its Arrow column, as `Columns.fields` spells it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
-    """What all partitions of a plan have in common."""
+    """The data that all partitions of a plan share."""
 
     dsn: str = dataclasses.field(repr=False)
     options: Mapping[str, Any] = dataclasses.field(repr=False)
     """Further arguments of `colonnade.sync.connect`."""
     relation: str
-    """What stands behind FROM: a table, or a query in parentheses."""
+    """The text after FROM: a table, or a query in parentheses."""
     args: tuple[object, ...] = dataclasses.field(repr=False)
     snapshot: str | None
     schema: Any
@@ -48,7 +48,7 @@ class Source:
     fields: tuple[PartitionField, ...] = dataclasses.field(repr=False)
 
     def connect(self) -> sync.Connection:
-        """A new connection, which keeps no statements: each runs once, maybe behind a pooler."""
+        """A new connection without a statement cache, because each statement runs once."""
         options: dict[str, Any] = {"statement_cache_size": 0, **self.options}
         return sync.connect(self.dsn, **options)
 
@@ -65,28 +65,28 @@ class Source:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Partition:
-    """A part of a table or query, to be read anywhere; made by `colonnade.parallel.plan`.
+    """A part of a table or query that can be read anywhere; `colonnade.parallel.plan` creates it.
 
-    It can be pickled. The pickle holds the DSN, and the password with it where that is part of it;
-    `repr` shows neither. Reading connects anew.
+    It can be pickled. The pickle contains the DSN, including any password in it; `repr` shows
+    neither. Each read opens a new connection.
     """
 
     source: Source = dataclasses.field(repr=False)
     number: int
-    """Its place among the partitions, from 0 on."""
+    """Its number among the partitions, from 0."""
     where: str
-    """Which rows it has, as SQL."""
+    """The condition on its rows, in SQL."""
     order: str = dataclasses.field(repr=False)
     estimated_rows: int | None
-    """What the server expects, of which nothing is promised; None where it does not say."""
+    """The server's estimate, without guarantee; None if it gives none."""
     estimated_bytes: int | None
-    """Bytes of these rows, by the server's widths of columns."""
+    """Bytes of these rows, by the server's estimated column widths."""
     columns: tuple[str, ...] | None = None
     """The columns that are read; None for all."""
 
     @property
     def schema(self) -> tuple[PartitionField, ...]:
-        """Names and types of the columns that it gives."""
+        """Names and types of its columns."""
         fields = self.source.fields
         if self.columns is None:
             return fields
@@ -100,9 +100,9 @@ class Partition:
         return f"SELECT {listed} FROM {self.source.relation} WHERE {self.where}{self.order}"
 
     def select(self, columns: Sequence[str]) -> Partition:
-        """The same rows with these columns alone, in this order.
+        """The same rows with only these columns, in this order.
 
-        Raises InterfaceError for a column that is not there.
+        Raises InterfaceError for an unknown column.
         """
         known = {field.name for field in self.source.fields}
         missing = [name for name in columns if name not in known]
@@ -114,7 +114,7 @@ class Partition:
     def read(self) -> Columns:
         """Connect, and return its rows.
 
-        Raises InterfaceError where the snapshot is gone, and what `fetch_columns` raises.
+        Raises InterfaceError if the snapshot is gone, and the errors of `fetch_columns`.
         """
         with self.source.connect() as connection, self.source.within(connection):
             return self.read_on(connection)
@@ -128,13 +128,13 @@ class Partition:
 
     @property
     def asked_schema(self) -> Any:
-        """What the plan's `schema` says of its columns."""
+        """The entries of the plan's `schema` for its columns."""
         schema = self.source.schema
         return schema if self.columns is None else _schema_of(schema, self.columns)
 
 
 def _schema_of(schema: Any, columns: Sequence[str]) -> Any:
-    """What a schema, of any kind that `fetch_columns` takes, says of these columns."""
+    """The entries for these columns in a schema of any form that `fetch_columns` takes."""
     if schema is None:
         return None
     if isinstance(schema, Mapping):
@@ -150,14 +150,14 @@ def _schema_of(schema: Any, columns: Sequence[str]) -> Any:
 
 
 def _take(connection: sync.Connection, snapshot: str) -> None:
-    """Have the transaction that has just begun see a snapshot."""
+    """Make the transaction that has just begun use a snapshot."""
     try:
         connection.execute(f"SET TRANSACTION SNAPSHOT {quote_literal(snapshot)}")
     except (InvalidParameterValueError, UndefinedObjectError) as error:
-        msg = f"the plan's snapshot {snapshot!r} is not there: {error}"
+        msg = f"the plan's snapshot {snapshot!r} no longer exists: {error}"
         hint = (
-            "It lasts as long as the plan's own connection: keep the plan open until every "
+            "It exists as long as the plan's own connection: keep the plan open until every "
             "partition was read. Behind a pooler that spreads clients over servers there is none: "
-            "plan with snapshot=None, and know that partitions then see different moments."
+            "use snapshot=None; partitions then see different moments."
         )
         raise InterfaceError(msg, hint=hint) from error

@@ -1,4 +1,4 @@
-"""How a table or query becomes partitions."""
+"""The partitioning of a table or query."""
 
 from __future__ import annotations
 
@@ -48,27 +48,28 @@ def plan(
     infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Cut a table or a query into partitions that several workers can read at the same time.
+    """Split a table or a query into partitions that several workers can read at the same time.
 
     A text that is a name, such as `flights` or `public."Flights"`, is a table; any other is a query
-    whose `$1`, `$2`, ... take the values of `args`. There are `parts` partitions, or fewer where
-    there is less to cut; every row is in exactly one.
+    whose `$1`, `$2`, ... take the values of `args`. There are `parts` partitions, or fewer for
+    little data; every row is in exactly one.
 
-    A table is cut by the places of its rows in its file, unless `partition_by` names a column. A
-    query needs one. Its values are cut where there are about as many rows on each side
-    (`cuts="quantile"`, which counts the query's rows once more, or a sample of a large table's), or
-    into steps of equal width between the least and the greatest (`cuts="range"`, for numbers, dates
-    and timestamps). Rows whose key is NULL are in the last partition.
+    A table is split by the physical positions of its rows, unless `partition_by` names a column. A
+    query needs one. It is split either into parts of about the same number of rows
+    (`cuts="quantile"`, which runs the query once more, or reads a sample of a large table), or into
+    steps of equal width between minimum and maximum (`cuts="range"`, for numbers, dates and
+    timestamps). Rows whose key is NULL are in the last partition.
 
-    All partitions see one snapshot, which the plan exports and keeps until it is closed: the rows
-    are those of one moment, whatever is written meanwhile. `snapshot` may be the name of a snapshot
-    that somebody else has exported and keeps. With None there is no snapshot: each partition sees
-    the moment of its own reading, and a row that moves between two of them is found twice or never.
+    All partitions see one snapshot, which the plan exports and keeps until it is closed: they see
+    the database at one moment, whatever is written meanwhile. `snapshot` may be the name of a
+    snapshot that another session has exported and keeps. With None there is no snapshot: each
+    partition sees the database when it is read, and a row that moves between two of them is read
+    twice or never.
 
     `schema` and `infinity` are as in `fetch_columns`; `connect_options` are further arguments of
     `colonnade.sync.connect`, for the plan and for the partitions.
 
-    Raises InterfaceError for what cannot be cut so, and what the server raises for the query.
+    Raises InterfaceError if it cannot be split in this way, and the server's errors for the query.
     """
     request = Request(
         table_or_query,
@@ -86,7 +87,7 @@ def plan(
 
 
 class Request:
-    """What `plan` is asked for, checked."""
+    """The checked arguments of `plan`."""
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class Request:
         check_mapping("connect_options", connect_options)
         is_named = is_table(table_or_query)
         if partition_by is None and not is_named:
-            msg = "a query has no places to be cut at: name a column of its result in partition_by="
+            msg = "a query has no physical rows to split: name one of its columns in partition_by="
             raise InterfaceError(msg)
         relation = table_or_query.strip() if is_named else f"({table_or_query}\n) AS source"
         options = dict(connect_options or {})
@@ -123,11 +124,11 @@ class Request:
         self._snapshot = snapshot
 
     def plan(self, connection: sync.Connection) -> Plan:
-        """The plan, which has the connection from now on."""
+        """The plan, which owns the connection from now on."""
         try:
             return _planned(connection, self.source, self._cutting, self._snapshot)
         except BaseException:
-            # What still runs is cancelled by it.
+            # This cancels a running query.
             close(connection)
             raise
 
@@ -140,7 +141,7 @@ def _check_dsn(dsn: object) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _Cutting:
-    """What is to be cut, and how."""
+    """The relation to split, and the method."""
 
     is_table: bool
     parts: int
@@ -174,7 +175,7 @@ def _planned(
     if snapshot == _EXPORT:
         name = _exported(connection)
         return _made(connection, dataclasses.replace(source, snapshot=name), cutting)(connection)
-    # Whoever exported it keeps it.
+    # The session that exported it keeps it.
     transaction.rollback()
     source = dataclasses.replace(source, snapshot=snapshot)
     with source.within(connection):
@@ -197,7 +198,7 @@ def _exported(connection: sync.Connection) -> str:
 def _made(
     connection: sync.Connection, source: Source, cutting: _Cutting
 ) -> Callable[[sync.Connection | None], Plan]:
-    # Once it is read from, the table keeps its rows in their places until the transaction ends.
+    # After this read, the table's rows keep their positions until the transaction ends.
     empty = connection.fetch_columns(
         f"SELECT * FROM {source.relation} LIMIT 0",
         *source.args,
@@ -224,7 +225,7 @@ def _fields(empty: Columns) -> tuple[PartitionField, ...]:
 
 
 def _estimates(connection: sync.Connection, source: Source) -> tuple[int, int]:
-    """How many rows the server expects, and their width in bytes."""
+    """The server's estimates of the number of rows, and of their width in bytes."""
     statement = connection.prepare(f"SELECT * FROM {source.relation}")
     top = statement.explain(*source.args)[0]["Plan"]
     return int(top["Plan Rows"]), int(top["Plan Width"])

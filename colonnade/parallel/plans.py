@@ -16,10 +16,10 @@ _CLOSE_SECONDS_MAX = 5.0
 
 
 class Plan:
-    """The partitions of a table or query; made by `colonnade.parallel.plan`.
+    """The partitions of a table or query; `colonnade.parallel.plan` creates it.
 
-    A sequence of `Partition`. Until it is closed, a connection of its own keeps the snapshot that
-    they see: close it, as a context manager does, when all of them were read.
+    A sequence of `Partition`. Its own connection keeps their snapshot until the plan is closed:
+    close it, or leave its `with` block, after all of them have been read.
     """
 
     def __init__(
@@ -30,13 +30,13 @@ class Plan:
     ) -> None:
         self._partitions = tuple(partitions)
         self.empty = empty
-        """The result without its rows: names and types for who has to know them first."""
+        """The result without rows, for libraries that need names and types first."""
         self._coordinator = coordinator
         self._finalizer = weakref.finalize(self, close, coordinator)
 
     @property
     def snapshot(self) -> str | None:
-        """The snapshot's name; None where each partition sees the moment of its own reading."""
+        """The snapshot's name; None if each partition sees the database when it is read."""
         return self._partitions[0].source.snapshot
 
     @property
@@ -46,11 +46,11 @@ class Plan:
 
     @property
     def coordinator(self) -> sync.Connection | None:
-        """The connection that keeps the snapshot, in its transaction; None where there is none."""
+        """The connection that keeps the snapshot, in its transaction, or None."""
         return self._coordinator
 
     def __len__(self) -> int:
-        """How many partitions there are: as many as were asked for, or fewer."""
+        """The number of partitions: the requested number, or fewer."""
         return len(self._partitions)
 
     @overload
@@ -58,7 +58,7 @@ class Plan:
     @overload
     def __getitem__(self, index: slice) -> tuple[Partition, ...]: ...
     def __getitem__(self, index: int | slice) -> Partition | tuple[Partition, ...]:
-        """A partition by its place."""
+        """A partition by its number."""
         return self._partitions[index]
 
     def __iter__(self) -> Iterator[Partition]:
@@ -79,17 +79,17 @@ class Plan:
         self.close()
 
     def close(self) -> None:
-        """Let the snapshot go: a partition that is read afterwards raises InterfaceError."""
+        """Release the snapshot: reading a partition afterwards raises InterfaceError."""
         self._finalizer()
 
     def __repr__(self) -> str:
-        """How many partitions there are, and whether the snapshot is kept."""
+        """The number of partitions, and whether the snapshot is kept."""
         state = "open" if self._finalizer.alive else "closed"
         return f"<{type(self).__name__} of {len(self)} partitions, {state}>"
 
 
 def close(coordinator: sync.Connection | None) -> None:
-    """Close a connection, if there is one, and wait a little for what it still does."""
+    """Close a connection, if there is one, and wait briefly for its running query."""
     if coordinator is None or coordinator.is_closed():
         return
     try:

@@ -42,13 +42,13 @@ def read(
 ) -> Any:
     """A `ray.data.Dataset` over a table or query, of `parts` read tasks or fewer.
 
-    Workers connect to `dsn`, which travels to them with the password that it holds. The snapshot is
-    kept by this process for as long as it has the dataset, or one that was made of it; Ray may hold
-    on to them until it is shut down, and `from_plan` leaves the end to the caller. The other
-    parameters are those of `colonnade.parallel.plan`.
+    Workers connect to `dsn`, which they receive with any password in it. This process keeps the
+    snapshot while it has the dataset, or one computed from it. Ray may keep datasets until it is
+    shut down; with `from_plan` the caller closes the plan. The other parameters are those of
+    `colonnade.parallel.plan`.
 
-    A numeric without a declared scale has that of its own values in each partition, and Ray wants
-    one type: name it in `schema`, for example `{"price": "decimal128(38, 6)"}`.
+    A numeric without a declared scale has the scale of its values in each partition, but Ray
+    requires one type: set it in `schema`, for example `{"price": "decimal128(38, 6)"}`.
 
     Raises InterfaceError for such a column, ImportError without Ray.
     """
@@ -72,9 +72,9 @@ def read(
 
 
 def from_plan(made: Plan) -> Any:
-    """A `ray.data.Dataset` over the partitions of a plan, as `read` makes one.
+    """A `ray.data.Dataset` over the partitions of a plan, like that of `read`.
 
-    It can be read until the plan is closed, which is its owner's to do.
+    It can be read until the owner of the plan closes it.
     """
     data: Any = importlib.import_module("ray.data")
     _check_scales(made)
@@ -83,7 +83,7 @@ def from_plan(made: Plan) -> Any:
 
 def _check_scales(made: Plan) -> None:
     schema = made[0].source.schema
-    # A schema that is no dictionary is a whole one, with a type for every column.
+    # A schema that is not a dictionary is complete, with a type for every column.
     named = {field.name for field in made.schema} if schema is not None else set()
     named = set(schema) if isinstance(schema, dict) else named
     for field in made.schema:
@@ -95,7 +95,7 @@ def _check_scales(made: Plan) -> None:
 
 
 class _Kept:
-    """The plan, for as long as its datasource; in another process it is none."""
+    """The plan, kept as long as its datasource; in another process it is None."""
 
     def __init__(self, made: Plan | None) -> None:
         self._made = made
@@ -105,7 +105,10 @@ class _Kept:
 
 
 def _datasource(data: Any, made: Plan) -> Any:
-    """What Ray asks for read tasks: the class is Ray's, which is imported by who uses it."""
+    """Ray's source of read tasks.
+
+    A function makes the class, so that Ray is imported only when used.
+    """
     arrow: Any = importlib.import_module("pyarrow")
     partitions, schema = tuple(made), arrow.schema(made.empty)
 
@@ -118,7 +121,7 @@ def _datasource(data: Any, made: Plan) -> Any:
         per_task_row_limit: int | None = None,
         data_context: Any = None,
     ) -> list[Any]:
-        # As many as there are partitions, whatever Ray would like.
+        # One per partition, whatever number Ray requests.
         del parallelism, data_context
         return [_task(data, schema, partition, per_task_row_limit) for partition in partitions]
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from colonnade.parallel.plans import Plan
     from colonnade.types import Infinity
 
-# Partitions for each connection: the one that has the small ones takes more of them.
+# Partitions per connection: a connection with small ones reads more of them.
 _PARTS_EACH = 2
 
-# How often those who were told to stop are told again: a query may have begun since.
+# The interval for repeating cancel requests: a query may have begun since the last one.
 _TELL_AGAIN_SECONDS = 0.05
 
 _CANCEL_SECONDS_MAX = 5.0
@@ -47,13 +47,13 @@ def read(
 ) -> Columns:
     """Read a table or query over several connections at the same time, as `Columns`.
 
-    The rows are those of a single read. With `ordered` they are in the order of the table's file,
-    or sorted by `partition_by`, NULL last; without it, partitions come as they are ready. `parts`
+    The rows are those of a single read. With `ordered`, they are in physical order, or sorted by
+    `partition_by`, NULL last; without it, in the order in which partitions finish. `parts`
     partitions are read by `connections` threads; None means two for each. The other parameters are
     those of `plan`.
 
-    Where one thread fails, or Ctrl-C comes, the queries of the others are cancelled, and the call
-    ends when all connections are closed. Raises what the first one has raised.
+    If one thread fails, or at Ctrl-C, the queries of the others are cancelled, and the call ends
+    after all connections are closed. Raises the first error.
     """
     reading = Reading(
         table_or_query,
@@ -73,13 +73,13 @@ def read(
 
 
 def parts_for(connections: int, parts: int | None) -> int:
-    """How many partitions so many connections read."""
+    """The number of partitions for a number of connections."""
     check_count("connections", connections)
     return _PARTS_EACH * connections if parts is None else parts
 
 
 class Stopped(Exception):
-    """Somebody has called `Reading.end`."""
+    """`Reading.end` was called."""
 
 
 class Reading:
@@ -97,7 +97,7 @@ class Reading:
         self._told: queue.SimpleQueue[tuple[int, Columns] | BaseException] = queue.SimpleQueue()
         self._is_stopped = threading.Event()
         self._has_ended = threading.Event()
-        # The connection that works for each thread.
+        # The connection of each thread.
         self._at_work: dict[int, sync.Connection] = {}
 
     def end(self) -> None:
@@ -109,9 +109,9 @@ class Reading:
             self.cancel()
 
     def cancel(self) -> None:
-        """Cancel the queries that run, for which the server must have no connection left."""
+        """Cancel the running queries, even if the server has no free connection."""
         for connection in tuple(self._at_work.values()):
-            # Who is not reached is told again.
+            # A failed request is repeated.
             with contextlib.suppress(OSError):
                 connection.cancel(timeout=_CANCEL_SECONDS_MAX)
 
@@ -149,7 +149,7 @@ class Reading:
 
     @contextlib.contextmanager
     def _working(self, connection: sync.Connection) -> Generator[None, None, None]:
-        """A block in which a connection works for this thread, and can be cancelled."""
+        """A block in which this thread uses a connection, which can be cancelled."""
         thread = threading.get_ident()
         self._at_work[thread] = connection
         try:
@@ -164,7 +164,7 @@ class Reading:
         return told
 
     def _work(self, found: Plan) -> None:
-        """Read one partition after another, until there are no more or somebody says stop."""
+        """Read one partition after another, until there are no more or the reading is stopped."""
         try:
             source = found[0].source
             with (
@@ -173,7 +173,7 @@ class Reading:
                 self._working(connection),
             ):
                 self._read_all(connection)
-        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it
             self._told.put(error)
 
     def _read_all(self, connection: sync.Connection) -> None:
@@ -185,7 +185,7 @@ class Reading:
             self._told.put((partition.number, partition.read_on(connection)))
 
     def _end(self, threads: list[threading.Thread]) -> None:
-        """Cancel what still runs, and wait for the threads."""
+        """Cancel the running queries, and wait for the threads."""
         while alive := [thread for thread in threads if thread.is_alive()]:
             self.cancel()
             alive[0].join(_TELL_AGAIN_SECONDS)

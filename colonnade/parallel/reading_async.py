@@ -33,11 +33,11 @@ async def read_async(
     infinity: Infinity = "raise",
     connect_options: Mapping[str, Any] | None = None,
 ) -> Columns:
-    """As `read`, while the event loop goes on.
+    """As `read`, without blocking the event loop.
 
-    The reading has threads of its own, for a loop's one thread could not decode two results at the
-    same time. A task that is cancelled, once or several times, cancels the queries, and ends when
-    the connections are closed.
+    The reading has its own threads, because the loop's single thread cannot decode two results at
+    the same time. Cancelling the task, once or several times, cancels the queries, and the task
+    ends after the connections are closed.
     """
     reading = Reading(
         table_or_query,
@@ -53,7 +53,7 @@ async def read_async(
         infinity=infinity,
         connect_options=connect_options,
     )
-    # Of its own: in the loop's executor, reading and its end would wait for each other's threads.
+    # Its own executor: in the loop's, reading and ending could wait for each other's threads.
     threads = ThreadPoolExecutor(2, "colonnade-read")
     running = asyncio.get_running_loop().run_in_executor(threads, reading.run)
     try:
@@ -61,10 +61,10 @@ async def read_async(
     except asyncio.CancelledError:
         threads.submit(reading.end)
         while not running.done():
-            # Nothing ends it faster than it is being ended, however often that is asked for.
+            # It is already being ended; further cancellations cannot make it faster.
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({running})
-        # What it has raised is the end that was asked for.
+        # Its exception is the requested end.
         running.exception()
         raise
     finally:

@@ -99,7 +99,7 @@ def test_other_processes_read_them(dsn: str, table: str) -> None:
 def test_a_snapshot_that_is_gone(dsn: str, table: str) -> None:
     with parallel.plan(table, dsn, parts=2) as plan:
         partition = plan[0]
-    with pytest.raises(InterfaceError, match="is not there") as caught:
+    with pytest.raises(InterfaceError, match="no longer exists") as caught:
         partition.read()
     assert "keep the plan open" in str(caught.value.hint)
 

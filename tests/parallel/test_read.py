@@ -147,7 +147,7 @@ def test_tables_of_every_shape(dsn: str, watch: BackendWatch) -> None:
 
 
 def test_what_cannot_be_read(dsn: str, table: str) -> None:
-    with pytest.raises(InterfaceError, match="a query has no places"):
+    with pytest.raises(InterfaceError, match="a query has no physical rows"):
         parallel.read("SELECT 1", dsn)
     with pytest.raises(UndefinedTableError):
         parallel.read("nowhere", dsn)

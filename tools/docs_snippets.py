@@ -22,7 +22,7 @@ _NO_RUN = re.compile(r"no-run(?:: *(?P<reason>\S.*))?$")
 
 
 class SnippetError(Exception):
-    """A block is not written as the rules above ask."""
+    """A block breaks the rules above."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def run_page(path: Path) -> int:
 
 
 def _compiled(snippet: Snippet) -> types.CodeType:
-    # Blank lines in front give every statement the number that it has on the page.
+    # Leading blank lines give every statement its line number on the page.
     source = "\n" * (snippet.line - 1) + snippet.source
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     code: types.CodeType = compile(

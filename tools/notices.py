@@ -1,7 +1,7 @@
 """Writes THIRD-PARTY-NOTICES: the licences of the crates that are linked into the wheel.
 
-Most licences ask that their text goes where the code goes. Of a crate that offers several, the
-shortest to fulfil is taken, MIT's; crates under the Apache licence alone share the project's own
+Most licences require that their text accompanies the code. If a crate offers several, MIT's is
+used, as the simplest to fulfil; crates under the Apache licence only share the project's own
 LICENSE, and add their NOTICE. The texts are those of the crates' own sources.
 
     python -m tools.notices            write the file
@@ -30,7 +30,7 @@ APACHE = "Apache-2.0"
 
 
 def linked_crates() -> list[dict[str, Any]]:
-    """What is linked into the wheel, by name: neither macros nor what only builds."""
+    """The crates linked into the wheel, by name, without macros and build dependencies."""
     command = ("cargo", "metadata", "--format-version=1", "--locked", "--filter-platform", PLATFORM)
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     metadata = json.loads(told)
@@ -56,7 +56,7 @@ def linked_crates() -> list[dict[str, Any]]:
 
 
 def texts(package: dict[str, Any]) -> list[str]:
-    """The texts that go along with a crate; none where the project's own licence says it all."""
+    """The texts for a crate; none if the project's own licence covers it."""
     files = sorted(Path(package["manifest_path"]).parent.iterdir())
     by_name = {file.name.upper(): file for file in files if file.is_file()}
     notices = [file for name, file in by_name.items() if name.startswith("NOTICE")]

@@ -25,8 +25,8 @@ MODULE = ROOT / "colonnade" / "errors" / "_sqlstate.py"
 # Words that keep their capitals.
 ACRONYMS = {"fdw": "FDW", "io": "IO", "plpgsql": "PLPGSQL", "sql": "SQL"}
 
-# Names that the rule does not give: they would hide a builtin, collide with another class, or the
-# established name (asyncpg's, which callers already catch) is another one.
+# Exceptions to the rule: its name would hide a builtin or collide with another class, or asyncpg's
+# established name, which callers already catch, is different.
 NAMES = {
     "01000": "PostgresWarning",
     "08000": "PostgresConnectionError",

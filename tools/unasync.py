@@ -120,7 +120,7 @@ def drop_async_only(source: str, path: str) -> str:
 
 
 def translate(source: str, used: Counter[str]) -> str:
-    """Applies both tables; what the tables do not name stays as it is, character by character."""
+    """Applies both tables; everything else stays unchanged, character by character."""
     tokens = [token for token in _tokens(source) if token.type not in _SKIPPED]
     edits: list[tuple[tuple[int, int], tuple[int, int], str]] = []
     i = 0
@@ -128,7 +128,7 @@ def translate(source: str, used: Counter[str]) -> str:
         for run, old, new in _RUNS:
             last = i + len(run) - 1
             if [token.string for token in tokens[i : last + 1]] == run:
-                # A word that goes away takes the space behind it along.
+                # A removed word takes the following space with it.
                 end = tokens[last].end if new else tokens[last + 1].start
                 edits.append((tokens[i].start, end, new))
                 used[old] += 1
@@ -161,7 +161,7 @@ def _apply(source: str, edits: list[tuple[tuple[int, int], tuple[int, int], str]
 
 
 def _formatted(source: str, path: Path) -> str:
-    """As ruff leaves it.
+    """The text after ruff's fixes and formatting.
 
     Under their new names imports sort differently or are no longer used, members of a union
     coincide, and lines get shorter.
@@ -193,7 +193,7 @@ def generate(used: Counter[str]) -> dict[Path, str]:
 
 
 def differences(files: dict[Path, str]) -> list[Path]:
-    """What is missing, stale or left over in the generated folders."""
+    """The missing, stale and superfluous files of the generated folders."""
     standing = {
         path for folder in FOLDERS.values() for path in sorted((ROOT / folder).rglob("*.py"))
     }

@@ -1,3 +1,3 @@
-"""`colonnade doctor`: what can be reached, step by step, and what to do where it cannot."""
+"""`colonnade doctor`: a check of the connection, step by step, with hints for failures."""
 
 from __future__ import annotations

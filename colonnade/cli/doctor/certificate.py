@@ -1,7 +1,7 @@
 """The few facts of a certificate that help when TLS does not work, read from its bytes.
 
-Python tells them only of certificates that it has verified, and those that cannot be verified are
-the ones that people ask about.
+Python returns them only for verified certificates, but the facts are needed for those that fail
+verification.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _SEQUENCE, _SET, _OBJECT_ID, _UTC_TIME, _VERSION = 0x30, 0x31, 0x06, 0x17, 0xA0
 _COMMON_NAME = bytes.fromhex("550403")
 _ORGANIZATION = bytes.fromhex("55040a")
 _LONG_LENGTH, _LENGTH_BITS = 0x80, 0x7F
-#: Two digits of a year from this one on are of the last century.
+#: Two-digit years from this one on are in the 20th century.
 _CENTURY_ENDS = 50
 
 
 class CertificateError(Exception):
-    """The bytes are no certificate."""
+    """The bytes are not a certificate."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """For whom it is, from whom, and from when until when."""
+    """The subject, the issuer, and the period of validity."""
 
     subject: str
     issuer: str
@@ -52,7 +52,7 @@ def read_certificate(data: bytes) -> Certificate:
 
 
 def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tags and contents, one behind the other."""
+    """Tags and contents, in order."""
     position = 0
     while position < len(data):
         tag, length = data[position], data[position + 1]

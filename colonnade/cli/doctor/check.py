@@ -1,4 +1,4 @@
-"""What was found out in one step."""
+"""The result of one step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Outcome(enum.StrEnum):
-    """How a step has ended."""
+    """The outcome of a step."""
 
     OK = "ok"
     WARNING = "warning"
@@ -18,7 +18,7 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One step: what it is, how it ended, in words and as facts, and what to do about it."""
+    """One step: its name, its outcome in words and as facts, and a hint."""
 
     name: str
     outcome: Outcome
@@ -27,7 +27,7 @@ class Check:
     hint: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the step as it stands in JSON."""
+        """Return the step as JSON data."""
         return {
             "name": self.name,
             "outcome": self.outcome.value,
@@ -38,17 +38,17 @@ class Check:
 
 
 def ok(name: str, summary: str, **facts: Any) -> Check:
-    """A step that went well."""
+    """A step that succeeded."""
     return Check(name, Outcome.OK, summary, facts)
 
 
 def warning(name: str, summary: str, hint: str | None = None, **facts: Any) -> Check:
-    """A step that went well, and yet somebody should look."""
+    """A step that succeeded with a warning."""
     return Check(name, Outcome.WARNING, summary, facts, hint)
 
 
 def failed(name: str, summary: str, hint: str | None = None, **facts: Any) -> Check:
-    """A step that did not go well."""
+    """A step that failed."""
     return Check(name, Outcome.FAILED, summary, facts, hint)
 
 

@@ -1,4 +1,4 @@
-"""What is installed on this side."""
+"""The software installed on the client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ssl
 import colonnade
 from colonnade.cli.doctor.check import Check, ok
 
-#: What the extras bring along, and libraries that read columns.
+#: The packages of the extras, and libraries that read columns.
 _LIBRARIES = (
     "numpy",
     "pandas",
@@ -26,7 +26,7 @@ _LIBRARIES = (
 
 
 def environment_check() -> Check:
-    """Versions of Python, of Colonnade, and of what it works with."""
+    """Versions of Python, of Colonnade, and of the libraries it works with."""
     installed = {name: _version(name) for name in _LIBRARIES}
     there = ", ".join(f"{name} {version}" for name, version in installed.items() if version)
     missing = ", ".join(name for name, version in installed.items() if not version)

@@ -1,4 +1,4 @@
-"""The way to a host, step by step: its name, its socket, TLS, and what it asks for to let us in."""
+"""The connection to a host, step by step: name, socket, TLS, and authentication method."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _tls_failed(error: ssl.SSLError) -> Check:
 
 
 def _tls_facts(session: Any, context: ssl.SSLContext, target: Understood) -> Check:
-    """Version and certificate; one that ends soon is a warning."""
+    """Version and certificate; a certificate that expires soon is a warning."""
     cipher = session.cipher()[0]
     is_verified = context.verify_mode == ssl.CERT_REQUIRED
     checked = "not verified"
@@ -159,7 +159,7 @@ def _tls_facts(session: Any, context: ssl.SSLContext, target: Understood) -> Che
 
 
 async def _authentication(host: Host, probe: Probe, target: Understood) -> Check:
-    """Say who we are, and see what the server asks for; it is not answered."""
+    """Send user and database, and read the server's authentication request without answering."""
     try:
         async with asyncio.timeout(_STEP_S):
             kind, content = await probe.introduce(target.user, target.database)
@@ -188,6 +188,6 @@ async def _authentication(host: Host, probe: Probe, target: Understood) -> Check
 
 
 def _error_fields(content: bytes) -> str:
-    """The words of an error message of the server."""
+    """The text of an error message of the server."""
     fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in content.split(b"\0")}
     return fields.get(b"M", "the server refuses")

@@ -1,4 +1,4 @@
-"""What the server says of itself once we are in, and how long things take."""
+"""Facts about the server after the connection is made, and timings."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _REPORTED = (
     "integer_datetimes",
     "standard_conforming_strings",
 )
-#: Poolers refuse settings that they do not keep track of; servers take any with a dot.
+#: Poolers reject settings that they do not track; servers accept any name with a dot.
 _UNKNOWN_SETTING = "colonnade.doctor"
-#: A round trip that is longer than this makes every query slow.
+#: A longer round trip than this makes every query slow.
 _SLOW_S = 0.05
 
 
 def server_checks(connection: colonnade.sync.Connection, target: Target) -> Iterator[Check]:
-    """The facts of the server, of what stands between, and of the time."""
+    """Facts about the server, about a pooler, and timings."""
     yield _version(connection)
     yield _encodings(connection)
     yield _role(connection)
@@ -91,7 +91,7 @@ def _role(connection: colonnade.sync.Connection) -> Check:
 
 
 def _pooler(connection: colonnade.sync.Connection, target: Target) -> Check:
-    """A pooler makes up the process identifier that it greets us with."""
+    """A pooler sends a made-up process ID in its greeting."""
     told, real = (
         connection.get_server_pid(),
         connection.fetchval("SELECT pg_catalog.pg_backend_pid()"),

@@ -78,7 +78,9 @@ def failures_told(sql: str | None = None) -> Generator[None, None, None]:
     except errors.PostgresError as error:
         raise of_server(error, sql) from error
     except (errors.InterfaceError, errors.InternalClientError) as error:
-        raise CommandError(error.args[0] if error.args else str(error), _hint(error)) from error
+        hint = _hint(error)
+        said = error.args[0] if error.args else str(error)
+        raise CommandError(said, None if hint is None else _in_options(hint)) from error
     except OSError as error:
         raise CommandError(_system_text(error)) from error
 

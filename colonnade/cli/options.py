@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from colonnade import InterfaceError, formats
+from colonnade.cli.failures import CommandError, missing_library
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -23,10 +29,14 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 class Command(click.Command):
-    """A command whose help ends with examples, line by line as they are."""
+    """A command whose help ends with examples, line by line as they are.
+
+    FORMATS in its text stands for all endings of names with their formats.
+    """
 
     def __init__(self, *args: Any, examples: str, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.help = (self.help or "").replace("FORMATS", formats.described())
         self._examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -95,6 +105,44 @@ class Character(click.ParamType[str]):
         if len(text) != 1 or text in '"\r\n\\' or not text.isascii():
             self.fail(f"{value!r} is not one character that can stand between values", param, ctx)
         return text
+
+
+def format_option(
+    *others: str,
+    help: str,  # noqa: A002 - click's own word
+) -> Callable[[F], F]:
+    """--format, with the formats there are, and `others` before them."""
+    names = [*others, *(form.name for form in formats.FORMATS)]
+    return click.option("--format", "form", type=click.Choice(names), help=help)
+
+
+def chosen_format(word: str | None, path: Path) -> formats.Format:
+    """The format that --format names, else that of the file's name; its library is loaded.
+
+    An error comes before anything is asked of the server.
+    """
+    try:
+        form = formats.by_file_name(path) if word is None else formats.by_name(word)
+    except InterfaceError as error:
+        raise click.UsageError(f"{error.args[0]}: say --format, or {error.hint}") from error
+    if form.library is not None:
+        if importlib.util.find_spec(form.library) is None:
+            extras = f"cli,{form.library}"
+            raise missing_library(form.library, extras, f"the format {form}")
+        importlib.import_module(form.library)
+    return form
+
+
+def format_settings(
+    form: formats.Format, options: dict[str, Any], file_bytes: int | None = None
+) -> formats.Settings:
+    """The choices within a format, of `result_options`."""
+    csv = formats.CsvOptions(options["delimiter"], options["header"], options["null"])
+    try:
+        codec = form.codec(options["compression"])
+    except InterfaceError as error:
+        raise CommandError(error.args[0]) from error
+    return formats.Settings(codec, csv, file_bytes)
 
 
 def query_options(function: F) -> F:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade.cli.outlet import Outlet, OutputFile
+    from colonnade.formats import Writer
 
     #: Told of all rows and bytes so far.
     Progress = Callable[[int, int], None]
@@ -16,20 +17,6 @@ if TYPE_CHECKING:
 
 class EnoughRowsError(Exception):
     """As many rows as were wanted are written."""
-
-
-class Writer(Protocol):
-    """Writes rows to one file."""
-
-    def write(self, unit: Any) -> None:
-        """Write these rows."""
-
-    def fitting(self, unit: Any, bytes_max: int) -> int:
-        """How many of these rows the file can take until it has about so many bytes."""
-        raise NotImplementedError
-
-    def finish(self) -> None:
-        """Write what stands at the end of the file."""
 
 
 @dataclass(frozen=True)

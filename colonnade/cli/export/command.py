@@ -11,10 +11,15 @@ import click
 from colonnade.cli.connecting import Target, connection_options
 from colonnade.cli.failures import CommandError, failures_told
 from colonnade.cli.files import WholeFiles
-from colonnade.cli.formats import Format, format_of
-from colonnade.cli.formats.arrow import checked_codec, require_pyarrow
-from colonnade.cli.formats.csv import CsvOptions
-from colonnade.cli.options import Command, Size, query_options, result_options
+from colonnade.cli.options import (
+    Command,
+    Size,
+    chosen_format,
+    format_option,
+    format_settings,
+    query_options,
+    result_options,
+)
 from colonnade.cli.outlet import STDOUT, Outlet, is_terminal, older_parts
 from colonnade.cli.progress import count, duration, rows_bar, size
 from colonnade.cli.result import ResultOptions, write_result
@@ -44,12 +49,7 @@ colonnade export flights -o flights.parquet --max-file-size 256MB    # flights-0
     metavar="FILE",
     help="The file, or the name that parts are numbered from; - is stdout.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([form.value for form in Format if form is not Format.TABLE]),
-    help="Default: what the file's name says.",
-)
+@format_option(help="Default: what the file's name says.")
 @click.option(
     "--max-file-size", type=Size(), help="Begin a new part before this size, as 256MB or 1GiB."
 )
@@ -72,9 +72,8 @@ def export(
 ) -> None:
     """Write the rows of a table or of a query to a file, or to several of a limited size.
 
-    The format is that of --format or of the file's name: .parquet, .csv, .ndjson, .jsonl, .arrows
-    (Arrow's stream format), .arrow, .feather (Arrow's file format). Memory stays at a few batches
-    of rows, whatever the size of the result.
+    The format is that of --format or of the file's name: FORMATS. Memory stays at a few batches of
+    rows, whatever the size of the result.
 
     A file appears when it is complete, and takes the place of one of the same name; parts appear
     together. When anything goes wrong, nothing appears.
@@ -104,19 +103,16 @@ def _settings(output: Path, form: str | None, options: dict[str, Any]) -> Result
     limits = Limits(options["max_file_size"], options["max_rows_per_file"])
     if form is None and output == STDOUT:
         raise click.UsageError("standard output has no name that says a format: say --format")
-    chosen = format_of(output) if form is None else Format(form)
+    chosen = chosen_format(form, output)
     if output == STDOUT and limits.are_parts:
         raise click.UsageError("standard output cannot be cut into files")
     if chosen.is_binary and is_terminal(output):
         raise click.UsageError(f"{chosen} is not for terminals: say -o FILE, or use a pipe")
-    if chosen.is_binary:
-        require_pyarrow(f"the format {chosen}")
     return ResultOptions(
         form=chosen,
-        csv=CsvOptions(options["delimiter"], options["header"], options["null"]),
+        settings=format_settings(chosen, options, limits.file_bytes),
         schema=dict(options["schema"]),
         infinity=options["infinity"],
-        codec=checked_codec(chosen, options["compression"]),
         limits=limits,
     )
 

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import colonnade
 from colonnade.cli.failures import CommandError
-from colonnade.cli.formats import Format
 from colonnade.cli.importing.places import copy_place, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from colonnade.cli.importing.destination import Destination
+    from colonnade.formats import Opened
 
-_BATCH_ROWS = 65_536
-_STREAM_MARK = b"\xff\xff\xff\xff"
 #: What pyarrow raises for a file that is not what it should be, besides its own ArrowInvalid: an
 #: OSError for one that is cut, a MemoryError for a length that lies, errors of UTF-8, of numbers
 #: and of names. They surround the reading alone, and nothing that asks the server.
@@ -40,7 +39,8 @@ class ArrowFile:
     """A file that knows its columns and types."""
 
     path: Path
-    form: Format
+    form: str
+    open: Callable[[Path], AbstractContextManager[Opened]]
 
     @property
     def name(self) -> str:
@@ -88,32 +88,14 @@ class ArrowFile:
         return refused(error, self.name if line is None else f"{self.name}, row {line - 1}", column)
 
     @contextmanager
-    def _opened(self) -> Generator[tuple[Any, Iterator[Any], int | None], None, None]:
-        """The schema, the batches, and how many rows there are where the file says so."""
+    def _opened(self) -> Generator[Opened, None, None]:
+        opening = self.open(self.path)
         with self._readable():
-            file, opened = self._parquet() if self.form is Format.PARQUET else self._ipc()
-        with file:
+            opened = opening.__enter__()
+        try:
             yield opened
-
-    def _parquet(self) -> tuple[Any, tuple[Any, Iterator[Any], int | None]]:
-        file = importlib.import_module("pyarrow.parquet").ParquetFile(self.path)
-        return file, (file.schema_arrow, _by_row_group(file), file.metadata.num_rows)
-
-    def _ipc(self) -> tuple[Any, tuple[Any, Iterator[Any], int | None]]:
-        pa = importlib.import_module("pyarrow")
-        # Read and not mapped: what was checked must not change afterwards, nor the file end early.
-        source = pa.OSFile(str(self.path))
-        if self._is_stream():
-            reader = pa.ipc.open_stream(source)
-            return source, (reader.schema, iter(reader), None)
-        reader = pa.ipc.open_file(source)
-        batches = map(reader.get_batch, range(reader.num_record_batches))
-        return source, (reader.schema, batches, None)
-
-    def _is_stream(self) -> bool:
-        """What the file itself says: the ends of names are mixed up by many."""
-        with self.path.open("rb") as file:
-            return file.read(len(_STREAM_MARK)) == _STREAM_MARK
+        finally:
+            opening.__exit__(None, None, None)
 
     def _read(self, batches: Iterator[Any]) -> Iterator[Any]:
         while True:
@@ -130,9 +112,3 @@ class ArrowFile:
         except _UNREADABLE as error:
             said = str(error) or type(error).__name__
             raise CommandError(f"{self.name} cannot be read as {self.form}: {said}") from error
-
-
-def _by_row_group(file: Any) -> Iterator[Any]:
-    """The batches of a Parquet file; a reader of all groups would fetch many of them ahead."""
-    for group in range(file.metadata.num_row_groups):
-        yield from file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group], use_threads=False)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from colonnade import formats
 from colonnade.cli.connecting import Target, connection_options
 from colonnade.cli.failures import failures_of, failures_told
-from colonnade.cli.formats import Format, format_of
-from colonnade.cli.formats.arrow import require_pyarrow
 from colonnade.cli.importing.arrow_files import ArrowFile
 from colonnade.cli.importing.csv_files import CsvFile
 from colonnade.cli.importing.destination import Destination, TableName
 from colonnade.cli.importing.ndjson_files import NdjsonFile
-from colonnade.cli.options import Character, Command, Pair
+from colonnade.cli.options import Character, Command, Pair, chosen_format, format_option
 from colonnade.cli.progress import bytes_bar, count, duration, rows_bar
 from colonnade.frames.write import IfExists
 
@@ -45,12 +44,7 @@ zcat trades.csv.gz | colonnade import - trades --format csv
     type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True),
 )
 @click.argument("table")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([form.value for form in Format if form is not Format.TABLE]),
-    help="Default: what the names of the files say.",
-)
+@format_option(help="Default: what the names of the files say.")
 @click.option("--create", is_flag=True, help="Make the table, of the file's types, if need be.")
 @click.option(
     "--if-exists",
@@ -121,15 +115,16 @@ def import_(
 def _source(path: Path, form: str | None, options: dict[str, Any]) -> Source:
     if form is None and path == _STDIN:
         raise click.UsageError("standard input has no name that says a format: say --format")
-    chosen = format_of(path) if form is None else Format(form)
-    if chosen is Format.CSV:
+    chosen = chosen_format(form, path)
+    if chosen is formats.CSV:
         return CsvFile(path, options["delimiter"], options["null"], options["header"])
-    if chosen is Format.NDJSON:
+    if chosen is formats.NDJSON:
         return NdjsonFile(path)
+    if chosen.open is None:
+        raise click.UsageError(f"{chosen} can be written only, and not be imported")
     if path == _STDIN:
         raise click.UsageError(f"{chosen} is read from files: only CSV and NDJSON come by a pipe")
-    require_pyarrow(f"the format {chosen}")
-    return ArrowFile(path, chosen)
+    return ArrowFile(path, str(chosen), chosen.open)
 
 
 def _import(

@@ -15,9 +15,9 @@ from typing import IO, TYPE_CHECKING, Any
 import colonnade
 from colonnade._quoting import quote_identifier
 from colonnade.cli.failures import CommandError, missing_library
-from colonnade.cli.formats.csv import split_rows
-from colonnade.cli.formats.text import BYTE_ORDER_MARK
 from colonnade.cli.importing.places import copy_place, refused
+from colonnade.formats.csv import split_rows
+from colonnade.formats.lines import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING
 import colonnade
 from colonnade._quoting import quote_identifier, quote_literal
 from colonnade.cli.failures import CommandError
-from colonnade.cli.formats.text import BYTE_ORDER_MARK
 from colonnade.cli.importing.places import refused
+from colonnade.formats.lines import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

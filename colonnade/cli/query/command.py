@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from colonnade import formats
 from colonnade.cli.connecting import Target, connection_options
 from colonnade.cli.failures import CommandError, failures_told
 from colonnade.cli.files import WholeFiles
-from colonnade.cli.formats import Format, format_of
-from colonnade.cli.formats.arrow import checked_codec, require_pyarrow
-from colonnade.cli.formats.csv import CsvOptions
-from colonnade.cli.options import Command, query_options, result_options
+from colonnade.cli.options import (
+    Command,
+    chosen_format,
+    format_option,
+    format_settings,
+    query_options,
+    result_options,
+)
 from colonnade.cli.outlet import STDOUT, Outlet, is_terminal
 from colonnade.cli.progress import count as counted, duration
 from colonnade.cli.query.table import show
@@ -26,6 +31,8 @@ from colonnade.cli.transfer import Limits
 if TYPE_CHECKING:
     from colonnade import QueryTiming
 
+#: The word of --format for what is no file's format.
+_TABLE = "table"
 _SHOWN_ROWS = 100
 _EXAMPLES = """\
 colonnade query "SELECT * FROM flights WHERE carrier = $1 AND month = $2" UA 6
@@ -50,11 +57,8 @@ class _Done:
 )
 @click.argument("words", nargs=-1, metavar="[SQL] [VALUE]...")
 @query_options
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([form.value for form in Format]),
-    help="Default: what the file's name says, a table on a terminal, CSV in a pipe.",
+@format_option(
+    _TABLE, help="Default: what the file's name says, a table on a terminal, CSV in a pipe."
 )
 @click.option(
     "-o",
@@ -94,68 +98,71 @@ def query(
     """Run one statement, and show or write its result.
 
     On a terminal the result is a table. In a pipe it is CSV, unless --format or the end of the
-    file's name says otherwise: .csv, .ndjson, .jsonl, .parquet, .arrows (Arrow's stream format),
-    .arrow, .feather (Arrow's file format). It is never held in memory as a whole.
+    file's name says otherwise: FORMATS. It is never held in memory as a whole.
 
     Values are given behind the query for $1, $2, ..., or as -p name=value for :name. The server
     reads them as it reads a literal.
     """
     asked = given_query(words, file, named)
     chosen = _format(form, output)
-    settings = _settings(chosen, options)
+    limit = options["limit"]
+    settings = None if chosen is None else _settings(chosen, options)
     with failures_told(asked.sql), target.connect() as connection:
         start = time.perf_counter()
         prepared = Prepared(connection, asked)
         if not prepared.attributes:
             done = _run_command(prepared, output)
         else:
-            done = _run_limited(prepared, output, settings, max_rows)
+            done = _run_limited(prepared, output, settings, max_rows, limit)
         elapsed = time.perf_counter() - start
-        if output == STDOUT and chosen is not Format.TABLE and not timing:
+        if output == STDOUT and chosen is not None and not timing:
             return
         click.echo(f"{done.told}, {duration(elapsed)}", err=True)
         if timing and done.timing is not None:
             click.echo(_phases(done.timing), err=True)
 
 
-def _format(word: str | None, output: Path) -> Format:
-    if word is not None:
-        chosen = Format(word)
-    elif output != STDOUT:
-        chosen = format_of(output)
-    else:
-        chosen = Format.TABLE if is_terminal(output) else Format.CSV
+def _format(word: str | None, output: Path) -> formats.Format | None:
+    """The format that is asked for; None is the table."""
+    if word == _TABLE or (word is None and is_terminal(output)):
+        if output != STDOUT:
+            names = ", ".join(form.name for form in formats.FORMATS)
+            raise click.UsageError(f"a table is for terminals: files are {names}")
+        return None
+    if word is None and output == STDOUT:
+        return formats.CSV
+    chosen = chosen_format(word, output)
     if chosen.is_binary and is_terminal(output):
         raise click.UsageError(f"{chosen} is not for terminals: say -o FILE, or use a pipe")
-    if chosen is Format.TABLE and output != STDOUT:
-        raise click.UsageError("a table is for terminals: files are CSV, NDJSON, Arrow or Parquet")
     return chosen
 
 
-def _settings(chosen: Format, options: dict[str, Any]) -> ResultOptions:
-    if chosen.is_binary:
-        require_pyarrow(f"the format {chosen}")
+def _settings(chosen: formats.Format, options: dict[str, Any]) -> ResultOptions:
     return ResultOptions(
         form=chosen,
-        csv=CsvOptions(options["delimiter"], options["header"], options["null"]),
+        settings=format_settings(chosen, options),
         schema=dict(options["schema"]),
         infinity=options["infinity"],
-        codec=checked_codec(chosen, options["compression"]),
         limits=Limits(rows=options["limit"]),
     )
 
 
-def _run_limited(prepared: Prepared, output: Path, settings: ResultOptions, max_rows: int) -> _Done:
+def _run_limited(
+    prepared: Prepared,
+    output: Path,
+    settings: ResultOptions | None,
+    max_rows: int,
+    limit: int | None,
+) -> _Done:
     """Show or write the rows; where they reach the limit, nothing that was changed stays.
 
     Of a few rows a statement may be at its end before it could be cancelled.
     """
-    limit = settings.limits.rows
     if limit is None:
-        return _run(prepared, output, settings, max_rows)
+        return _run(prepared, output, settings, max_rows, None)
     transaction = prepared.connection.transaction()
     transaction.start()
-    done = _run(prepared, output, settings, max_rows)
+    done = _run(prepared, output, settings, max_rows, limit)
     if done.rows < limit:
         transaction.commit()
     else:
@@ -163,9 +170,15 @@ def _run_limited(prepared: Prepared, output: Path, settings: ResultOptions, max_
     return done
 
 
-def _run(prepared: Prepared, output: Path, settings: ResultOptions, max_rows: int) -> _Done:
-    if settings.form is Format.TABLE:
-        return _show_table(prepared, max_rows, settings.limits.rows)
+def _run(
+    prepared: Prepared,
+    output: Path,
+    settings: ResultOptions | None,
+    max_rows: int,
+    limit: int | None,
+) -> _Done:
+    if settings is None:
+        return _show_table(prepared, max_rows, limit)
     return _write(prepared, output, settings)
 
 

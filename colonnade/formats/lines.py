@@ -1,4 +1,4 @@
-"""Rows that are lines of text, and the files made of them."""
+"""Rows as lines of text, and files of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colonnade.cli.outlet import OutputFile
+    from colonnade.formats.format import Sink
 
 #: What some programs begin a file of UTF-8 with.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -38,20 +38,20 @@ class Lines:
         return next((row for row, end in enumerate(ends) if end > bytes_max), len(self))
 
 
-class TextWriter:
+class LinesWriter:
     """Writes lines to a file, below a head."""
 
-    def __init__(self, file: OutputFile, head: bytes) -> None:
-        self._file = file
-        self._file.write(head)
+    def __init__(self, sink: Sink, head: bytes = b"") -> None:
+        self._sink = sink
+        self._sink.write(head)
 
     def write(self, unit: Lines) -> None:
         """Write these rows."""
-        self._file.write(unit.text)
+        self._sink.write(unit.text)
 
     def fitting(self, unit: Lines, bytes_max: int) -> int:
         """How many of these rows the file can take until it has so many bytes."""
-        return unit.fitting(bytes_max - self._file.bytes_written)
+        return unit.fitting(bytes_max - self._sink.tell())
 
     def finish(self) -> None:
         """Nothing stands at the end of such a file."""

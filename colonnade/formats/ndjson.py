@@ -2,6 +2,9 @@
 
 Numbers are written digit for digit. What JSON has no word for (NaN, infinite numbers, ranges,
 intervals, bytea) is the server's text. Of arrays and composites the server itself makes JSON.
+
+Polars' writer makes null of NaN and text of decimals, and has no form for bytes; pyarrow has no
+writer of JSON.
 """
 
 from __future__ import annotations
@@ -10,80 +13,41 @@ import re
 from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
-import colonnade
-from colonnade._quoting import quote_identifier
-from colonnade.cli.failures import CommandError
-from colonnade.cli.formats.text import Lines
-from colonnade.cli.statement import Prepared, Query
+from colonnade.errors import InterfaceError
+from colonnade.formats.lines import Lines, LinesWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from colonnade import Attribute, Columns
+    from colonnade.formats.format import Settings, Sink
 
     Values = Sequence[Any]
 
-_PARTED = {"array", "composite"}
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\S*?)([+-]\d\d)?( BC)?", re.ASCII)
-
-
-def with_json_of_parts(prepared: Prepared) -> Prepared:
-    """The same statement, with JSON of the server's instead of arrays and composites."""
-    attributes = prepared.attributes
-    _refuse_repeated([attribute.name for attribute in attributes])
-    parted = [attribute for attribute in attributes if _has_parts(attribute)]
-    if not parted:
-        return prepared
-    places = [f"column_{number}" for number in range(1, len(attributes) + 1)]
-    values = ", ".join(
-        f"pg_catalog.to_json({place}) AS {quote_identifier(attribute.name)}"
-        if _has_parts(attribute)
-        else f"{place} AS {quote_identifier(attribute.name)}"
-        for attribute, place in zip(attributes, places, strict=True)
-    )
-    query = prepared.query
-    names = f"query ({', '.join(places)})"
-    # What changes rows may stand in WITH alone, which keeps a selection whole before its first row.
-    sql = (
-        f"SELECT {values} FROM ({query.sql}\n) AS {names}"
-        if query.is_selection
-        else f"WITH {names} AS ({query.sql}\n) SELECT {values} FROM query"
-    )
-    try:
-        made = Prepared(prepared.connection, Query(sql, query.args))
-    except colonnade.PostgresError as error:
-        raise CommandError(
-            f'the column "{parted[0].name}" has arrays or composites, of which no JSON can be made '
-            "around this statement",
-            "write to_json(...) within it",
-        ) from error
-    made.ask_planner()
-    return made
-
-
-def _has_parts(attribute: Attribute) -> bool:
-    return attribute.type.kind in _PARTED or attribute.type.name == "record"
 
 
 def _refuse_repeated(names: Sequence[str]) -> None:
     again = next((name for name in names if names.count(name) > 1), None)
     if again is not None:
-        raise CommandError(
+        raise InterfaceError(
             f'two columns are named "{again}", and an object of JSON has each name once',
-            "name them in the query: SELECT a AS first, b AS second",
+            hint="name them in the query: SELECT a AS first, b AS second",
         )
 
 
-class RowsAsJson:
-    """Makes lines of columns, which were asked for as the server's text."""
+class NdjsonEncoding:
+    """A result in lines of JSON, of columns that were fetched as text."""
 
-    def __init__(self, attributes: Sequence[Attribute]) -> None:
+    def __init__(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        del settings
+        _refuse_repeated([attribute.name for attribute in attributes])
         self._names = [attribute.name for attribute in attributes]
         self._columns = [_COLUMNS.get(attribute.type.name, _texts) for attribute in attributes]
         keys = (_quoted(name).replace("%", "%%") for name in self._names)
         self._row = "{" + ", ".join(f"{key}: %s" for key in keys) + "}\n"
 
-    def lines(self, batch: Columns) -> Lines:
+    def unit(self, batch: Columns) -> Lines:
         """The rows of a batch."""
         if not self._names:
             return Lines([b"{}\n"] * len(batch))
@@ -93,6 +57,11 @@ class RowsAsJson:
         ]
         row = self._row
         return Lines([(row % cells).encode() for cells in zip(*columns, strict=True)])
+
+    def writer(self, sink: Sink, first: Lines) -> LinesWriter:
+        """The writer of a file."""
+        del first
+        return LinesWriter(sink)
 
 
 def _texts(values: Values) -> list[str]:

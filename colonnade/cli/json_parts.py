@@ -1,0 +1,52 @@
+"""Arrays and composites as JSON that the server makes of them, for formats that hold no others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import colonnade
+from colonnade._quoting import quote_identifier
+from colonnade.cli.failures import CommandError
+from colonnade.cli.statement import Prepared, Query
+
+if TYPE_CHECKING:
+    from colonnade import Attribute
+
+_PARTED = {"array", "composite"}
+
+
+def with_json_of_parts(prepared: Prepared) -> Prepared:
+    """The same statement, with JSON of the server's instead of arrays and composites."""
+    attributes = prepared.attributes
+    parted = [attribute for attribute in attributes if _has_parts(attribute)]
+    if not parted:
+        return prepared
+    places = [f"column_{number}" for number in range(1, len(attributes) + 1)]
+    values = ", ".join(
+        f"pg_catalog.to_json({place}) AS {quote_identifier(attribute.name)}"
+        if _has_parts(attribute)
+        else f"{place} AS {quote_identifier(attribute.name)}"
+        for attribute, place in zip(attributes, places, strict=True)
+    )
+    query = prepared.query
+    names = f"query ({', '.join(places)})"
+    # What changes rows may stand in WITH alone, which keeps a selection whole before its first row.
+    sql = (
+        f"SELECT {values} FROM ({query.sql}\n) AS {names}"
+        if query.is_selection
+        else f"WITH {names} AS ({query.sql}\n) SELECT {values} FROM query"
+    )
+    try:
+        made = Prepared(prepared.connection, Query(sql, query.args))
+    except colonnade.PostgresError as error:
+        raise CommandError(
+            f'the column "{parted[0].name}" has arrays or composites, of which no JSON can be made '
+            "around this statement",
+            "write to_json(...) within it",
+        ) from error
+    made.ask_planner()
+    return made
+
+
+def _has_parts(attribute: Attribute) -> bool:
+    return attribute.type.kind in _PARTED or attribute.type.name == "record"

@@ -1,0 +1,111 @@
+"""Parquet, by pyarrow."""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from colonnade.errors import InterfaceError
+from colonnade.formats.arrow import rows_fitting, table_of
+from colonnade.formats.format import Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from pathlib import Path
+
+    from colonnade import Attribute, Columns
+    from colonnade.formats.format import Settings, Sink
+
+#: Values of a row group before they are compressed; a group is what a reader has in memory.
+_GROUP_BYTES = 64 << 20
+_GROUP_ROWS_MAX = 1 << 20
+#: In a file of a limited size there are at least so many groups, so that the limit is kept closely.
+_GROUPS_MIN = 8
+#: Rows of a batch that is read.
+_BATCH_ROWS = 65_536
+
+
+class ParquetEncoding:
+    """A result in row groups."""
+
+    def __init__(self, attributes: Sequence[Attribute], settings: Settings) -> None:
+        del attributes
+        self._settings = settings
+
+    def unit(self, batch: Columns) -> Columns:
+        """The batch itself."""
+        return batch
+
+    def writer(self, sink: Sink, first: Columns) -> ParquetWriter:
+        """The writer of a file, with the schema of its first batch."""
+        return ParquetWriter(sink, first, self._settings.codec, self._settings.file_bytes)
+
+
+class ParquetWriter:
+    """Writes batches as row groups of some size."""
+
+    def __init__(
+        self, sink: Sink, first: Columns, codec: str, bytes_max: int | None = None
+    ) -> None:
+        self._pa = importlib.import_module("pyarrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+        schema = table_of(first).schema
+        self._check(schema)
+        self._sink = sink
+        self._group_bytes = min(_GROUP_BYTES, (bytes_max or _GROUP_BYTES * 8) // _GROUPS_MIN)
+        self._writer = parquet.ParquetWriter(sink, schema, compression=codec)
+        self._waiting: list[Any] = []
+        self._waiting_rows = 0
+        self._waiting_bytes = 0
+        self._raw_bytes = 0
+
+    def write(self, unit: Columns) -> None:
+        """Keep these rows until there are enough of them for a group."""
+        self._waiting.append(table_of(unit))
+        self._waiting_rows += len(unit)
+        self._waiting_bytes += unit.nbytes
+        if self._waiting_bytes >= self._group_bytes or self._waiting_rows >= _GROUP_ROWS_MAX:
+            self._write_group()
+
+    def fitting(self, unit: Columns, bytes_max: int) -> int:
+        """How many of these rows the file can take until it has about so many bytes."""
+        ratio = self._sink.tell() / self._raw_bytes if self._raw_bytes else 1.0
+        used = self._sink.tell() + int(self._waiting_bytes * ratio)
+        return rows_fitting(unit, bytes_max - used, ratio)
+
+    def finish(self) -> None:
+        """Write the last group and the footer."""
+        self._write_group()
+        self._writer.close()
+
+    def _write_group(self) -> None:
+        if not self._waiting:
+            return
+        group = self._pa.concat_tables(self._waiting)
+        self._waiting.clear()
+        self._raw_bytes += self._waiting_bytes
+        self._waiting_bytes = self._waiting_rows = 0
+        self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
+
+    def _check(self, schema: Any) -> None:
+        for field in schema:
+            if "month_day_nano_interval" in str(field.type):
+                name = field.name
+                raise InterfaceError(
+                    f'Parquet has no type for the intervals of the column "{name}"',
+                    hint=f'ask for their text with schema={{"{name}": "utf8"}}, or for a length of '
+                    f'time with schema={{"{name}": "duration[us]"}}',
+                )
+
+
+@contextmanager
+def open_parquet(path: Path) -> Generator[Opened, None, None]:
+    """Read a file, a row group at a time: a reader of all groups would fetch many of them ahead."""
+    with importlib.import_module("pyarrow.parquet").ParquetFile(path) as file:
+        yield Opened(file.schema_arrow, _batches(file), file.metadata.num_rows)
+
+
+def _batches(file: Any) -> Iterator[Any]:
+    for group in range(file.metadata.num_row_groups):
+        yield from file.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group], use_threads=False)

@@ -197,11 +197,12 @@ class Conversation:
         kept for the text, with the types of parameters that are `declared`. Without `begin` the
         text is a script, which needs no statement.
         """
+        query: str = arguments[0]
         limit = self.command_timeout if timeout is None else checked_timeout(timeout)
         observation = None
         if self._loggers or tracing.active is not None:
             values = arguments[1] if len(arguments) > 1 else ()
-            observation = self.observers.begin(arguments[0], values, limit)
+            observation = self.observers.begin(query, values, limit)
         if self.owner is None and (limit is None or limit > 0):
             self.owner = self._call
             self._call.thread = threading.get_ident()
@@ -211,7 +212,7 @@ class Conversation:
                 answer = self.transport.ask(begin_kept, given, limit)
                 completion = None if answer is None else completion_of(await answer)
             except BaseException as error:
-                if not self._is_mended_by_the_long_way(error, arguments[0], limit):
+                if not self._is_mended_by_the_long_way(error, query, limit):
                     self.owner = None
                     if observation is not None:
                         observation.ended(error)
@@ -222,9 +223,9 @@ class Conversation:
                 if observation is not None:
                     observation.ended(None)
                 return taken(completion)
-        operation = Operation(self, limit, arguments[0])
+        operation = Operation(self, limit, query)
         if observation is not None:
-            operation = ObservedOperation(self, limit, arguments[0], observation)
+            operation = ObservedOperation(self, limit, query, observation)
         return taken(await self._ask_within(operation, begin, arguments, declared, statement))
 
     def _is_mended_by_the_long_way(

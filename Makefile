@@ -14,6 +14,14 @@ ifndef COLONNADE_DSN
 TEST_PROCESSES := --numprocesses auto --maxprocesses 4 --dist loadfile
 endif
 
+# Tests that multiply: every fault at every place, every strike of an interrupt, thousands of broken
+# files, another project's suite. A change rarely breaks them alone; `make test-all` has them.
+THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_faulty_files.py tests/faults \
+    tests/leaks tests/security/test_faulty_arrow.py tests/security/test_shadows.py tests/soak \
+    tests/sqlalchemy/test_compliance.py tests/threads/test_pool_interrupted.py
+# They have targets of their own.
+APART := tests/docs tests/libraries
+
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILD_INPUTS := pyproject.toml uv.lock Cargo.toml Cargo.lock $(RUST_SOURCES)
 
@@ -27,7 +35,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help audit demo test build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
+.PHONY: help audit demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries leaks sanitize sanitize-extension miri soak bench performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults
 
@@ -39,8 +47,15 @@ help: ## List the tasks
 demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
 	@.venv/bin/colonnade demo $(DEMO_ARGS)
 
-test: build drain ## Run the Python test suite against a real server (TEST_ARGS)
-	@$(PY) -m pytest $(TEST_PROCESSES) $(TEST_ARGS)
+test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
+	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)
+
+test-thorough: build drain ## Run the tests that multiply: faults, interrupts, broken files, suites
+	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) $(THOROUGH) $(TEST_ARGS)
+
+test-all: rust-test test test-thorough libraries docs instructions audit ## What CI tests: half an hour
+
+test-long: soak faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 

@@ -58,6 +58,10 @@ AHEAD_AGAIN_S = 0.001
 # up to 32 times per poll as long as each read fills the buffer it was given.
 FULL_READS_MAX = 2
 
+# Under TLS a loop decrypts a whole read and hands it over in one turn, so that a read of the usual
+# size holds it for 1.6 ms.
+TLS_READ_BYTES = 64 * 1024
+
 _Block = TypeVar("_Block")
 
 deadline = asyncio.timeout
@@ -319,6 +323,8 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to use a socket, before or after its TLS handshake."""
         self.link = cast("asyncio.Transport", transport)
+        if self.is_tls:
+            self._session.limit_reads(TLS_READ_BYTES)
         sock = transport.get_extra_info("socket")
         if (mark := LowWaterMark.of(sock)) is not None:
             self._fewer_reads = TickingLowWaterMark(mark, self.loop)

@@ -142,6 +142,12 @@ async def test_large_results_under_tls(tls_shim: Shims, certificates: Certificat
         assert rows == 200_000
         assert len(await connection.fetch(query)) == 200_000
         assert await connection.fetchval("SELECT length($1::text)", "y" * 5_000_000) == 5_000_000
+        assert await connection.fetchval("SELECT repeat('z', 5000000)") == "z" * 5_000_000
+        # async-only: begin
+        # A read is decrypted and decoded in one turn of the loop.
+        await connection.fetch(query)
+        assert connection.conversation.transport.window_bytes <= 64 * 1024
+        # async-only: end
 
 
 async def test_cancel_under_tls(tls_shim: Shims, certificates: Certificates) -> None:

@@ -142,6 +142,7 @@ def test_large_results_under_tls(tls_shim: Shims, certificates: Certificates) ->
         assert rows == 200_000
         assert len(connection.fetch(query)) == 200_000
         assert connection.fetchval("SELECT length($1::text)", "y" * 5_000_000) == 5_000_000
+        assert connection.fetchval("SELECT repeat('z', 5000000)") == "z" * 5_000_000
 
 
 def test_cancel_under_tls(tls_shim: Shims, certificates: Certificates) -> None:

@@ -110,6 +110,8 @@ impl<S: Sink> Running<S> {
 /// One connection's end of a session.
 pub struct Session<S: Sink> {
     buffer: ReceiveBuffer,
+    /// See [`Session::limit_reads`].
+    read_bytes_max: usize,
     talk: Talk<S>,
 }
 
@@ -160,13 +162,19 @@ impl<S: Sink> Session<S> {
             begun_count: 0,
             held: BTreeMap::new(),
         };
-        Self { buffer: ReceiveBuffer::new(), talk }
+        Self { buffer: ReceiveBuffer::new(), read_bytes_max: RECEIVE_CAPACITY_BYTES, talk }
     }
 
     /// The window for the next read of the socket.
     pub fn receive_buffer(&mut self) -> ReceiveWindow {
         let front = self.talk.running.front();
-        self.buffer.window(front.map_or(RECEIVE_CAPACITY_BYTES, Running::read_bytes))
+        let wanted = front.map_or(RECEIVE_CAPACITY_BYTES, Running::read_bytes);
+        self.buffer.window(wanted.min(self.read_bytes_max))
+    }
+
+    /// Limits the reads of an owner that does more in a turn than to read and decode.
+    pub fn limit_reads(&mut self, bytes: usize) {
+        self.read_bytes_max = bytes.max(1);
     }
 
     /// Records that `len` bytes were read into the window; parses and decodes all complete frames.

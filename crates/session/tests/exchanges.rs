@@ -42,6 +42,13 @@ fn int_row(value: i32) -> Vec<u8> {
 }
 
 #[test]
+fn reads_are_limited() {
+    let mut session = opened();
+    session.limit_reads(1000);
+    assert_eq!(session.receive_buffer().len(), 1000);
+}
+
+#[test]
 fn a_session_opens_and_knows_its_server() {
     let session = opened();
     assert!(session.is_idle());

@@ -193,6 +193,12 @@ impl Session {
         Ok(())
     }
 
+    /// Limits each read to this many bytes, unless a value is larger.
+    fn limit_reads(&self, py: Python<'_>, length: usize) -> PyResult<()> {
+        self.lock(py)?.core.limit_reads(length);
+        Ok(())
+    }
+
     /// Records that the peer has closed its side.
     fn receive_eof(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.core.receive_eof();

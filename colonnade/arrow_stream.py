@@ -106,7 +106,7 @@ class ArrowStream:
             raise InterfaceError("the stream was closed")
 
     def _unread(self) -> _Reading:
-        """What is read from the start."""
+        """The batches, read from the start."""
         self._check_open()
         if self._reading.has_begun:
             if iter(self._batches) is self._batches:
@@ -148,4 +148,4 @@ class _Reading:
             return None
         if not isinstance(columns, Columns):
             raise TypeError(f"a batch must be Columns, not {class_name(columns)}")
-        return columns._batch  # noqa: SLF001 - its memory is what leaves
+        return columns._batch  # noqa: SLF001 - its memory leaves

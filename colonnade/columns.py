@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Decimals", "Dtypes"]
 
 
-# What turns columns into something else is imported by the method that does it: a program uses few.
+# Each conversion is imported by the method that does it: a program uses few of them.
 class Columns:
     """A result in columns, in Arrow's layout; other libraries read them where they lie.
 
@@ -222,7 +222,7 @@ class Columns:
         ``index`` names the columns that become the frame's index; KeyError for one that is not
         there.
 
-        ``decimals`` is what numeric becomes, unless ``schema`` has decided it for the column:
+        ``decimals`` chooses the form of numeric, unless ``schema`` has chosen it for the column:
 
         - ``"float64"``: the nearest float64, NULL as NaN, as ``pandas.read_sql`` has it.
         - None, the default: the same, and an ``InexactDecimalWarning`` names the columns with a

@@ -41,7 +41,7 @@ RowMaker = Callable[[Sequence[Any]], Row]
 """Makes a row of the values of its columns."""
 
 RowFactory = Callable[[tuple[str, ...]], RowMaker[Row]]
-"""Gets the names of the columns, and returns what makes the rows."""
+"""Gets the names of the columns, and returns the function that makes the rows."""
 
 # Named tuples whose classes are kept: as many as a program has shapes of results.
 _KEPT_CLASSES = 512
@@ -96,7 +96,7 @@ def class_row(kind: type[Row]) -> RowFactory[Row]:
 
 
 def kwargs_row(function: Callable[..., Row]) -> RowFactory[Row]:
-    """What a function returns that gets the columns as keyword arguments."""
+    """The results of a function that takes the columns as keyword arguments."""
 
     def factory(names: tuple[str, ...]) -> RowMaker[Row]:
         return lambda values: function(**dict(zip(names, values, strict=True)))
@@ -105,7 +105,7 @@ def kwargs_row(function: Callable[..., Row]) -> RowFactory[Row]:
 
 
 def args_row(function: Callable[..., Row]) -> RowFactory[Row]:
-    """What a function returns that gets the values in their order."""
+    """The results of a function that takes the values in their order."""
 
     def factory(names: tuple[str, ...]) -> RowMaker[Row]:
         del names

@@ -20,13 +20,13 @@ __all__ = ["OpenTelemetryTracer", "Tracer", "set_tracer"]
 
 
 class Tracer(Protocol):
-    """What is told of each query.
+    """Is told of each query.
 
-    What its methods raise is raised by the query: a tracer should not raise.
+    The query raises every exception of its methods: a tracer should not raise.
     """
 
     def query_started(self, name: str, attributes: Mapping[str, Attribute]) -> Any:
-        """A query begins; what is returned comes back at its end.
+        """A query begins; the returned object comes back at its end.
 
         `name` is that of OpenTelemetry's span: the operation and the database. The attributes are
         `db.system.name`, `db.namespace`, `db.query.text` (without the parameters' values),

@@ -1,4 +1,4 @@
-"""What PostgreSQL has and Python has not: ranges, bit strings, points and their kin.
+"""Values that PostgreSQL has and Python lacks: ranges, bit strings, points and others.
 
 A row gives these objects and a parameter takes them. They have the names and the behaviour of
 `asyncpg.types`; all of them can be hashed, copied and pickled, and none can be changed.
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Infinity: TypeAlias = Literal["raise", "null", "saturate"]
-"""What becomes of a value that Arrow has no place for, as an infinite date: an error, NULL, or the
+"""The fate of a value that Arrow cannot hold, such as an infinite date: an error, NULL, or the
 outermost value."""
 
 _T_co = TypeVar("_T_co", covariant=True)
@@ -116,7 +116,7 @@ class BitString:
             raise ValueError(f"{len(data)} bytes do not hold {bitlength} bits, no more and no less")
         self = cls()
         self._length = length
-        # What lies past the end is no part of the value: equal bits are equal bytes.
+        # Bits past the end are zero, so that equal values have equal bytes.
         self._bytes = _left_aligned(int.from_bytes(data, "big") >> (-length % 8), length)
         return self
 
@@ -203,7 +203,7 @@ def _checked(bitorder: str) -> str:
 
 
 class Range(Generic[_T_co]):
-    """A value of a range type. None stands for a bound that is not there."""
+    """A value of a range type. None is a missing bound."""
 
     __slots__ = ("_empty", "_lower", "_lower_inc", "_upper", "_upper_inc")
 
@@ -357,12 +357,12 @@ class Box(_Figure):
 
     @property
     def high(self) -> Point:
-        """Of what the server sends, the upper right corner."""
+        """The upper right corner of a box from the server."""
         return _point(self[0])
 
     @property
     def low(self) -> Point:
-        """Of what the server sends, the lower left corner."""
+        """The lower left corner of a box from the server."""
         return _point(self[1])
 
 

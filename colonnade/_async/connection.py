@@ -208,11 +208,11 @@ class Connection(Conversing):
         `{"price": "float64"}` or `{"price": "decimal128(38, 4)"}` for a numeric, `{"name": "U20"}`
         for text in cells of 20 characters, `{"seen": "datetime64[ms]"}`. Types are names, or types
         of NumPy, pyarrow or Polars; a structured dtype or a `pyarrow.Schema` is a whole schema. It
-        is checked before the first row; what is impossible raises SchemaError.
+        is checked before the first row; SchemaError names a type that the column cannot become.
 
-        `infinity` says what becomes of values that Arrow's types have no place for, that is of
-        infinite dates and timestamps and of NaN and infinite numerics: "raise" (DecodeError, which
-        names column and row), "null", or "saturate" (the outermost date or timestamp).
+        `infinity` decides about values that Arrow's types cannot hold, which are infinite dates and
+        timestamps, and NaN and infinite numerics: "raise" (DecodeError, which names column and
+        row), "null", or "saturate" (the outermost date or timestamp).
         """
         conversation, session = self.conversation, self.conversation.session
         batch = await conversation.ask(
@@ -342,7 +342,7 @@ class Connection(Conversing):
 
     @property
     def row_factory(self) -> Factory:
-        """What makes rows of records where a call names neither this nor a `record_class`.
+        """The factory of rows for calls that name neither a factory nor a `record_class`.
 
         None, unless `connect` was given one.
         """
@@ -352,7 +352,7 @@ class Connection(Conversing):
     def transaction_status(self) -> str:
         """Whether a transaction is open: "idle", "in transaction" or "failed".
 
-        It is what the server last said; "failed" is a transaction that can only be rolled back.
+        As the server last reported; a "failed" transaction can only be rolled back.
         """
         return self.conversation.session.transaction_status
 
@@ -363,7 +363,7 @@ class Connection(Conversing):
 
     @property
     def naive_datetimes(self) -> Literal["local", "refuse"]:
-        """What a `datetime` without a zone is as a timestamptz: as `connect` was told."""
+        """The meaning of a `datetime` without a zone as a timestamptz, as given to `connect`."""
         return "refuse" if self.conversation.session.refuses_naive_moments else "local"
 
     @property
@@ -443,7 +443,7 @@ class Connection(Conversing):
         await self.close()
 
     def __repr__(self) -> str:
-        """Where it leads, and what it is doing."""
+        """Server, role and database, and the present state."""
         session, login = self.conversation.session, self.conversation.login
         if session.is_inherited:
             state = "of the parent process"
@@ -457,7 +457,7 @@ class Connection(Conversing):
         return f"<{type(self).__name__} {where} pid={session.process_id} {state}>"
 
     def __del__(self) -> None:
-        """Warn about a connection that nobody closed, and close it."""
+        """Warn about a connection that was never closed, and close it."""
         conversation = getattr(self, "conversation", None)
         if conversation is not None and not conversation.session.is_closed:
             msg = f"unclosed connection {self!r}{conversation.transport.origin}"

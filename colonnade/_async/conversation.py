@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from colonnade._transport.asyncio import AsyncioTransport
 
     class OpenTransaction(Protocol):
-        """What is to be known of a transaction that is open."""
+        """The facts about an open transaction that others need."""
 
         isolation: str | None
         is_managed: bool
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def check_sets(sets: object) -> None:
-    """Refuse sets of arguments of which the first has more than the protocol can count.
+    """Refuse sets of arguments if the first one has more than the protocol can count.
 
     Of lists and tuples, that is: whatever else gives sets, or is one, is read when it is sent.
     """
@@ -51,7 +51,7 @@ def check_sets(sets: object) -> None:
 
 
 class Conversation:
-    """Session, transport and clock of one connection, and whoever has it at the moment.
+    """Session, transport and clock of one connection, and its present owner.
 
     Whatever speaks with the server holds a conversation: the connection's verbs, statements,
     cursors, streams, pipelines, transactions, COPY and the pool. It alone knows the short way and
@@ -88,9 +88,9 @@ class Conversation:
         self.pool_wait = 0.0
         """The seconds that the last `acquire` of a pool waited for this connection."""
         self.column_decoders: dict[int, Callable[[Columns], Any]] = {}
-        """By the numbers of codecs, what takes whole columns of theirs."""
+        """The decoders of whole columns, by the number of their codec."""
         self.generated_columns: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
-        """Of tables that records were copied to, by name and columns: what COPY cannot fill."""
+        """The generated columns, which COPY cannot fill, by table and columns of earlier copies."""
 
     # State
 
@@ -129,7 +129,7 @@ class Conversation:
         return Operation(self, limit, query)
 
     def take(self, owner: CallHold | Operation | StreamHold) -> None:
-        """Have the connection, unless somebody else has it."""
+        """Become the owner; InterfaceError where the connection has one."""
         if self.session.is_closed:
             raise closed_error(self.session)
         if self.owner is not None:
@@ -154,7 +154,7 @@ class Conversation:
         return self.transport.break_off(owner.thread, self.cancel_request)
 
     def end_stream(self) -> None:
-        """End a stream that somebody still holds, but not one that somebody waits for."""
+        """End an open stream, unless a caller is waiting for its next batch."""
         if isinstance(self.owner, StreamHold) and not self.owner.is_waiting:
             self.transport.abandon()
             self.owner = None
@@ -187,10 +187,10 @@ class Conversation:
         declared: tuple[int, ...] = (),
         statement: _core.Statement | None = None,
     ) -> T:
-        """Run one query whose answer is one event, and return what is `taken` of that.
+        """Run one query whose answer is one event, and return the part that `taken` picks.
 
-        `arguments` are the text, its values, and what else both functions take. The short way is
-        one exchange: `begin_kept(*arguments)` begins the query where a statement is kept for the
+        `arguments` are the text, its values, and further arguments of both functions. The short way
+        is one exchange: `begin_kept(*arguments)` begins the query if a statement is cached for the
         text. The long way is an `Operation`, in which `begin(statement, *arguments[1:])` begins it:
         where the connection is busy or recovering, and where the text is not prepared, or no longer
         as the server has it. `statement` is the one that it runs as; None means the one that is
@@ -329,7 +329,7 @@ class Conversation:
         try:
             begin(statement)
         except EncodeError:
-            # A type may have been altered: who prepares the text again sees what it is now.
+            # A type may have been altered: the next preparation reads it again.
             self.session.forget_parameters(statement)
             raise
 
@@ -342,7 +342,7 @@ class Conversation:
         return statement
 
     async def describe(self, sql: str) -> _core.Statement:
-        """What a text's parameters and columns are now; it is not kept."""
+        """The present parameters and columns of a text; the statement is not kept."""
         self.session.describe(sql)
         return statement_of(await self.completion())
 
@@ -462,7 +462,7 @@ class Operation:
         name_limit(error, f"{what} did not end", self._timeout, usual)
 
     async def put_away(self) -> None:
-        """Finish what an operation could not that Ctrl-C kept from giving the connection back."""
+        """Give the connection back for an operation that Ctrl-C interrupted before it could."""
         await self._leave(None, None, None)
 
 
@@ -498,7 +498,7 @@ class ObservedOperation(Operation):
         try:
             await super().__aexit__(kind, error, traceback)
         except BaseException as raised:
-            # A deadline makes a TimeoutError of what was raised.
+            # A deadline turns the exception into a TimeoutError.
             failure = raised
             raise
         finally:

@@ -1,4 +1,4 @@
-"""What the verbs of a connection stand on."""
+"""The common base of a connection's verbs."""
 
 from __future__ import annotations
 

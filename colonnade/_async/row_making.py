@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     RecordClass = type[_core.Record | tuple[Any, ...]] | None
     Factory = RowFactory[Any] | None
 
-# What a `record_class` is, for calls whose result has its type.
+# The type of a `record_class`, for calls whose result has its type.
 MadeOf = TypeVar("MadeOf", bound="_core.Record | tuple[Any, ...]")
 
 # Rows that are made in one turn of the loop: a millisecond's worth, with a usual factory.
@@ -23,7 +23,7 @@ _ROWS_PER_TURN = 1000
 
 
 class RowMaking(NamedTuple):
-    """Of which class records are, and what makes rows of them."""
+    """The class of records, and the factory that makes rows of them."""
 
     record_class: RecordClass
     factory: Factory
@@ -41,7 +41,7 @@ class RowMaking(NamedTuple):
 
 
 async def made_rows(transport: AsyncioTransport, records: list[Any], factory: Factory) -> list[Any]:
-    """What a factory makes of records, without keeping the event loop from its tasks."""
+    """The rows that a factory makes of records; the event loop runs other tasks in between."""
     if factory is None or not records:
         return records
     make = factory(tuple(records[0].keys()))

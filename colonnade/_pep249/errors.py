@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Diagnostic:
-    """What the server said of an error, field by field; None is what it did not say.
+    """The server's report of an error, field by field; None is an absent field.
 
     The names are psycopg's.
     """
@@ -92,7 +92,7 @@ class Error(Exception):
     sqlstate: str | None = None
     """The server's five-character code; None where the error is not the server's."""
     diag: Diagnostic = Diagnostic()
-    """What the server said, field by field."""
+    """The server's report, field by field."""
 
     @property
     def pgcode(self) -> str | None:
@@ -130,7 +130,7 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """The query is wrong, or what it names is not there."""
+    """The query is wrong, or names a missing object."""
 
 
 class NotSupportedError(DatabaseError):

@@ -11,4 +11,4 @@ ARRAY_OIDS: dict[int, int] = {line.oid: line.array_oid for line in _core.TYPES}
 """Of the arrays of each built-in type, by its OID."""
 
 UNKNOWN = OIDS["unknown"]
-"""Declared for what the server shall infer; a string for it is read as a literal is."""
+"""Declared for a parameter whose type the server infers; it reads a string as a literal."""

@@ -1,7 +1,7 @@
 """Python values as parameters: which type each is declared to have.
 
 The server infers the types of strings and of None from where they stand, as it does with literals.
-Every other value says what it is, as in psycopg, so that `SELECT %s` works and functions are found.
+Every other value declares its type, as in psycopg: `SELECT %s` works and functions are found.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SIZES = (_INT2, _INT4, _INT8, _NUMERIC)
 _ARRAY_SIZES = tuple(ARRAY_OIDS[oid] for oid in _SIZES)
 _INTS = ((_INT2, 1 << 15), (_INT4, 1 << 31), (_INT8, 1 << 63))
 
-# What a value of exactly this class is, whatever the value.
+# The type of every value of exactly this class.
 _BY_CLASS: dict[type, int] = {
     str: UNKNOWN,
     type(None): UNKNOWN,
@@ -49,7 +49,7 @@ _BY_CLASS: dict[type, int] = {
     ipaddress.IPv4Network: OIDS["cidr"],
     ipaddress.IPv6Network: OIDS["cidr"],
 }
-# What only the value can tell.
+# Classes whose type depends on the value.
 _ZONED = {
     dt.datetime: (OIDS["timestamp"], OIDS["timestamptz"]),
     dt.time: (OIDS["time"], OIDS["timetz"]),
@@ -143,7 +143,7 @@ def _int_oid(values: Iterable[int]) -> int:
 
 
 def _adapted(value: Any) -> tuple[Any, int]:
-    """A value whose class alone does not say what it is, or is none of the usual ones."""
+    """A value whose class alone does not decide its type, or is an unusual one."""
     kind = type(value)
     if kind is int:
         return value, _int_oid((value,))
@@ -160,7 +160,7 @@ def _adapted(value: Any) -> tuple[Any, int]:
     if isinstance(value, int):
         return int(value), _int_oid((int(value),))
     if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "shape", ()):
-        # A scalar of NumPy's is what Python has for it.
+        # A scalar of NumPy's counts as the Python value.
         return _scalar(value)
     for base in type.mro(kind):
         if base in _ZONED:
@@ -176,7 +176,7 @@ def _scalar(value: Any) -> tuple[Any, int]:
         return value, UNKNOWN
     oid = _MOMENTS.get(value.dtype.kind)
     if oid is not None and isinstance(plain, dt.datetime | dt.timedelta | int):
-        # An int is how NumPy counts what Python's classes have no place for, as nanoseconds.
+        # NumPy gives an int where Python's classes are too coarse, as for nanoseconds.
         return value, oid
     (taken,), (oid,) = adapted((plain,))
     return taken, oid

@@ -12,7 +12,7 @@ __all__ = ["is_script", "with_rows"]
 # Texts of which it is known whether they are scripts: as many as a program has queries.
 _KEPT_TEXTS = 1024
 
-# A statement that begins so may give rows; so does one that returns what it has changed.
+# A statement that begins with these words may give rows, as one with RETURNING may.
 _GIVES_ROWS = re.compile(
     r"\s*(?:SELECT|WITH|VALUES|TABLE|SHOW|EXPLAIN|FETCH|EXECUTE|CALL)\b", re.IGNORECASE
 )
@@ -34,7 +34,7 @@ def with_rows(script: str) -> list[str] | None:
     statements = [""]
     for kind, text in pieces(script):
         if kind in {"line", "block"}:
-            # A comment separates what it stands between.
+            # A comment separates tokens.
             statements[-1] += " "
             continue
         if kind != "code":

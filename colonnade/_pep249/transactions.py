@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 
 class IsolationLevel(enum.IntEnum):
-    """What a transaction sees of others."""
+    """How much a transaction sees of others."""
 
     READ_UNCOMMITTED = 1
     READ_COMMITTED = 2

@@ -1,6 +1,6 @@
 # Generated from colonnade/_async/conversing.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What the verbs of a connection stand on."""
+"""The common base of a connection's verbs."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class ArrowWriter:
         return rows_fitting(unit, bytes_max - self._sink.tell(), ratio)
 
     def finish(self) -> None:
-        """Write what stands at the end."""
+        """Write the end of the stream, or the file's footer."""
         self._writer.close()
 
 
@@ -76,7 +76,7 @@ def open_arrow(path: Path) -> Generator[Opened, None, None]:
     pa = importlib.import_module("pyarrow")
     with path.open("rb") as file:
         is_stream = file.read(len(_STREAM_MARK)) == _STREAM_MARK
-    # Read and not mapped: what was checked must not change afterwards, nor the file end early.
+    # Read and not mapped: checked bytes must not change afterwards, nor the file end early.
     with pa.OSFile(str(path)) as source:
         if is_stream:
             reader = pa.ipc.open_stream(source)

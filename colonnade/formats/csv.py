@@ -42,7 +42,7 @@ def split_rows(chunk: bytes) -> Lines:
         # Nor is there a carriage return, which would be within quotes.
         return Lines(chunk.splitlines(keepends=True), chunk)
     lines = chunk.split(b"\n")
-    # What stands behind the last line break is nothing.
+    # Nothing follows the last line break.
     lines.pop()
     rows: list[bytes] = []
     open_row: list[bytes] = []

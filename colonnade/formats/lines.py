@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from colonnade.formats.format import Sink
 
-#: What some programs begin a file of UTF-8 with.
+#: The first bytes of a UTF-8 file that some programs write.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

@@ -1,6 +1,6 @@
 """Newline-delimited JSON: an object for each row, with values as in PostgreSQL's `row_to_json`.
 
-Numbers are written digit for digit. What JSON has no word for (NaN, infinite numbers, ranges,
+Numbers are written digit for digit. A value that JSON lacks (NaN, infinite numbers, ranges,
 intervals, bytea) is the server's text. Of arrays and composites the server itself makes JSON.
 
 Polars' writer makes null of NaN and text of decimals, and has no form for bytes; pyarrow has no
@@ -73,7 +73,7 @@ def _integers(values: Values) -> list[str]:
 
 
 def _numbers(values: Values) -> list[str]:
-    # What is no number (NaN, Infinity) ends in a letter.
+    # NaN and Infinity end in a letter.
     return ["null" if text is None else text if text[-1] <= "9" else f'"{text}"' for text in values]
 
 

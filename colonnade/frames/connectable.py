@@ -1,4 +1,4 @@
-"""What a connection may be given as: anything that leads to a blocking one."""
+"""The forms in which a connection may be given: anything that leads to a blocking one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def connection_of(con: Connectable) -> Generator[sync.Connection, None, None]:
     SQLAlchemy commits at the end, or rolls back. What was given as a connection stays open, and a
     transaction that was open in it stays open as well.
 
-    Raises TypeError for what does not lead to a blocking connection.
+    Raises TypeError for an object that leads to no blocking connection.
     """
     if isinstance(con, str):
         with sync.connect(con) as connection:

@@ -17,7 +17,7 @@ Report: TypeAlias = Callable[[int], object] | None
 
 @contextlib.contextmanager
 def reporting(progress: Progress, title: str, frame: object) -> Generator[Report, None, None]:
-    """What is called with the rows done so far; a bar is there for the length of the block."""
+    """The function to call with the rows done so far; the block shows a bar."""
     check_switch("progress", True if callable(progress) else progress)
     if callable(progress):
         yield progress

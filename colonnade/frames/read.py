@@ -215,7 +215,7 @@ def _frames(
 def _conversion(
     into: str, dtypes: Dtypes, decimals: Decimals | None, index_col: str | Sequence[str] | None
 ) -> tuple[Callable[[Any], Any], Callable[[Columns], Any]]:
-    """What is asked of the columns beside the schema, and what becomes of them."""
+    """Requests about the columns beside the schema, and the frame to make of them."""
     check_names("index_col", index_col)
     if into == "pandas":
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)

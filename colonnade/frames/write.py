@@ -48,7 +48,7 @@ def write_table(
     DuckDB, a mapping of names to arrays, a structured array, `Columns`, or an iterable of these,
     whose frames are copied one after another. `con` is as in `read_sql`.
 
-    `if_exists` says what becomes of a table that is there: "fail" raises DuplicateTableError,
+    `if_exists` decides about an existing table: "fail" raises DuplicateTableError,
     "append" adds the rows, "replace" drops the table and makes it anew, "truncate" empties it and
     keeps its columns, indexes and rights. Everything runs in one transaction, the open one of the
     connection (within a savepoint) or one of its own: where anything fails, the table is what it
@@ -72,7 +72,7 @@ def write_table(
     Raises DuplicateTableError; InterfaceError for columns that the table does not have, and for a
     new table whose name has a dot, where no `schema_name` is given; SchemaError for a type that no
     column can be made of; EncodeError, with column, type and row, for a value that does not fit;
-    PostgresError for what the server refuses.
+    PostgresError where the server refuses a value or the table.
     """
     _check_options(table_name, schema_name, if_exists, on_conflict, conflict_columns)
     source = with_index(frame, index)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from colonnade._shown import shown
 from colonnade.errors import InterfaceError
 from colonnade.formats.arrow import FileEncoding, StreamEncoding, open_arrow
 from colonnade.formats.csv import CsvEncoding
@@ -96,7 +97,9 @@ def by_name(name: str) -> Format:
     for form in FORMATS:
         if form.name == name:
             return form
-    raise InterfaceError(f"there is no format {name!r}; there are {', '.join(map(str, FORMATS))}")
+    raise InterfaceError(
+        f"there is no format {shown(name)}; there are {', '.join(map(str, FORMATS))}"
+    )
 
 
 def by_file_name(path: Path) -> Format:

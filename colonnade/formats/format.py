@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from colonnade._shown import shown
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -130,5 +131,5 @@ class Format:
             return self.codecs[0]
         if asked not in self.codecs:
             known = ", ".join(self.codecs)
-            raise InterfaceError(f"{self} has no compression {asked!r}; it has {known}")
+            raise InterfaceError(f"{self} has no compression {shown(asked)}; it has {known}")
         return asked

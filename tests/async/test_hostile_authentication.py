@@ -223,7 +223,7 @@ async def test_an_error_ahead_of_it(severity: str) -> None:
     # Behind an error nothing has a place; one that ends the session was the last word.
     is_last = severity in {"FATAL", "PANIC"}
     kind: type[Exception] = PostgresError if is_last else RemoteProtocolError
-    match = "not today" if is_last else "no place"
+    match = "not today" if is_last else "not allowed"
     for behind in (GREETING, AUTHENTICATION_OK + ready()):
         await refused([Send(refusal + behind)], kind=kind, match=match)
 

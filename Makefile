@@ -16,9 +16,10 @@ endif
 
 # Tests that multiply: every fault at every place, every strike of an interrupt, thousands of broken
 # files, another project's suite. A change rarely breaks them alone; `make test-all` has them.
-THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_faulty_files.py tests/faults \
-    tests/leaks tests/security/test_faulty_arrow.py tests/security/test_shadows.py tests/soak \
-    tests/sqlalchemy/test_compliance.py tests/threads/test_pool_interrupted.py
+THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
+    tests/cli/test_faulty_files.py tests/faults tests/leaks tests/security/test_faulty_arrow.py \
+    tests/security/test_shadows.py tests/soak tests/sqlalchemy/test_compliance.py \
+    tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
 # They have targets of their own.
 APART := tests/docs tests/libraries
 

@@ -1,5 +1,5 @@
-"""The rules of PEP 249 that `colonnade.dbapi` and `colonnade.sqlalchemy` both keep.
+"""The rules of PEP 249 that `colonnade.dbapi` and `colonnade.sqlalchemy` share.
 
-Which exceptions there are, which type a parameter is declared to have, how a transaction begins,
-and what several statements in one text are. Nothing here knows a connection.
+They cover the exceptions, the declared types of parameters, the beginning of a transaction and the
+splitting of scripts into statements. Nothing here uses a connection.
 """

@@ -1,4 +1,4 @@
-"""PEP 249's exceptions, and which of the driver's become which."""
+"""PEP 249's exceptions, and the translation of the driver's exceptions to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Diagnostic:
-    """The server's report of an error, field by field; None is an absent field.
+    """The fields of the server's error or notice; None for a field that was not sent.
 
     The names are psycopg's.
     """
@@ -80,45 +80,45 @@ class Diagnostic:
 
 
 class Warning(Exception):  # noqa: A001 - PEP 249's name
-    """An important warning. Nothing here raises it: the server's warnings are notices."""
+    """PEP 249's warning. Colonnade never raises it: the server's warnings arrive as notices."""
 
 
 class Error(Exception):
-    """The base of all errors of this module.
+    """The base class of all errors of this module.
 
-    The driver's own exception is the cause (`__cause__`).
+    `__cause__` is the driver's own exception.
     """
 
     sqlstate: str | None = None
-    """The server's five-character code; None where the error is not the server's."""
+    """The server's five-character SQLSTATE; None if the error is not the server's."""
     diag: Diagnostic = Diagnostic()
-    """The server's report, field by field."""
+    """The fields of the server's error; all None if the error is not the server's."""
 
     @property
     def pgcode(self) -> str | None:
-        """The `sqlstate`, under psycopg2's name and that of SQLAlchemy's asyncpg dialect."""
+        """The `sqlstate`, under the name that psycopg2 and SQLAlchemy's asyncpg dialect use."""
         return self.sqlstate
 
     @property
     def pgerror(self) -> str | None:
-        """The server's message under psycopg2's name, after its severity."""
+        """The severity and the message, under psycopg2's name; None if not the server's error."""
         return None if self.diag.severity is None else f"{self.diag.severity}:  {self}\n"
 
 
 class InterfaceError(Error):
-    """The module was used in a way in which it cannot be."""
+    """The module was used wrongly, for example a closed cursor."""
 
 
 class DatabaseError(Error):
-    """The server's errors, and those of talking to it."""
+    """The base class of errors of the server and of the communication with it."""
 
 
 class DataError(DatabaseError):
-    """A value is out of range or of the wrong form."""
+    """A value is out of range or malformed."""
 
 
 class OperationalError(DatabaseError):
-    """Something happened to the server or on the way to it."""
+    """The server or the connection failed, or the server ran out of a resource."""
 
 
 class IntegrityError(DatabaseError):
@@ -126,7 +126,7 @@ class IntegrityError(DatabaseError):
 
 
 class InternalError(DatabaseError):
-    """The server's state does not allow it, such as that of a failed transaction."""
+    """The server's state does not allow the command, as in a failed transaction."""
 
 
 class ProgrammingError(DatabaseError):
@@ -134,10 +134,10 @@ class ProgrammingError(DatabaseError):
 
 
 class NotSupportedError(DatabaseError):
-    """The server, or the driver, cannot do that."""
+    """The server or the driver does not support the operation."""
 
 
-# Tracebacks, pickles and SQLAlchemy's messages name the public path, whichever room is imported.
+# Make tracebacks, pickles and SQLAlchemy's messages name the public module.
 for _class in (
     Diagnostic,
     Warning,
@@ -147,7 +147,7 @@ for _class in (
 ):
     _class.__module__ = "colonnade.dbapi"
 
-# By the first two characters of the SQLSTATE; of every other one it is a DatabaseError.
+# The exception of each SQLSTATE class (its first two characters); DatabaseError for all others.
 _BY_STATE: dict[str, type[DatabaseError]] = {
     "08": OperationalError,
     "0A": NotSupportedError,
@@ -184,7 +184,7 @@ _BY_STATE: dict[str, type[DatabaseError]] = {
     "XX": InternalError,
 }
 
-# Errors that are not the server's; the first class that fits counts.
+# Errors that are not the server's; the first matching class decides.
 _BY_CLASS: tuple[tuple[type[BaseException], type[Error]], ...] = (
     (errors.DecodeError, DataError),
     (errors.EncodeError, DataError),
@@ -202,10 +202,10 @@ _BY_CLASS: tuple[tuple[type[BaseException], type[Error]], ...] = (
 
 
 def translated(error: BaseException) -> Error | None:
-    """The error as one of this module; None for one that is no business of it.
+    """Translate a driver's error to one of this module; None for any other exception.
 
-    Such are errors of this module already, Ctrl-C, and mistakes of Python's (TypeError, ...).
-    The notes of the driver's error are notes of this one, too.
+    None means that the caller raises the exception unchanged: an error of this module, Ctrl-C, or
+    a Python error such as TypeError. The notes of the driver's error are copied.
     """
     made = _made(error)
     if made is not None:
@@ -217,7 +217,7 @@ def translated(error: BaseException) -> Error | None:
 def _made(error: BaseException) -> Error | None:
     for kind, target in _BY_CLASS:
         if isinstance(error, kind):
-            # Not its first argument alone, which of an OSError is a number.
+            # str(error), because the first argument of an OSError is its errno.
             return target(str(error))
     if not isinstance(error, errors.PostgresError):
         return None

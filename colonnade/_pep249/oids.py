@@ -1,14 +1,14 @@
-"""OIDs by the names of their types, from the one table that has them."""
+"""OIDs of the built-in types, from the core's table of types."""
 
 from __future__ import annotations
 
 from colonnade import _core
 
 OIDS: dict[str, int] = {line.name: line.oid for line in _core.TYPES}
-"""Of each built-in type, by its name."""
+"""The name of each built-in type -> its OID."""
 
 ARRAY_OIDS: dict[int, int] = {line.oid: line.array_oid for line in _core.TYPES}
-"""Of the arrays of each built-in type, by its OID."""
+"""The OID of each built-in type -> the OID of its array type."""
 
 UNKNOWN = OIDS["unknown"]
-"""Declared for a parameter whose type the server infers; it reads a string as a literal."""
+"""Declared for a parameter whose type the server shall infer, as it does for a string literal."""

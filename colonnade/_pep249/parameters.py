@@ -1,7 +1,8 @@
-"""Python values as parameters: which type each is declared to have.
+"""The PostgreSQL type that each Python value declares when it is a parameter.
 
-The server infers the types of strings and of None from where they stand, as it does with literals.
-Every other value declares its type, as in psycopg: `SELECT %s` works and functions are found.
+The server infers the types of strings and of None from their context, as it does for literals.
+Every other value declares its type, as in psycopg, so that `SELECT %s` works and the server finds
+the right overload of a function.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ __all__ = ["Json", "Jsonb", "adapted", "adapted_many", "without_naive"]
 _INT2, _INT4, _INT8, _NUMERIC, _FLOAT8 = (
     OIDS[name] for name in ("int2", "int4", "int8", "numeric", "float8")
 )
-# In the order of their sizes, and arrays of them.
+# The number types from small to large, and their array types in the same order.
 _SIZES = (_INT2, _INT4, _INT8, _NUMERIC)
 _ARRAY_SIZES = tuple(ARRAY_OIDS[oid] for oid in _SIZES)
 _INTS = ((_INT2, 1 << 15), (_INT4, 1 << 31), (_INT8, 1 << 63))
 
-# The type of every value of exactly this class.
+# The type of values of exactly this class.
 _BY_CLASS: dict[type, int] = {
     str: UNKNOWN,
     type(None): UNKNOWN,
@@ -49,19 +50,19 @@ _BY_CLASS: dict[type, int] = {
     ipaddress.IPv4Network: OIDS["cidr"],
     ipaddress.IPv6Network: OIDS["cidr"],
 }
-# Classes whose type depends on the value.
+# Classes whose type depends on whether the value has a time zone: (without, with).
 _ZONED = {
     dt.datetime: (OIDS["timestamp"], OIDS["timestamptz"]),
     dt.time: (OIDS["time"], OIDS["timetz"]),
 }
-# By NumPy's letters.
+# The types of datetime64 and timedelta64, by NumPy's kind character.
 _MOMENTS = {"M": OIDS["timestamp"], "m": OIDS["interval"]}
-# The server makes a timestamptz of them in its own zone.
+# The server converts these to timestamptz in the session's time zone.
 _NAIVE = {OIDS["timestamp"], ARRAY_OIDS[OIDS["timestamp"]]}
 
 
 class Json:
-    """A value that is sent as `json`; `dumps` makes its text, `json.dumps` unless given."""
+    """A value to be sent as `json`; `dumps` serializes it (by default `json.dumps`)."""
 
     __slots__ = ("dumps", "obj")
     type_name = "json"
@@ -76,22 +77,22 @@ class Json:
 
 
 class Jsonb(Json):
-    """A value that is sent as `jsonb`, as `Json`."""
+    """A value to be sent as `jsonb`; otherwise as `Json`."""
 
     __slots__ = ()
     type_name = "jsonb"
 
 
 def without_naive(types: Iterable[int]) -> list[int]:
-    """The types, but for moments without a zone: the server says what stands in their place.
+    """Replace the types of naive datetimes by UNKNOWN, so that the server infers them.
 
-    So the driver sees which of them become a timestamptz, and refuses these where it is told to.
+    The driver then sees which of them the server takes for timestamptz, and can refuse those.
     """
     return [UNKNOWN if oid in _NAIVE else oid for oid in types]
 
 
 def adapted(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
-    """The values as the driver takes them, and the OIDs of their types."""
+    """Return the values as the driver accepts them, and the OIDs of their types."""
     made: list[Any] = []
     types: list[int] = []
     for value in values:
@@ -106,14 +107,14 @@ def adapted(values: Iterable[Any]) -> tuple[list[Any], list[int]]:
 
 
 def adapted_many(sets: Sequence[Sequence[Any]]) -> tuple[Iterable[Sequence[Any]], list[int]]:
-    """The same of many sets of values for one statement: one type for each place in all of them."""
+    """Adapt many sets of values for one statement: one type for each parameter of all sets."""
     types: list[int] = []
     columns: list[Sequence[Any]] = []
     for column in zip(*sets, strict=True):
         taken, oid = _column(column)
         columns.append(taken)
         types.append(oid)
-    # Without a column to zip, no set would be left.
+    # zip() over no columns would lose the (empty) sets.
     return (zip(*columns, strict=True) if columns else sets), types
 
 
@@ -133,7 +134,7 @@ def _column(values: Sequence[Any]) -> tuple[Sequence[Any], int]:
 
 
 def _int_oid(values: Iterable[int]) -> int:
-    """The smallest integer type that has room for all of them; past eight bytes `numeric`."""
+    """Return the smallest integer type that holds all values; `numeric` beyond eight bytes."""
     found = list(values)
     least, most = min(found), max(found)
     for oid, limit in _INTS:
@@ -143,7 +144,7 @@ def _int_oid(values: Iterable[int]) -> int:
 
 
 def _adapted(value: Any) -> tuple[Any, int]:
-    """A value whose class alone does not decide its type, or is an unusual one."""
+    """Adapt a value whose class alone does not decide its type, or is not a built-in one."""
     kind = type(value)
     if kind is int:
         return value, _int_oid((value,))
@@ -160,7 +161,7 @@ def _adapted(value: Any) -> tuple[Any, int]:
     if isinstance(value, int):
         return int(value), _int_oid((int(value),))
     if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "shape", ()):
-        # A scalar of NumPy's counts as the Python value.
+        # A NumPy scalar is treated as its Python value.
         return _scalar(value)
     for base in type.mro(kind):
         if base in _ZONED:
@@ -176,14 +177,14 @@ def _scalar(value: Any) -> tuple[Any, int]:
         return value, UNKNOWN
     oid = _MOMENTS.get(value.dtype.kind)
     if oid is not None and isinstance(plain, dt.datetime | dt.timedelta | int):
-        # NumPy gives an int where Python's classes are too coarse, as for nanoseconds.
+        # item() returns an int for units that datetime cannot represent, such as nanoseconds.
         return value, oid
     (taken,), (oid,) = adapted((plain,))
     return taken, oid
 
 
 def _list(value: list[Any]) -> tuple[Any, int]:
-    """A list as an array; one of strings as a literal, for the server to read."""
+    """Adapt a list as an array; a list of strings as an array literal that the server parses."""
     leaves = [leaf for leaf in _leaves(value) if leaf is not None]
     taken, types = adapted(leaves)
     known = set(types)
@@ -216,7 +217,7 @@ def _rebuilt(value: list[Any], leaves: Iterator[Any]) -> list[Any]:
 
 
 def _literal(value: list[Any]) -> str:
-    """A list of strings as PostgreSQL writes arrays."""
+    """Write a list of strings as PostgreSQL's array literal."""
     return "{" + ",".join(map(_element, value)) + "}"
 
 

@@ -1,4 +1,4 @@
-"""Several statements in one text."""
+"""Scripts: texts of several statements."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from colonnade._sql_text import pieces
 
 __all__ = ["is_script", "with_rows"]
 
-# Texts of which it is known whether they are scripts: as many as a program has queries.
+# How many answers of `is_script` are cached: more than most programs have queries.
 _KEPT_TEXTS = 1024
 
-# A statement that begins with these words may give rows, as one with RETURNING may.
+# A statement that begins with one of these words may return rows; so may one with RETURNING.
 _GIVES_ROWS = re.compile(
     r"\s*(?:SELECT|WITH|VALUES|TABLE|SHOW|EXPLAIN|FETCH|EXECUTE|CALL)\b", re.IGNORECASE
 )
 _RETURNS = re.compile(r"\bRETURNING\b", re.IGNORECASE)
-# These have a say about the transaction, or semicolons of their own: the server takes them apart.
+# Statements that control transactions, need to run outside of one, or contain semicolons. A script
+# with one of them is sent whole, and the server splits it.
 _WHOLE = re.compile(
     r"\bATOMIC\b|(?:\A|;)\s*(?:BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|PREPARE"
     r"|COPY|VACUUM|DO)\b",
@@ -26,9 +27,9 @@ _WHOLE = re.compile(
 
 
 def with_rows(script: str) -> list[str] | None:
-    """The statements one by one, where one of them may give rows; None where none does.
+    """Split a script whose statements can be sent one by one and of which one may return rows.
 
-    None, too, where they cannot be sent one by one.
+    Returns None for any other script.
     """
     code: list[str] = []
     statements = [""]
@@ -54,7 +55,7 @@ def with_rows(script: str) -> list[str] | None:
 
 @functools.lru_cache(_KEPT_TEXTS)
 def is_script(query: str) -> bool:
-    """Whether a text may hold more than one statement."""
+    """Return whether a text may hold more than one statement."""
     if ";" not in query:
         return False
     code = "".join(text if kind == "code" else "q" for kind, text in _without_comments(query))

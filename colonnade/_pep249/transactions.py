@@ -1,4 +1,4 @@
-"""How transactions begin, what their first statement may do again, and whether one was prepared."""
+"""How transactions begin, when a first statement is repeated, and the check of a PREPARE."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 
 class IsolationLevel(enum.IntEnum):
-    """How much a transaction sees of others."""
+    """PostgreSQL's isolation levels."""
 
     READ_UNCOMMITTED = 1
     READ_COMMITTED = 2
@@ -38,7 +38,7 @@ class IsolationLevel(enum.IntEnum):
 
 
 class TransactionOptions:
-    """How the transactions of a connection begin; None leaves it to the server."""
+    """The modes in which a connection's transactions begin; None means the server's default."""
 
     def __init__(self) -> None:
         self.isolation_level: IsolationLevel | None = None
@@ -47,12 +47,12 @@ class TransactionOptions:
 
     @property
     def may_be_refused(self) -> bool:
-        """Whether a server may refuse to begin so: one in recovery takes no such transactions."""
+        """Whether BEGIN may fail: a server in recovery refuses SERIALIZABLE and READ WRITE."""
         is_serializable = self.isolation_level is IsolationLevel.SERIALIZABLE
         return is_serializable or self.read_only is False
 
     def begin(self) -> str:
-        """The command."""
+        """Return the BEGIN command."""
         words = ["BEGIN"]
         if self.isolation_level is not None:
             words.append(f"ISOLATION LEVEL {self.isolation_level.name.replace('_', ' ')}")
@@ -64,10 +64,10 @@ class TransactionOptions:
 
 
 def checked_level(level: object) -> IsolationLevel | None:
-    """The level as one of the enumeration. Raises ProgrammingError for one that is not in it."""
+    """Return the level as an IsolationLevel. Raises ProgrammingError for any other value."""
     if level is None:
         return None
-    # Not by a look-up in the enum, whose error asks the object for its text.
+    # IsolationLevel(level) would call repr() of a foreign object for its error message.
     for known in IsolationLevel:
         if isinstance(level, int) and level == known:
             return known
@@ -78,13 +78,13 @@ def checked_level(level: object) -> IsolationLevel | None:
 def run_in_transaction(
     begin: Callable[[], bool], run: Callable[[], R], undo: Callable[[], bool]
 ) -> R:
-    """Run a statement in a transaction, and once more where it is stale and nothing is lost by it.
+    """Run a statement in a transaction; repeat it once if it was stale and began the transaction.
 
-    `begin` opens a transaction where one is wanted and none is open, and answers whether it did.
-    The driver repeats a stale statement by itself only outside of transactions, because it cannot
-    know what else a transaction holds. One that was begun for this very statement holds nothing
-    else. So `undo` rolls it back, forgets what is known of statements and types, and answers
-    whether it could.
+    `begin` begins a transaction if one is needed, and returns whether it did. The driver itself
+    repeats a stale statement only outside of transactions, because a repeat would lose a
+    transaction's earlier statements. A transaction that was begun for this statement has none, so
+    it is safe to repeat: `undo` rolls the transaction back, forgets prepared statements and types,
+    and returns whether it could.
     """
     has_begun = begin()
     try:
@@ -97,16 +97,16 @@ def run_in_transaction(
 
 
 def is_stale(error: Exception) -> bool:
-    """Whether the server, or a value, says that something was altered since it was prepared."""
+    """Return whether the error says that a table or type changed since the statement's PREPARE."""
     if isinstance(error, InternalServerError):
         return "cache lookup failed" in str(error)
     return isinstance(error, InvalidCachedStatementError | OutdatedTypeError)
 
 
 def check_prepared(status: str) -> None:
-    """Raise InternalError where PREPARE TRANSACTION was answered by a rollback.
+    """Raise InternalError if the server answered PREPARE TRANSACTION with ROLLBACK.
 
-    So the server answers, without an error, in a transaction that has failed.
+    In a failed transaction it does so without an error.
     """
     if status != "PREPARE TRANSACTION":
         raise InternalError(

@@ -1,12 +1,12 @@
-"""PEP 249, the DB-API 2.0, over `colonnade.sync`; and ADBC's names for results in columns.
+"""The DB-API 2.0 (PEP 249) over `colonnade.sync`, with ADBC's methods for results in columns.
 
     with dbapi.connect("postgresql://localhost/test") as conn, conn.cursor() as cur:
         cur.execute("SELECT * FROM flights WHERE carrier = %s", ["UA"])
         for row in cur:
             ...
 
-Parameters are `%s` or `%(name)s`. A transaction begins with the first statement, unless
-`autocommit` is set. Threads may share a connection: its cursors take turns.
+Placeholders are `%s` or `%(name)s`. The first statement begins a transaction, unless `autocommit`
+is set. Threads may share a connection: its cursors take turns.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ __all__ = [
 
 
 def _publish() -> None:
-    """Tracebacks and pickles name the public path."""
+    """Make tracebacks and pickles name the public module instead of the private one."""
     for name in __all__:
         item = globals()[name]
         if isinstance(item, type) and item.__module__.startswith((__name__, _pep249.__name__)):

@@ -1,4 +1,4 @@
-"""What pyarrow makes of columns."""
+"""Conversion of `Columns` to pyarrow objects."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def reader_of(columns: Columns) -> pa.RecordBatchReader:
-    """A reader over one batch."""
+    """Return a reader that yields the columns as one batch."""
     import pyarrow as pa
 
     return pa.RecordBatchReader.from_stream(columns)
 
 
 def schema_of(columns: Columns) -> pa.Schema:
-    """Names and types."""
+    """Return the Arrow schema: the names and types of the columns."""
     import pyarrow as pa
 
     return cast("pa.Schema", pa.schema(columns))

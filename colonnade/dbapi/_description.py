@@ -1,4 +1,4 @@
-"""What `Cursor.description` says of a column."""
+"""The items of `Cursor.description`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from colonnade._pep249.oids import OIDS
 if TYPE_CHECKING:
     from colonnade.types import Attribute
 
-# What a value takes on the server, where all values of the type take the same.
+# The size of a value on the server in bytes, for types of fixed size.
 _SIZES = {
     OIDS[name]: size
     for size, names in {
@@ -26,17 +26,21 @@ _TEXTS = {OIDS[name] for name in ("varchar", "bpchar")}
 _BITS = {OIDS[name] for name in ("bit", "varbit")}
 _TIMES = {OIDS[name] for name in ("time", "timetz", "timestamp", "timestamptz", "interval")}
 _NUMERIC = OIDS["numeric"]
-# The modifier of a type with a length counts the four bytes that hold the length, too.
+# The type modifier of varchar, char and numeric includes the four bytes of a length header.
 _HEADER = 4
-# An interval's modifier has its fields in the upper half, and all ones where no precision is set.
+# The lower half of an interval's modifier is its precision, or all ones if it has none. The upper
+# half holds the interval's fields.
 _PRECISION_MASK = 0xFFFF
 
 
 class Column(NamedTuple):
-    """A column of a result: PEP 249's seven items, which have names, too.
+    """A column of a result: a named tuple of PEP 249's seven items.
 
-    `type_code` is the OID of the type, and equals one of the module's type objects. `null_ok` is
-    always None: the server does not say.
+    `type_code` is the OID of the type; it compares equal to one of the module's type objects, such
+    as NUMBER. `display_size` is the declared length in characters (or bits), `internal_size` the
+    size of a value in bytes; each is None for a type without one. `precision` and `scale` are in
+    decimal digits, None where the type declares none. `null_ok` is always None, because the server
+    does not send it.
     """
 
     name: str
@@ -49,7 +53,7 @@ class Column(NamedTuple):
 
 
 def described(attribute: Attribute, modifier: int) -> Column:
-    """A column, by its type and the modifier of it."""
+    """Describe a column by its type and its type modifier; a modifier of -1 means none."""
     oid = attribute.type.oid
     display = precision = scale = None
     if modifier >= 0:

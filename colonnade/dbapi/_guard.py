@@ -1,4 +1,4 @@
-"""One thread at a time on a connection, and errors of one kind out of it."""
+"""A lock around a connection that also translates the driver's errors to PEP 249's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Guard:
-    """A block that one thread at a time is in, and that leaves by errors of PEP 249 only.
+    """A context manager that admits one thread at a time and raises PEP 249's errors.
 
-    The thread that is in it may enter it again.
+    The thread that holds it may enter it again.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Guard:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Let the next thread in."""
+        """Let the next thread in, and translate the error if there is one."""
         self._lock.release()
         if error is not None and (made := translated(error)) is not None:
             raise made from error

@@ -1,4 +1,4 @@
-"""What a connection knows of its server."""
+"""Facts about a connection and its server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAJOR = 10_000
 
 
 class ConnectionInfo:
-    """Facts of a connection, without asking the server; `Connection.info`."""
+    """Facts about a connection, read without a round trip; returned by `Connection.info`."""
 
     def __init__(self, driver: sync.Connection) -> None:
         self._driver = driver
@@ -26,7 +26,7 @@ class ConnectionInfo:
 
     @property
     def port(self) -> int | None:
-        """The server's port; None of a socket."""
+        """The server's port; None for a Unix socket."""
         address = self._driver.address
         return None if isinstance(address, str) else address[1]
 
@@ -37,12 +37,12 @@ class ConnectionInfo:
 
     @property
     def user(self) -> str:
-        """The role that the connection was made as."""
+        """The role that the connection logged in as."""
         return self._driver.user
 
     @property
     def backend_pid(self) -> int | None:
-        """The process identifier of the server's backend."""
+        """The process ID of the server's backend."""
         return self._driver.get_server_pid()
 
     @property
@@ -53,22 +53,22 @@ class ConnectionInfo:
 
     @property
     def transaction_status(self) -> str:
-        """What the transaction is: "idle", "in transaction" or "failed"."""
+        """The state of the transaction: "idle", "in transaction" or "failed"."""
         return self._driver.transaction_status
 
     @property
     def encoding(self) -> str:
-        """Python's name of the encoding in which texts travel: always UTF-8."""
+        """Python's name of the client encoding: always "utf-8"."""
         return "utf-8"
 
     @property
     def timezone(self) -> dt.tzinfo:
-        """The session's time zone; UTC where Python does not know it."""
+        """The session's time zone; UTC if Python's `zoneinfo` does not have it."""
         try:
             return zoneinfo.ZoneInfo(self.parameter_status("TimeZone") or "UTC")
         except (KeyError, ValueError, OSError):
             return dt.UTC
 
     def parameter_status(self, name: str) -> str | None:
-        """A run-time parameter that the server reports, or None."""
+        """Return the value of a run-time parameter; None if the server does not report it."""
         return getattr(self._driver.get_settings(), name, None)

@@ -1,4 +1,4 @@
-"""The Arrow form in which ADBC tells what a database has."""
+"""The Arrow schema of ADBC's GetObjects: the catalogs, schemas, tables and columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLUMN = (
     ("xdbc_is_generatedcolumn", "bool"),
 )
 _USAGE = ("fk_catalog", "fk_db_schema", "fk_table", "fk_column_name")
-# What is never null.
+# Fields that are never null.
 _CERTAIN = {
     "column_name",
     "table_name",
@@ -42,7 +42,7 @@ _CERTAIN = {
 
 
 def objects_reader(rows: list[dict[str, Any]]) -> pa.RecordBatchReader:
-    """A reader over what was found. Keys that the form does not have are left out."""
+    """Return a reader over the rows. Keys that the schema does not have are left out."""
     import pyarrow as pa
 
     schema = _schema()

@@ -1,4 +1,4 @@
-"""PEP 249's objects for types and its constructors of values."""
+"""PEP 249's type objects and its constructors of values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class TypeObject:
-    """Equals the type codes (OIDs) of a kind of columns."""
+    """A group of types, such as NUMBER; it compares equal to the OID of each of them."""
 
     __slots__ = ("_name", "_oids")
 
@@ -42,7 +42,7 @@ class TypeObject:
         return hash(self._oids)
 
     def __repr__(self) -> str:
-        """As it is written."""
+        """The expression that names the object."""
         return f"colonnade.dbapi.{self._name}"
 
 
@@ -58,20 +58,20 @@ Timestamp = dt.datetime
 
 
 def DateFromTicks(ticks: float) -> dt.date:  # noqa: N802 - PEP 249's name
-    """The local date at so many seconds since the epoch."""
+    """Return the local date of a POSIX timestamp in seconds."""
     return TimestampFromTicks(ticks).date()
 
 
 def TimeFromTicks(ticks: float) -> dt.time:  # noqa: N802 - PEP 249's name
-    """The local time of the day at so many seconds since the epoch."""
+    """Return the local time of day of a POSIX timestamp in seconds, without a time zone."""
     return TimestampFromTicks(ticks).time()
 
 
 def TimestampFromTicks(ticks: float) -> dt.datetime:  # noqa: N802 - PEP 249's name
-    """The local time at so many seconds since the epoch, with its time zone."""
+    """Return the local date and time of a POSIX timestamp in seconds, with the local time zone."""
     return dt.datetime.fromtimestamp(ticks, tz=dt.UTC).astimezone()
 
 
 def Binary(data: Any) -> bytes:  # noqa: N802 - PEP 249's name
-    """Bytes, from anything that has some."""
+    """Convert a bytes-like object to bytes, to be sent as `bytea`."""
     return bytes(data)

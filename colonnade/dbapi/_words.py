@@ -1,4 +1,4 @@
-"""libpq's words among the arguments of `connect`."""
+"""libpq's connection parameters (keywords) among the arguments of `connect`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from colonnade._shown import class_name
 from colonnade.errors import ClientConfigurationError
 
 _ARGUMENTS = frozenset(inspect.signature(sync.connect).parameters) - {"dsn"}
-# What the driver has under another name.
+# libpq's keyword -> the driver's argument of another name.
 _RENAMED = {"dbname": "database"}
 
 
 def split_words(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The arguments of the driver's `connect`, and what belongs into the DSN."""
+    """Split into arguments of the driver's `connect` and keywords that go into the DSN."""
     arguments: dict[str, Any] = {}
     words: dict[str, str] = {}
     for name, value in options.items():
@@ -33,7 +33,7 @@ def split_words(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]
 
 
 def with_words(dsn: str | None, words: dict[str, str]) -> str | None:
-    """The DSN with words added, in its own notation."""
+    """Add keywords to the DSN, in the notation that it uses (URL or keyword=value)."""
     if not words:
         return dsn
     if dsn is not None and dsn.startswith(("postgresql://", "postgres://")):

@@ -1,4 +1,4 @@
-"""A cursor's results in columns, and columns into tables: ADBC's names."""
+"""ADBC's methods of a cursor: fetch a result in columns, and ingest columns into a table."""
 
 # ruff: noqa: SLF001 - a part of the cursor
 
@@ -39,17 +39,25 @@ _IF_EXISTS: dict[str, Literal["fail", "append", "replace"]] = {
 
 
 class ColumnsMixin:
-    """The methods of a cursor that give columns: the whole result, before any row was fetched."""
+    """The cursor methods that return columns.
+
+    Each returns the whole result, so call it before any row is fetched. NULL is a null of the Arrow
+    column. All of them raise the errors of `fetch_columns`, and those that return an object of
+    another library raise ImportError if that library is not installed.
+    """
 
     _connection: Connection
     _driver: sync.Connection
     _rows: list[Any] | None
 
     def fetch_columns(self, *, schema: Any = None, infinity: Infinity = "raise") -> Columns:
-        """The result as `Columns`; `schema` and `infinity` are those of the driver's method.
+        """Return the result as `Columns`.
 
-        Raises ProgrammingError where rows were fetched already, DataError for a value that its
-        column has no place for. That one loses the result: run the query again.
+        `schema` and `infinity` are as in `colonnade.sync.Connection.fetch_columns`.
+
+        Raises ProgrammingError if there is no result, if some of its rows were already fetched or
+        if `schema` does not fit it; DataError for a value that does not fit its column's type.
+        After a DataError the result is lost: run the query again.
         """
         with self._connection._guard:
             result = self._checked_result()
@@ -60,39 +68,39 @@ class ColumnsMixin:
                 )
             self._connection._expects = "columns"
             columns = result.fetch_columns(schema=schema, infinity=infinity)
-            # Nothing is left for rows.
+            # No rows are left to fetch.
             self._rows = []
             return columns
 
     def fetch_arrow(self) -> Columns:
-        """The result as an object that every library with Arrow's PyCapsule interface takes."""
+        """Return the result as `Columns`, which supports Arrow's PyCapsule interface."""
         return self.fetch_columns()
 
     def fetch_arrow_table(self) -> pa.Table:
-        """The result as a `pyarrow.Table`."""
+        """Return the result as a `pyarrow.Table`."""
         return self.fetch_columns().to_arrow()
 
     fetchallarrow = fetch_arrow_table
 
     def fetch_record_batch(self) -> pa.RecordBatchReader:
-        """The result as a `pyarrow.RecordBatchReader`."""
+        """Return the result as a `pyarrow.RecordBatchReader`."""
         return reader_of(self.fetch_columns())
 
     def fetch_df(self, *, decimals: Decimals | None = None) -> pd.DataFrame:
-        """The result as a frame of pandas; `decimals` is as in `Columns.to_pandas`."""
+        """Return the result as a pandas DataFrame; `decimals` is as in `Columns.to_pandas`."""
         frames = PandasFrames("numpy", None, decimals, stacklevel=4)
         columns = self.fetch_columns(schema=frames.asked(None))
         return columns._to_pandas(frames)
 
     def fetch_polars(self) -> pl.DataFrame:
-        """The result as a frame of Polars."""
+        """Return the result as a Polars DataFrame."""
         return self.fetch_columns().to_polars()
 
     def adbc_execute_schema(self, query: str, params: Parameters | None = None) -> pa.Schema:
-        """The Arrow schema of what a query would give, without its rows.
+        """Return the Arrow schema of a query's result, without its rows.
 
-        The query is planned and run for no rows. A numeric without a declared scale has the one
-        of a result without rows.
+        The query runs with `LIMIT 0`. Where a numeric declares no scale, the schema has the scale
+        that an empty result gets; the real result may have another, which its values decide.
         """
         connection = self._connection
         with connection._guard:
@@ -117,12 +125,17 @@ class ColumnsMixin:
         db_schema_name: str | None = None,
         temporary: bool = False,
     ) -> int:
-        """Copy a table, a batch, a reader or any other frame into a table of the server.
+        """Copy an Arrow table, batch, reader or a data frame into a table; return the row count.
 
-        `mode` says what becomes of the table: "create" makes it and raises where it is there,
-        "append" adds to one that is there, "replace" drops it first, "create_append" makes it
-        where it is not there. `temporary` makes a table of the session's own. All of it is part
-        of the connection's transaction. Returns the number of rows.
+        `mode` says how to treat the target table: "create" creates it and raises if it exists,
+        "append" needs an existing table, "replace" drops and recreates it, "create_append" creates
+        it if it does not exist. `temporary` makes it a temporary table of the session. Everything
+        happens in the connection's transaction. Nulls of the data become NULL.
+
+        Raises ProgrammingError for a wrong `mode`, for a table that exists with "create" or does
+        not exist with "append", and for `temporary` with a schema; NotSupportedError for a
+        `catalog_name` that is not the connection's database; DataError for a value that the table's
+        column cannot hold.
         """
         if mode not in _IF_EXISTS:
             raise ProgrammingError(f"mode is one of {', '.join(_IF_EXISTS)}, not {shown(mode)}")
@@ -150,7 +163,7 @@ class ColumnsMixin:
             )
 
     def adbc_cancel(self) -> None:
-        """As `Connection.cancel`."""
+        """Cancel the running query, as `Connection.cancel` does."""
         self._connection.cancel()
 
     def _checked_result(self) -> HeldResult:

@@ -1,4 +1,4 @@
-"""What a database has: ADBC's names on a connection."""
+"""ADBC's methods of a connection: its catalogs, schemas, tables and columns."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ ORDER BY 1, 2
 
 
 class CatalogMixin:
-    """ADBC's methods of a connection."""
+    """ADBC's metadata methods of a connection."""
 
     _driver: sync.Connection
     _guard: Guard
 
     def adbc_get_info(self) -> dict[str, Any]:
-        """Names and versions of the server and of the driver."""
+        """Return the names and versions of the server and the driver, by ADBC's keys."""
         version = self._driver.get_server_version()
         return {
             "vendor_name": "PostgreSQL",
@@ -105,7 +105,7 @@ class CatalogMixin:
         }
 
     def adbc_get_table_types(self) -> list[str]:
-        """What `table_types_filter` of `adbc_get_objects` takes."""
+        """Return the table types that `table_types_filter` of `adbc_get_objects` accepts."""
         return list(_KINDS.values())
 
     def adbc_get_table_schema(
@@ -115,7 +115,12 @@ class CatalogMixin:
         catalog_filter: str | None = None,
         db_schema_filter: str | None = None,
     ) -> pa.Schema:
-        """The Arrow schema of a table; without a schema's name, of the one in the search path."""
+        """Return the Arrow schema of a table.
+
+        Without `db_schema_filter` the search path decides which table the name means. Raises
+        ProgrammingError if the table does not exist, or if `catalog_filter` is not the
+        connection's database.
+        """
         if catalog_filter is not None and catalog_filter != self._driver.database:
             raise ProgrammingError(f"the connection is to {self._driver.database!r} alone")
         names = [table_name] if db_schema_filter is None else [db_schema_filter, table_name]
@@ -135,9 +140,12 @@ class CatalogMixin:
         table_types_filter: list[str] | None = None,
         column_name_filter: str | None = None,
     ) -> pa.RecordBatchReader:
-        """Databases, and of this one the schemas, tables, columns and constraints, in ADBC's form.
+        """Return the databases and their objects, in the schema of ADBC's GetObjects.
 
-        The filters are patterns of LIKE. PostgreSQL's own schemas are left out.
+        Schemas, tables, columns and constraints are listed for the connection's own database only,
+        down to `depth`. The name filters are LIKE patterns; `table_types_filter` lists types as
+        `adbc_get_table_types` names them. PostgreSQL's own schemas are left out. Raises
+        ProgrammingError for an unknown `depth`.
         """
         if depth not in _DEPTHS:
             raise ProgrammingError(f"depth is one of {', '.join(_DEPTHS)}, not {shown(depth)}")

@@ -1,4 +1,4 @@
-"""PEP 249's Connection."""
+"""`Connection` of PEP 249, and `connect`."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from colonnade.rows import RowFactory
 
 
-# Commands after which a statement that is kept may give something else.
+# Commands that may change the result type of a prepared statement.
 _ALTERING = ("ALTER", "DROP")
 
 NoticeHandler = Callable[[errors.Diagnostic], object]
 
 
 class Connection(TwoPhaseMixin, CatalogMixin):
-    """A connection, and the transaction on it; made by `connect`.
+    """A connection and its transaction; made by `connect`.
 
-    As a context manager it commits at the end of the block, or rolls back where an exception leaves
-    it, and closes the connection.
+    As a context manager it commits at the end of the block, or rolls back if the block raises, and
+    then closes the connection.
     """
 
     Warning = errors.Warning
@@ -56,10 +56,10 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     NotSupportedError = errors.NotSupportedError
 
     placeholders: ClassVar[Placeholders] = Pyformat()
-    """How the parameters of queries are written; a subclass may have another style."""
+    """The style of placeholders in queries; a subclass may use another one."""
 
     cursor_factory: type[Cursor] = Cursor
-    """What `cursor()` makes."""
+    """The class of the cursors that `cursor()` makes."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         self._refuses_naive = driver.naive_datetimes == "refuse"
         self._expects: Literal["rows", "columns"] = "rows"
         self.row_factory = row_factory
-        """Makes the rows of new cursors: one of `colonnade.rows`; None for tuples."""
+        """The row factory of new cursors, from `colonnade.rows`; None for tuples."""
         self._notice_handlers: list[NoticeHandler] = []
         driver.add_log_listener(_teller(weakref.ref(self)))
 
@@ -103,10 +103,12 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         scrollable: bool | None = None,
         withhold: bool = False,
     ) -> Cursor:
-        """A new cursor; with a name, one on the server, which keeps the rows.
+        """Return a new cursor; with a name, a server-side cursor, whose rows stay on the server.
 
-        The server's own cursor ends with its transaction, unless `withhold` is set. `scrollable`
-        says whether it can go back; None leaves it to the server.
+        A server-side cursor ends with its transaction, unless `withhold` is set. `scrollable` says
+        whether the cursor can move backwards; None lets the server decide.
+
+        Raises OperationalError if the connection is closed.
         """
         self._check_open()
         make = row_factory or self.row_factory
@@ -117,20 +119,24 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         return self.cursor_factory(self, row_factory=make)
 
     def execute(self, query: str, params: Parameters | None = None) -> Cursor:
-        """Run a query with a new cursor, and return that."""
+        """Run a query with a new cursor, and return the cursor; see `Cursor.execute`."""
         return self.cursor().execute(query, params)
 
     # Transactions
 
     def commit(self) -> None:
-        """Commit the transaction; nothing is done where there is none."""
+        """Commit the transaction, if one is open.
+
+        Raises ProgrammingError within a `transaction()` block or a two-phase transaction, and
+        OperationalError if the connection is closed.
+        """
         with self._guard:
             self._check_open()
             self._check_no_block("commit")
             self._end("COMMIT")
 
     def rollback(self) -> None:
-        """Undo the transaction; nothing is done where there is none."""
+        """Roll the transaction back, if one is open. Raises the errors of `commit`."""
         with self._guard:
             self._check_open()
             self._check_no_block("rollback")
@@ -139,15 +145,19 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     def transaction(
         self, savepoint_name: str | None = None, force_rollback: bool = False
     ) -> Transaction:
-        """A block that is committed at its end; within a transaction, a savepoint.
+        """Return a context manager that commits at the end of its block, or rolls back on an error.
 
-        With `force_rollback` it is rolled back at its end, whatever has happened.
+        Within a transaction it sets a savepoint instead. With `force_rollback` the block is always
+        rolled back.
         """
         return Transaction(self, savepoint_name, force_rollback)
 
     @property
     def autocommit(self) -> bool:
-        """Whether each statement is a transaction of its own. Cannot be set within one."""
+        """Whether each statement is a transaction of its own.
+
+        Setting it within a transaction raises ProgrammingError.
+        """
         return self._autocommit
 
     @autocommit.setter
@@ -158,7 +168,10 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     @property
     def isolation_level(self) -> IsolationLevel | None:
-        """That of new transactions; None is the server's default."""
+        """The isolation level of new transactions; None means the server's default.
+
+        Setting it within a transaction, or to an unknown level, raises ProgrammingError.
+        """
         return self._options.isolation_level
 
     @isolation_level.setter
@@ -169,7 +182,10 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether new transactions refuse to write; None is the server's default."""
+        """Whether new transactions are READ ONLY; None means the server's default.
+
+        Setting it within a transaction raises ProgrammingError.
+        """
         return self._options.read_only
 
     @read_only.setter
@@ -180,7 +196,11 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     @property
     def deferrable(self) -> bool | None:
-        """Whether new transactions wait until they can be run without failing; as `read_only`."""
+        """Whether new transactions are DEFERRABLE; None means the server's default.
+
+        A deferrable transaction that is serializable and read-only waits for a safe snapshot.
+        Setting it within a transaction raises ProgrammingError.
+        """
         return self._options.deferrable
 
     @deferrable.setter
@@ -192,22 +212,25 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     # Notices
 
     def add_notice_handler(self, callback: NoticeHandler) -> None:
-        """Call a function with the `Diagnostic` of each notice that the server sends."""
+        """Call `callback` with the `Diagnostic` of each notice that the server sends."""
         self._notice_handlers.append(callback)
 
     def remove_notice_handler(self, callback: NoticeHandler) -> None:
-        """Call it no more. Raises ValueError for one that was not added."""
+        """Stop calling `callback`. Raises ValueError if it was not added."""
         self._notice_handlers.remove(callback)
 
-    # Its life
+    # Lifetime
 
     @property
     def info(self) -> ConnectionInfo:
-        """What is known of the connection and its server."""
+        """Facts about the connection and its server."""
         return ConnectionInfo(self._driver)
 
     def cancel(self) -> None:
-        """Ask the server to cancel what the connection runs; for another thread than that one."""
+        """Ask the server to cancel the running query; call it from another thread.
+
+        The query then raises OperationalError. Nothing happens if no query runs.
+        """
         try:
             self._driver.cancel()
         except Exception as error:
@@ -218,11 +241,11 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     @property
     def driver_connection(self) -> sync.Connection:
-        """The `colonnade.sync.Connection` beneath."""
+        """The underlying `colonnade.sync.Connection`."""
         return self._driver
 
     def __colonnade_connection__(self) -> sync.Connection:
-        """The connection beneath, in a transaction of this one, for `colonnade.frames`."""
+        """Begin a transaction if needed, and lend `colonnade.frames` the driver's connection."""
         with self._guard:
             self._check_open()
             self._begin()
@@ -230,11 +253,11 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     @property
     def closed(self) -> bool:
-        """Whether it is closed, by either side."""
+        """Whether the connection was closed, by the client or by the server."""
         return self._driver.is_closed()
 
     def close(self) -> None:
-        """Close the connection; a transaction that is open is undone by the server."""
+        """Close the connection; the server rolls an open transaction back."""
         with self._guard:
             self._driver.close()
 
@@ -248,7 +271,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Commit, or roll back where an exception leaves the block; then close."""
+        """Commit, or roll back if the block raised; then close."""
         if self.closed:
             return
         try:
@@ -262,13 +285,13 @@ class Connection(TwoPhaseMixin, CatalogMixin):
             self.close()
 
     def __repr__(self) -> str:
-        """As the driver's connection shows itself."""
+        """The representation of the driver's connection."""
         return repr(self._driver).replace("<Connection", f"<{type(self).__name__}", 1)
 
-    # Inside
+    # Internals
 
     def _rollback_after(self, error: BaseException) -> None:
-        """Roll back for an exception, which is what the caller gets to see."""
+        """Roll back because of an exception. A failure to do so becomes a note of it."""
         try:
             self.rollback()
         except errors.Error as failure:
@@ -303,7 +326,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     def _with_values(
         self, query: str, params: Parameters | None
     ) -> tuple[str, list[Any], list[int]]:
-        """The text for the server, the values for it, and the OIDs of their types."""
+        """Return the SQL for the server, the parameters' values and the OIDs of their types."""
         if params is None:
             return query, [], []
         text, found = self.placeholders.translated(query, params)
@@ -314,7 +337,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         return made, without_naive(types) if self._refuses_naive else types
 
     def _note(self, status: str) -> None:
-        """Forget the statements that are kept where a command may have changed what they give."""
+        """Forget the prepared statements if a command may have changed their result types."""
         if status.startswith(_ALTERING):
             self._note_altered()
 
@@ -323,14 +346,14 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         self._driver.reload_schema_state()
 
     def _undone(self) -> None:
-        """As `_note`, where what a command has changed may be as it was."""
+        """Forget the prepared statements if the rollback may have undone an ALTER or a DROP."""
         if self._has_altered:
             self._driver.reload_schema_state()
 
     def _begin(self) -> bool:
-        """Begin a transaction before a statement, where one is wanted and none is open.
+        """Begin a transaction before a statement, unless in autocommit or in one already.
 
-        Answers whether that was done.
+        Returns whether a transaction was begun.
         """
         if self._tpc is not None and self._tpc[1]:
             raise ProgrammingError(
@@ -346,7 +369,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         return True
 
     def _undo(self) -> bool:
-        """End a transaction that holds a stale statement alone; False on a closed connection."""
+        """Roll back a transaction whose only statement was stale; False if it cannot be done."""
         if self.closed:
             return False
         self._end("ROLLBACK")
@@ -355,7 +378,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 
     def _end(self, command: str) -> None:
         done = self._driver.execute(command) if self._driver.is_in_transaction() else command
-        # The server rolls back what has failed, whatever it is told.
+        # The server answers COMMIT with ROLLBACK if the transaction had failed.
         if done == "ROLLBACK":
             self._undone()
         self._has_altered = False
@@ -397,7 +420,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
 def _teller(
     reference: weakref.ref[Connection],
 ) -> Callable[[sync.Connection, PostgresLogMessage], None]:
-    """Hands notices on, and does not keep the connection alive."""
+    """Return a listener that passes notices on, and holds the connection by a weak reference."""
 
     def tell(_driver: sync.Connection, message: PostgresLogMessage) -> None:
         connection = reference()
@@ -417,12 +440,13 @@ def connect(
 ) -> Connection:
     """Connect to a server.
 
-    `dsn` is a URL (`postgresql://user@host/db`) or words (`host=localhost dbname=test`). `options`
-    are those of `colonnade.sync.connect`, and any word of libpq's such as `dbname`, `sslmode` or
-    `application_name`; they win over the DSN. `row_factory` is one of `colonnade.rows`.
+    `dsn` is a URL (`postgresql://user@host/db`) or a string of keywords and values
+    (`host=localhost dbname=test`). `options` are the arguments of `colonnade.sync.connect` and
+    libpq's keywords, such as `dbname`, `sslmode` or `application_name`; they override the DSN.
+    `row_factory` is one of `colonnade.rows`; None makes rows tuples.
 
-    Raises OperationalError where no server can be reached or it refuses, ProgrammingError for
-    options that cannot be used.
+    Raises OperationalError if no server can be reached or the server refuses the connection,
+    ProgrammingError for an invalid option, and TypeError for an argument of the wrong class.
     """
     arguments, words = split_words(options)
     check_callable("connection_class", connection_class)

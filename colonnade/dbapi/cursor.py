@@ -1,4 +1,4 @@
-"""PEP 249's Cursor."""
+"""`Cursor` of PEP 249."""
 
 # ruff: noqa: SLF001 - a cursor is a part of its connection
 
@@ -28,27 +28,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Cursor"]
 
-# The commands whose status ends in the number of rows that they were about.
+# Commands whose command tag ends with a row count.
 _COUNTED = re.compile(r"(?:INSERT \d+|SELECT|UPDATE|DELETE|MERGE|FETCH|MOVE|COPY) (?P<rows>\d+)\Z")
 
 
 class Cursor(ColumnsMixin):
-    """Runs queries, and hands out their rows or columns; made by `Connection.cursor`.
+    """Runs queries and returns their rows or columns; made by `Connection.cursor`.
 
-    `execute` waits for the whole result, so that errors come from there. Cursors of one connection
-    share its transaction.
+    `execute` waits for the whole result, so the query's errors are raised there. Cursors of one
+    connection share its transaction. In rows, NULL is None. After `close`, the methods raise
+    InterfaceError.
     """
 
     rowcount: int
-    """How many rows the last query was about; -1 where that is not known."""
+    """The number of rows that the last query returned or changed; -1 if it is not known."""
     statusmessage: str | None
-    """The server's word for what was done, such as `INSERT 0 1`."""
+    """The server's command tag, such as `INSERT 0 1`; None before the first query."""
     _held: HeldResult | None
     _rows: list[Any] | None
     _position: int
     _columns: list[Column] | None
     _make: RowMaker[Any] | None
-    # Of several statements in one text, what comes after this one.
+    # The results of a script's later statements, for `nextset`.
     _further: deque[HeldResult]
 
     def __init__(
@@ -57,9 +58,9 @@ class Cursor(ColumnsMixin):
         self._connection = connection
         self._driver = connection.driver_connection
         self.row_factory = row_factory
-        """Makes the rows: one of `colonnade.rows`; None for tuples."""
+        """The row factory, one of `colonnade.rows`; None for tuples."""
         self.arraysize = 1
-        """How many rows `fetchmany` gives, unless it is told."""
+        """The default number of rows of `fetchmany`."""
         self._is_closed = False
         self._forget()
 
@@ -68,8 +69,12 @@ class Cursor(ColumnsMixin):
     def execute(self, query: str, params: Parameters | None = None) -> Self:
         """Run a query or a command, and return the cursor.
 
-        Without `params` the text is sent as it is, and may hold several commands. With them, be
-        they empty, it has placeholders, and `%%` for a percent sign.
+        Without `params` the text is sent unchanged, and may hold several commands. With `params`,
+        even empty ones, `%s` and `%(name)s` are placeholders and `%%` is a percent sign. None is
+        sent as NULL.
+
+        Raises ProgrammingError if placeholders and parameters do not match, DataError for a value
+        that cannot be encoded. An error of the server raises the class that fits its SQLSTATE.
         """
         with self._connection._guard:
             self._prepare()
@@ -82,10 +87,11 @@ class Cursor(ColumnsMixin):
     def executemany(
         self, query: str, params_seq: Iterable[Parameters], *, returning: bool = False
     ) -> None:
-        """Run a command once for each set of parameters, all of them in one round trip.
+        """Run a command once for each set of parameters, all in one round trip.
 
-        `rowcount` is about all of them together. Rows are thrown away; with `returning` each set
-        has a result of its own, and a round trip, and `nextset` goes to the next one.
+        `rowcount` is the total over all sets. Rows are discarded, unless `returning` is set: then
+        each set takes a round trip and has its own result, and `nextset` moves to the next one.
+        Raises the errors of `execute`.
         """
         with self._connection._guard:
             self._prepare()
@@ -107,15 +113,15 @@ class Cursor(ColumnsMixin):
             self._count(result.status)
 
     def executescript(self, script: str) -> None:
-        """Run several commands; their rows are thrown away."""
+        """Run several commands and discard their rows."""
         with self._connection._guard:
             self._prepare()
             self._run_whole(script)
 
     def callproc(self, procname: str, parameters: Parameters = ()) -> Parameters:
-        """Call a function; its result is fetched as that of a query. Returns the parameters.
+        """Call a function, and return `parameters`. Fetch its result as that of a query.
 
-        With a mapping the parameters are given by name. Procedures are called by `CALL`.
+        A mapping passes the parameters by name. For a procedure, execute `CALL` instead.
         """
         name = ".".join(map(quote_identifier, procname.split(".")))
         with self._connection._guard:
@@ -137,7 +143,7 @@ class Cursor(ColumnsMixin):
         return parameters
 
     def nextset(self) -> bool | None:
-        """Go to the next result of several; None where there is no further one."""
+        """Move to the next result of several; None if this was the last."""
         with self._connection._guard:
             self._check_open()
             further = self._further
@@ -172,7 +178,7 @@ class Cursor(ColumnsMixin):
         self._connection._begin()
         status = self._driver.execute(script)
         self._count(status)
-        # Only the last command's status is told.
+        # The server reports only the last command's tag here, so any of them may be an ALTER.
         self._connection._note_altered()
 
     def _run_script(self, script: str) -> None:
@@ -201,7 +207,7 @@ class Cursor(ColumnsMixin):
     # Rows
 
     def fetchone(self) -> Any:
-        """The next row, or None where there is no more."""
+        """Return the next row, or None after the last. Raises ProgrammingError without a result."""
         with self._connection._guard:
             rows = self._all_rows()
             position = self._position
@@ -212,7 +218,7 @@ class Cursor(ColumnsMixin):
             return row if self.row_factory is None else self._shaped([row])[0]
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        """The next rows: `size` of them, or `arraysize`, or as many as there are."""
+        """Return up to `size` rows (`arraysize` by default); an empty list after the last."""
         with self._connection._guard:
             rows = self._all_rows()
             start = self._position
@@ -221,7 +227,7 @@ class Cursor(ColumnsMixin):
             return self._shaped(found)
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         with self._connection._guard:
             rows = self._all_rows()
             found = rows[self._position :]
@@ -229,9 +235,9 @@ class Cursor(ColumnsMixin):
             return self._shaped(found)
 
     def scroll(self, value: int, mode: str = "relative") -> None:
-        """Move to another row: `value` rows on, or to that place with `mode` "absolute".
+        """Move by `value` rows, or with `mode` "absolute" to row `value`, counted from 0.
 
-        Raises IndexError where there is no such place in the result; then the cursor stays.
+        Raises IndexError if that is outside of the result, and leaves the cursor where it was.
         """
         with self._connection._guard:
             rows = self._all_rows()
@@ -241,11 +247,11 @@ class Cursor(ColumnsMixin):
             self._position = place
 
     def __iter__(self) -> Iterator[Any]:
-        """The rows that are left, one by one."""
+        """Iterate over the remaining rows."""
         return self
 
     def __next__(self) -> Any:
-        """The next row."""
+        """Return the next row."""
         rows = self._rows
         if rows is None:
             with self._connection._guard:
@@ -283,16 +289,16 @@ class Cursor(ColumnsMixin):
             self._make = self.row_factory(tuple(column.name for column in self.description or ()))
         return list(map(self._make, rows))
 
-    # What the last query was
+    # The last query
 
     @property
     def connection(self) -> Connection:
-        """The connection that it is on."""
+        """The cursor's connection."""
         return self._connection
 
     @property
     def description(self) -> list[Column] | None:
-        """The columns of the result; None where the last command has none."""
+        """The columns of the result; None if the last command returned none."""
         if self._columns is None and self._held is not None:
             pairs = zip(self._held.attributes, self._held.type_modifiers, strict=True)
             self._columns = [described(attribute, modifier) for attribute, modifier in pairs]
@@ -300,26 +306,26 @@ class Cursor(ColumnsMixin):
 
     @property
     def rownumber(self) -> int | None:
-        """How many rows were fetched; None where there is no result."""
+        """The index of the next row, from 0; None if there is no result."""
         return None if self._held is None else self._position
 
-    # Its life
+    # Lifetime
 
     @property
     def closed(self) -> bool:
-        """Whether it is closed, or its connection is."""
+        """Whether the cursor or its connection is closed."""
         return self._is_closed or self._connection.closed
 
     def close(self) -> None:
-        """Throw the rows away; nothing can be done with it any more."""
+        """Discard the rows; later calls raise InterfaceError."""
         self._forget()
         self._is_closed = True
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Nothing: values say what they are."""
+        """Do nothing; PEP 249 requires the method. A value's class decides its type."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing: values are as large as they are."""
+        """Do nothing; PEP 249 requires the method. Values of any size are fetched."""
 
     def __enter__(self) -> Self:
         """The cursor itself."""
@@ -331,15 +337,15 @@ class Cursor(ColumnsMixin):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close it."""
+        """Close the cursor."""
         self.close()
 
     def __repr__(self) -> str:
-        """What was done last, and where."""
+        """The last command tag and the connection."""
         did = "closed" if self._is_closed else self.statusmessage or "no result"
         return f"<{type(self).__name__} {did} of {self._connection!r}>"
 
-    # Inside
+    # Internals
 
     def _forget(self) -> None:
         """Forget the result of the last query."""

@@ -1,4 +1,4 @@
-"""Cursors on the server, which keeps the rows until they are fetched."""
+"""Server-side cursors: the rows stay on the server until they are fetched."""
 
 # ruff: noqa: SLF001 - a cursor is a part of its connection
 
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["NamedCursor"]
 
-# SQL counts rows to fetch, or to go over, in 32 bits.
+# FETCH and MOVE take a 32-bit count.
 _ROWS_MAX = 2**31 - 1
 
 
 class NamedCursor(Cursor):
-    """A cursor that the server has by name; made by `Connection.cursor` with one.
+    """A server-side cursor; made by `Connection.cursor` with a name.
 
-    Memory holds the rows of one fetch: iterating fetches `itersize` of them at a time. It needs a
-    transaction, unless it was declared `withhold`. `rowcount` is not known.
+    Memory holds the rows of one fetch; iteration fetches `itersize` rows at a time. The cursor
+    needs a transaction and ends with it, unless it was made with `withhold`. `rowcount` is always
+    -1.
     """
 
     def __init__(
@@ -48,13 +49,16 @@ class NamedCursor(Cursor):
         self.scrollable = scrollable
         self.withhold = withhold
         self.itersize = 100
-        """How many rows iterating fetches at a time."""
+        """The number of rows that iteration fetches per round trip."""
         self._quoted = quote_identifier(name)
         self._is_declared = False
         self._statements: dict[str, PreparedStatement[Any]] = {}
 
     def execute(self, query: str, params: Parameters | None = None) -> Self:
-        """Declare the cursor for a query, and return it; one that is open is closed first."""
+        """Declare the cursor for a query, and return it. A cursor that is open is closed first.
+
+        Raises the errors of `Cursor.execute`.
+        """
         connection = self._connection
         with connection._guard:
             self._prepare()
@@ -75,30 +79,30 @@ class NamedCursor(Cursor):
     def executemany(
         self, query: str, params_seq: Iterable[Parameters], *, returning: bool = False
     ) -> None:
-        """Refused: a cursor is for one query."""
+        """Raise NotSupportedError: a server-side cursor runs one query."""
         del query, params_seq, returning
         raise NotSupportedError("a named cursor is for one query: use a cursor without a name")
 
     def fetchone(self) -> Any:
-        """The next row, or None where there is no more; a round trip."""
+        """Return the next row, or None after the last; one round trip."""
         rows = self._fetched("FORWARD 1")
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        """The next rows: `size` of them, or `arraysize`, or as many as there are."""
+        """Return up to `size` rows (`arraysize` by default) in one round trip."""
         return self._fetched(_forward(self.arraysize if size is None else size))
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         return self._fetched("FORWARD ALL")
 
     def __iter__(self) -> Iterator[Any]:
-        """The rows that are left, `itersize` of them in a round trip."""
+        """Iterate over the remaining rows, `itersize` rows per round trip."""
         while rows := self._fetched(_forward(self.itersize)):
             yield from rows
 
     def fetch_columns(self, *, schema: Any = None, infinity: Infinity = "raise") -> Columns:
-        """The rows that are left, as `Columns`; as `Cursor.fetch_columns`."""
+        """Return the remaining rows as `Columns`, as `Cursor.fetch_columns` does."""
         with self._connection._guard:
             statement = self._statement("FORWARD ALL")
             columns = statement.fetch_columns(schema=schema, infinity=infinity)
@@ -106,9 +110,9 @@ class NamedCursor(Cursor):
             return columns
 
     def scroll(self, value: int, mode: str = "relative") -> None:
-        """Move to another row: `value` rows on, or to that place with `mode` "absolute".
+        """Move by `value` rows, or with `mode` "absolute" to row `value`, as MOVE does.
 
-        Beyond the last row nothing is fetched; going back needs `scrollable`.
+        After the last row, fetches return nothing. Moving backwards needs `scrollable`.
         """
         if mode not in {"relative", "absolute"}:
             raise ValueError(f'mode is "relative" or "absolute", not {shown(mode)}')
@@ -119,7 +123,7 @@ class NamedCursor(Cursor):
             self._position = max(0, self._position + value if mode == "relative" else value)
 
     def close(self) -> None:
-        """Close it, on the server too, where its transaction is still open."""
+        """Close the cursor, and also on the server if its transaction is still open."""
         if not self._is_closed and not self._connection.closed:
             with self._connection._guard:
                 self._end_declared()
@@ -127,22 +131,22 @@ class NamedCursor(Cursor):
 
     @property
     def description(self) -> list[Column] | None:
-        """The columns of the query; None before it was declared."""
+        """The columns of the query; None before `execute`."""
         return self._columns
 
     @property
     def rownumber(self) -> int | None:
-        """How many rows were fetched; None before it was declared."""
+        """The index of the next row, from 0; None before `execute`."""
         return self._position if self._is_declared else None
 
     def __next__(self) -> Any:
-        """The next row; a round trip, as `fetchone`."""
+        """Return the next row; one round trip, as `fetchone`."""
         rows = self._fetched("FORWARD 1")
         if not rows:
             raise StopIteration
         return rows[0]
 
-    # Inside
+    # Internals
 
     def _options(self) -> str:
         words = []
@@ -160,7 +164,11 @@ class NamedCursor(Cursor):
             return self._shaped(rows)
 
     def _statement(self, what: str) -> PreparedStatement[Any]:
-        """What fetches. The text travels along, since another cursor may have this name later."""
+        """Return the FETCH statement, prepared without a name.
+
+        Each use sends its text again, because a later cursor of the same name may have other
+        columns.
+        """
         self._check_declared()
         found = self._statements.get(what)
         if found is None:
@@ -182,7 +190,7 @@ class NamedCursor(Cursor):
         )
         if was_declared and is_there:
             query = "SELECT true FROM pg_catalog.pg_cursors WHERE name OPERATOR(pg_catalog.=) $1"
-            # It ended with its transaction, perhaps, and another one runs.
+            # The cursor may have ended with an earlier transaction.
             if self._driver.fetch_plain(query, self.name):
                 self._driver.execute(f"CLOSE {self._quoted}")
 

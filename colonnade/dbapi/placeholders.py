@@ -1,7 +1,7 @@
-"""Placeholders in a query's text, and what PostgreSQL has in their place.
+"""Translation of a query's placeholders to PostgreSQL's `$1`, `$2`, ...
 
-`Pyformat` is what `paramstyle` says: `%s` and `%(name)s`. A connection class of another style
-replaces it (`Connection.placeholders`); `Numeric` leaves `$1`, `$2`, ... as they are.
+`Pyformat` is the module's `paramstyle`: `%s` and `%(name)s`. A connection class may use another
+style (`Connection.placeholders`); `Numeric` leaves `$1`, `$2`, ... unchanged.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["Numeric", "Parameters", "Placeholders", "Pyformat"]
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
-# Texts whose translation is kept: as many as a program has queries.
+# How many translated texts are cached: more than most programs have queries.
 _KEPT_TEXTS = 1024
 
 _PLACEHOLDER = re.compile(r"%(?:\((?P<name>[^)]*)\))?(?P<kind>.?)", re.DOTALL)
 _NUMBERED = re.compile(r"(?<![\w$])\$\d+")
-# In quotes a percent sign may stand for itself, and a placeholder would be none.
+# Within quotes a single percent sign is literal, and a placeholder is refused.
 _QUOTED_PERCENT = re.compile(r"%%|%s|%\([^)']*\)s")
 _KINDS = "sbt"
 _LITERALS = {"quote", "escape", "name", "dollar"}
@@ -32,7 +32,7 @@ _SHOWN = 60
 
 
 class Placeholders(Protocol):
-    """How the parameters of a query are written."""
+    """A style of placeholders."""
 
     def translated(self, query: str, parameters: Parameters) -> tuple[str, Sequence[Any]]:
         """The text with `$1`, `$2`, ... and the values in that order."""
@@ -46,32 +46,33 @@ class Placeholders(Protocol):
 
 
 class Numeric:
-    """PostgreSQL's own: `$1`, `$2`, ... with a sequence of values."""
+    """PostgreSQL's own placeholders: `$1`, `$2`, ... with a sequence of values."""
 
     def translated(self, query: str, parameters: Parameters) -> tuple[str, Sequence[Any]]:
-        """Nothing is to be done."""
+        """Return both unchanged. Raises TypeError if `parameters` are not a sequence."""
         return query, _sequence(parameters)
 
     def translated_many(
         self, query: str, sets: Sequence[Parameters]
     ) -> tuple[str, list[Sequence[Any]]]:
-        """Nothing is to be done."""
+        """Return both unchanged. Raises TypeError if a set is not a sequence."""
         return query, [_sequence(parameters) for parameters in sets]
 
 
 class Pyformat:
     """`%s` with a sequence of values, or `%(name)s` with a mapping; `%%` is a percent sign.
 
-    `%b` and `%t` are the same as `%s`. A name may stand in several places, and is one parameter in
-    all of them. In literals, quoted names and dollar quotes `%%` is a percent sign, too, a single
-    one is itself, and what looks like a placeholder is refused, for it would be none. Comments are
-    left as they are.
+    `%b` and `%t` mean the same as `%s`. A name that occurs several times is one parameter. Within
+    literals, quoted identifiers and dollar quotes, `%%` is a percent sign, a single `%` is literal,
+    and a placeholder raises an error, because the server would not replace it there. Comments are
+    left unchanged.
     """
 
     def translated(self, query: str, parameters: Parameters) -> tuple[str, Sequence[Any]]:
-        """The text with `$1`, `$2`, ... and the values in that order.
+        """Return the text with `$1`, `$2`, ... and the values in that order.
 
-        Raises ProgrammingError where text and values do not go together.
+        Raises ProgrammingError if the placeholders and the values do not match, and TypeError if
+        `parameters` are neither a sequence nor a mapping.
         """
         text = _translated(query)
         return text.sql, _values(text, parameters)
@@ -85,12 +86,12 @@ class Pyformat:
 
 
 class _Text(NamedTuple):
-    """A text that was translated."""
+    """A translated text."""
 
     sql: str
-    #: How many values it takes by position.
+    #: The number of positional parameters.
     values: int
-    #: The names it takes, in the order of their numbers; None where it takes none.
+    #: The names of the parameters, in the order of their numbers; None if it has none.
     names: tuple[str, ...] | None
 
 
@@ -106,7 +107,7 @@ def _translated(query: str) -> _Text:
 
 
 class _Translation:
-    """How far the placeholders of a text are counted."""
+    """Numbers the placeholders of one text."""
 
     def __init__(self, query: str) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Blocks that are transactions."""
+"""Transactions as context managers."""
 
 # ruff: noqa: SLF001 - a block is a part of its connection
 
@@ -15,7 +15,7 @@ __all__ = ["Transaction"]
 
 
 class Transaction:
-    """A block that is committed at its end, or rolled back where an exception leaves it.
+    """A block that commits at its end, or rolls back if it raises.
 
     Within another transaction it is a savepoint. Made by `Connection.transaction`.
     """
@@ -28,12 +28,12 @@ class Transaction:
 
     @property
     def connection(self) -> Connection:
-        """The connection that it is on."""
+        """The connection of the transaction."""
         return self._connection
 
     @property
     def savepoint_name(self) -> str | None:
-        """The name of its savepoint; None where it is the transaction itself."""
+        """The name of the savepoint; None if the block is the outermost transaction."""
         return self._savepoint
 
     def __enter__(self) -> Self:
@@ -48,10 +48,10 @@ class Transaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Commit, or roll back."""
+        """Commit, or roll back if the block raised or `force_rollback` is set."""
         is_kept = error is None and not self._force_rollback
         self._connection._leave_block(self._is_outermost, self._savepoint, is_kept)
 
     def __repr__(self) -> str:
-        """Its savepoint, if any."""
+        """The savepoint's name, or `outermost`."""
         return f"<{type(self).__name__} {self._savepoint or 'outermost'}>"

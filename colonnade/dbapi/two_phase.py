@@ -1,4 +1,4 @@
-"""Transactions that are committed in two phases."""
+"""Two-phase commit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _RECOVER = (
 
 
 class Xid:
-    """The identifier of a transaction; made by `Connection.xid` and `Connection.tpc_recover`.
+    """A transaction identifier; made by `Connection.xid` and `Connection.tpc_recover`.
 
-    One that was prepared by another program, in a form of its own, has `gtrid` alone.
+    If another program chose an identifier that does not follow PEP 249's three parts, `gtrid` holds
+    all of it, and `format_id` and `bqual` are None.
     """
 
     def __init__(self, format_id: int | None, gtrid: str, bqual: str | None) -> None:
@@ -37,15 +38,15 @@ class Xid:
         self.gtrid = gtrid
         self.bqual = bqual
         self.prepared: dt.datetime | None = None
-        """When it was prepared, of one that was recovered."""
+        """When the transaction was prepared; None unless `tpc_recover` returned this identifier."""
         self.owner: str | None = None
-        """The role that has prepared it, of one that was recovered."""
+        """The role that prepared it; None unless `tpc_recover` returned this identifier."""
         self.database: str | None = None
-        """The database that it is of, of one that was recovered."""
+        """The database it belongs to; None unless `tpc_recover` returned this identifier."""
 
     @classmethod
     def from_string(cls, text: str) -> Xid:
-        """From PostgreSQL's identifier of a prepared transaction."""
+        """Parse PostgreSQL's identifier of a prepared transaction."""
         parts = text.split("_")
         if len(parts) == _PARTS and parts[0].isdecimal():
             try:
@@ -55,7 +56,7 @@ class Xid:
         return cls(None, text, None)
 
     def __str__(self) -> str:
-        """PostgreSQL's identifier, in the form that psycopg gives it."""
+        """The identifier for PostgreSQL, in the format that psycopg uses."""
         if self.format_id is None or self.bqual is None:
             return self.gtrid
         return f"{self.format_id}_{_encoded(self.gtrid)}_{_encoded(self.bqual)}"
@@ -64,7 +65,7 @@ class Xid:
         return self.format_id, self.gtrid, self.bqual
 
     def __getitem__(self, index: int) -> int | str | None:
-        """PEP 249's three parts, by their places."""
+        """One of the three parts: `format_id`, `gtrid`, `bqual`."""
         return self._parts()[index]
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class Xid:
         return hash(self._parts())
 
     def __repr__(self) -> str:
-        """Its three parts."""
+        """The three parts."""
         return f"Xid{self._parts()!r}"
 
 
@@ -90,7 +91,7 @@ def _decoded(text: str) -> str:
 
 
 class TwoPhaseMixin:
-    """PEP 249's methods of a connection about two phases."""
+    """PEP 249's connection methods for two-phase commit."""
 
     _driver: sync.Connection
     _guard: Guard
@@ -99,11 +100,14 @@ class TwoPhaseMixin:
     _tpc: tuple[Xid, bool] | None
 
     def xid(self, format_id: int, gtrid: str, bqual: str) -> Xid:
-        """An identifier for a transaction."""
+        """Return a transaction identifier of PEP 249's three parts."""
         return Xid(format_id, gtrid, bqual)
 
     def tpc_begin(self, xid: Xid | str) -> None:
-        """Begin a transaction in two phases. Raises ProgrammingError within another one."""
+        """Begin a two-phase transaction.
+
+        Raises ProgrammingError within another transaction, and with autocommit.
+        """
         with self._guard:
             self._check_idle("a two-phase transaction")
             if self._autocommit:
@@ -112,9 +116,10 @@ class TwoPhaseMixin:
             self._tpc = (xid if isinstance(xid, Xid) else Xid.from_string(xid), False)
 
     def tpc_prepare(self) -> None:
-        """The first phase: nothing can be done but to end it.
+        """Prepare the transaction; afterwards only `tpc_commit` and `tpc_rollback` are allowed.
 
-        Where it raises, the transaction is undone; InternalError where it had failed before.
+        Any error rolls the transaction back. Raises InternalError if the transaction had already
+        failed, and ProgrammingError if it is prepared already or `tpc_begin` was not called.
         """
         with self._guard:
             xid, is_prepared = self._checked_tpc("tpc_prepare")
@@ -131,15 +136,18 @@ class TwoPhaseMixin:
             self._tpc = (xid, True)
 
     def tpc_commit(self, xid: Xid | str | None = None) -> None:
-        """The second phase, or without the first one both at once; of `xid`, one recovered."""
+        """Commit the transaction, whether it was prepared or not.
+
+        With `xid`, commit that recovered transaction; raises ProgrammingError within another one.
+        """
         self._finish_tpc("COMMIT", xid)
 
     def tpc_rollback(self, xid: Xid | str | None = None) -> None:
-        """Undo the transaction, or `xid`, which was recovered."""
+        """Roll the transaction back; with `xid`, that recovered transaction."""
         self._finish_tpc("ROLLBACK", xid)
 
     def tpc_recover(self) -> list[Xid]:
-        """The transactions that are prepared, and wait for their second phase."""
+        """Return the identifiers of all prepared transactions of the server."""
         with self._guard:
             self._check_open()
             rows = self._driver.fetch_plain(_RECOVER)

@@ -31,7 +31,7 @@ from colonnade._async.shaped import shaped_row, shaped_value, shaped_whole
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._transport.asyncio import deadline
-from colonnade._transport.event import ROWS, STATUS, batch_of
+from colonnade._transport.exchanges import COLUMNS, ROWS, SCRIPT, STATUS
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
@@ -214,15 +214,15 @@ class Connection(Conversing):
         timestamps, and NaN and infinite numerics: "raise" (DecodeError, which names column and
         row), "null", or "saturate" (the outermost date or timestamp).
         """
-        conversation, session = self.conversation, self.conversation.session
+        conversation = self.conversation
+        session, overrides = conversation.session, None if schema is None else asked_types(schema)
         batch = await conversation.ask(
-            session.fetch_columns_kept,
-            session.fetch_columns,
-            (query, args, asked_types(schema), infinity),
-            timeout,
-            batch_of,
+            COLUMNS, (session, query, args, overrides, infinity), timeout
         )
-        return Columns(conversation.decoded(batch), asked_of(schema), conversation.timing())
+        if conversation.column_decoders:
+            batch = conversation.decoded(batch)
+        asked = None if schema is None else asked_of(schema)
+        return Columns(batch, asked, session.timing(conversation.pool_wait))
 
     def iter_columns(
         self,
@@ -262,8 +262,8 @@ class Connection(Conversing):
         """
         if args:
             return await self._execute(query, args, 0, timeout, return_status=True) or ""
-        script = self.conversation.session.script
-        return await self.conversation.ask(script, None, (query,), timeout, STATUS) or ""
+        conversation = self.conversation
+        return await conversation.ask(SCRIPT, (conversation.session, query), timeout) or ""
 
     async def executemany(
         self,
@@ -477,18 +477,11 @@ class Connection(Conversing):
         return_status: bool = False,
     ) -> Awaitable[Any]:
         """The rows, or the status, of a query with arguments."""
-        conversation, session = self.conversation, self.conversation.session
+        conversation = self.conversation
         if return_status:
-            return conversation.ask(
-                session.execute_kept, session.execute, (query, args), timeout, STATUS
-            )
-        return conversation.ask(
-            session.fetch_kept,
-            session.fetch_rows,
-            (query, args, limit, record_class or self.row_making.record_class),
-            timeout,
-            ROWS,
-        )
+            return conversation.ask(STATUS, (conversation.session, query, args), timeout)
+        kind = record_class or self.row_making.record_class
+        return conversation.ask(ROWS, (conversation.session, query, args, limit, kind), timeout)
 
     async def _executemany(self, command: str, args: Arguments, timeout: float | None) -> None:
         """As `executemany`."""

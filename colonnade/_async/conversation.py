@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from colonnade._async.login import Login
     from colonnade._transport.asyncio import AsyncioTransport
+    from colonnade._transport.exchanges import QueryExchange
 
     class OpenTransaction(Protocol):
         """The facts about an open transaction that others need."""
@@ -178,39 +179,40 @@ class Conversation:
 
     async def ask(
         self,
-        begin_kept: Callable[..., bool],
-        begin: Callable[..., bool] | None,
+        exchange: QueryExchange[T],
         arguments: tuple[Any, ...],
         timeout: float | None,
-        taken: Callable[[_core.Completion], T],
         *,
         declared: tuple[int, ...] = (),
         statement: _core.Statement | None = None,
     ) -> T:
-        """Run one query whose answer is one event, and return the part that `taken` picks.
+        """Run one query whose answer is one event, and return the caller's part of that.
 
-        `arguments` are the text, its values, and further arguments of both functions. The short way
-        is one exchange: `begin_kept(*arguments)` begins the query if a statement is cached for the
-        text. The long way is an `Operation`, in which `begin(statement, *arguments[1:])` begins it:
-        where the connection is busy or recovering, and where the text is not prepared, or no longer
-        as the server has it. `statement` is the one that it runs as; None means the one that is
-        kept for the text, with the types of parameters that are `declared`. Without `begin` the
-        text is a script, which needs no statement.
+        `arguments` are the session, the text, its values, and further arguments of the exchange.
+        The short way is one exchange, if a statement is cached for the text. The long way is an
+        `Operation`: where the connection is busy or recovering, and where the text is not prepared,
+        or no longer as the server has it. `statement` is the one to run; None means the one that is
+        kept for the text, with the types of parameters that are `declared`.
         """
-        query: str = arguments[0]
+        begin_now, begin, taken = exchange
+        query: str = arguments[1]
         limit = self.command_timeout if timeout is None else checked_timeout(timeout)
         observation = None
         if self._loggers or tracing.active is not None:
-            values = arguments[1] if len(arguments) > 1 else ()
-            observation = self.observers.begin(query, values, limit)
+            _, _, *values = arguments
+            observation = self.observers.begin(query, values[0] if values else (), limit)
         if self.owner is None and (limit is None or limit > 0):
             self.owner = self._call
             self._call.thread = threading.get_ident()
             # It is taken back by hand: where Ctrl-C strikes before, `put_away_left_over` does.
             try:
-                given = (*arguments, declared) if declared else arguments
-                answer = self.transport.ask(begin_kept, given, limit)
-                completion = None if answer is None else completion_of(await answer)
+                given = arguments
+                if statement is not None and begin is not None:
+                    begin_now, given = begin, (arguments[0], statement, *arguments[2:])
+                elif declared:
+                    given = (*arguments, declared)
+                answer = self.transport.ask(begin_now, given, limit)
+                completion: Any = None if answer is None else await answer
             except BaseException as error:
                 if not self._is_mended_by_the_long_way(error, query, limit):
                     self.owner = None
@@ -250,15 +252,15 @@ class Conversation:
         declared: tuple[int, ...],
         statement: _core.Statement | None,
     ) -> _core.Completion:
-        query, *values = arguments
+        session, query, *values = arguments
 
         def begun(statement: _core.Statement) -> None:
             if begin is not None:
-                begin(statement, *values)
+                begin(session, statement, *values)
 
         async with operation:
             if begin is None:
-                self.session.script(query)
+                session.script(query)
             elif statement is None:
                 # More than the server can be told of are refused before it is asked about the text.
                 _core.check_arguments(values[0])

@@ -19,7 +19,8 @@ from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._async.transaction import Transaction
 from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
-from colonnade._transport.event import batch_of, completion_of, statement_of, whole
+from colonnade._transport.event import batch_of, completion_of, statement_of
+from colonnade._transport.exchanges import COLUMN_RESULT, RESULT
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import PostgresError
@@ -262,11 +263,9 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         """Run it, and return its result as `Columns`; as `Connection.fetch_columns`."""
         conversation = self._conversation
         completion = await conversation.ask(
-            self._fetch_columns,
-            conversation.session.fetch_columns,
-            (self._query, args, asked_types(schema), infinity),
+            COLUMN_RESULT,
+            (conversation.session, self._query, args, asked_types(schema), infinity),
             timeout,
-            whole,
             statement=self._own.statement,
         )
         self._own.take_note(completion)
@@ -327,34 +326,15 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         return await made_rows(self._conversation.transport, records, factory)
 
     async def _rows(self, args: tuple[object, ...], limit: int, timeout: float | None) -> list[Any]:
-        completion = await self._conversation.ask(
-            self._fetch_rows,
-            self._conversation.session.fetch_rows,
-            (self._query, args, limit, self._record_class),
+        conversation = self._conversation
+        completion = await conversation.ask(
+            RESULT,
+            (conversation.session, self._query, args, limit, self._record_class),
             timeout,
-            whole,
             statement=self._own.statement,
         )
         self._own.take_note(completion)
         return completion.rows or []
-
-    def _fetch_rows(
-        self, query: str, args: tuple[object, ...], limit: int, record_class: RecordClass
-    ) -> bool:
-        del query  # Only errors name it.
-        session = self._conversation.session
-        return session.fetch_rows(self._own.statement, args, limit, record_class)
-
-    def _fetch_columns(
-        self,
-        query: str,
-        args: tuple[object, ...],
-        schema: Any,
-        infinity: Infinity,
-    ) -> bool:
-        del query
-        session = self._conversation.session
-        return session.fetch_columns(self._own.statement, args, schema, infinity)
 
     async def _plan(self, options: str, args: tuple[object, ...]) -> Any:
         conversation, query = self._conversation, f"EXPLAIN ({options}) {self._query}"

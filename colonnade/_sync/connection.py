@@ -33,7 +33,7 @@ from colonnade._sync.row_making import RowMaking, made_rows
 from colonnade._sync.series import declared, run_many
 from colonnade._sync.shaped import shaped_row, shaped_value, shaped_whole
 from colonnade._transport.blocking import deadline
-from colonnade._transport.event import ROWS, STATUS, batch_of
+from colonnade._transport.exchanges import COLUMNS, ROWS, SCRIPT, STATUS
 from colonnade.columns import Columns
 
 if TYPE_CHECKING:
@@ -212,15 +212,13 @@ class Connection(Conversing):
         timestamps, and NaN and infinite numerics: "raise" (DecodeError, which names column and
         row), "null", or "saturate" (the outermost date or timestamp).
         """
-        conversation, session = self.conversation, self.conversation.session
-        batch = conversation.ask(
-            session.fetch_columns_kept,
-            session.fetch_columns,
-            (query, args, asked_types(schema), infinity),
-            timeout,
-            batch_of,
-        )
-        return Columns(conversation.decoded(batch), asked_of(schema), conversation.timing())
+        conversation = self.conversation
+        session, overrides = conversation.session, None if schema is None else asked_types(schema)
+        batch = conversation.ask(COLUMNS, (session, query, args, overrides, infinity), timeout)
+        if conversation.column_decoders:
+            batch = conversation.decoded(batch)
+        asked = None if schema is None else asked_of(schema)
+        return Columns(batch, asked, session.timing(conversation.pool_wait))
 
     def iter_columns(
         self,
@@ -260,8 +258,8 @@ class Connection(Conversing):
         """
         if args:
             return self._execute(query, args, 0, timeout, return_status=True) or ""
-        script = self.conversation.session.script
-        return self.conversation.ask(script, None, (query,), timeout, STATUS) or ""
+        conversation = self.conversation
+        return conversation.ask(SCRIPT, (conversation.session, query), timeout) or ""
 
     def executemany(
         self,
@@ -475,18 +473,11 @@ class Connection(Conversing):
         return_status: bool = False,
     ) -> Any:
         """The rows, or the status, of a query with arguments."""
-        conversation, session = self.conversation, self.conversation.session
+        conversation = self.conversation
         if return_status:
-            return conversation.ask(
-                session.execute_kept, session.execute, (query, args), timeout, STATUS
-            )
-        return conversation.ask(
-            session.fetch_kept,
-            session.fetch_rows,
-            (query, args, limit, record_class or self.row_making.record_class),
-            timeout,
-            ROWS,
-        )
+            return conversation.ask(STATUS, (conversation.session, query, args), timeout)
+        kind = record_class or self.row_making.record_class
+        return conversation.ask(ROWS, (conversation.session, query, args, limit, kind), timeout)
 
     def _executemany(self, command: str, args: Arguments, timeout: float | None) -> None:
         """As `executemany`."""

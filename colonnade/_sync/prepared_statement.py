@@ -21,7 +21,8 @@ from colonnade._sync.series import fetching_many, many
 from colonnade._sync.shaped import shaped_many, shaped_row, shaped_value, shaped_whole
 from colonnade._sync.shaped_cursor import ShapedCursorFactory
 from colonnade._sync.transaction import Transaction
-from colonnade._transport.event import batch_of, completion_of, statement_of, whole
+from colonnade._transport.event import batch_of, completion_of, statement_of
+from colonnade._transport.exchanges import COLUMN_RESULT, RESULT
 from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import PostgresError
@@ -260,11 +261,9 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         """Run it, and return its result as `Columns`; as `Connection.fetch_columns`."""
         conversation = self._conversation
         completion = conversation.ask(
-            self._fetch_columns,
-            conversation.session.fetch_columns,
-            (self._query, args, asked_types(schema), infinity),
+            COLUMN_RESULT,
+            (conversation.session, self._query, args, asked_types(schema), infinity),
             timeout,
-            whole,
             statement=self._own.statement,
         )
         self._own.take_note(completion)
@@ -325,34 +324,15 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         return made_rows(self._conversation.transport, records, factory)
 
     def _rows(self, args: tuple[object, ...], limit: int, timeout: float | None) -> list[Any]:
-        completion = self._conversation.ask(
-            self._fetch_rows,
-            self._conversation.session.fetch_rows,
-            (self._query, args, limit, self._record_class),
+        conversation = self._conversation
+        completion = conversation.ask(
+            RESULT,
+            (conversation.session, self._query, args, limit, self._record_class),
             timeout,
-            whole,
             statement=self._own.statement,
         )
         self._own.take_note(completion)
         return completion.rows or []
-
-    def _fetch_rows(
-        self, query: str, args: tuple[object, ...], limit: int, record_class: RecordClass
-    ) -> bool:
-        del query  # Only errors name it.
-        session = self._conversation.session
-        return session.fetch_rows(self._own.statement, args, limit, record_class)
-
-    def _fetch_columns(
-        self,
-        query: str,
-        args: tuple[object, ...],
-        schema: Any,
-        infinity: Infinity,
-    ) -> bool:
-        del query
-        session = self._conversation.session
-        return session.fetch_columns(self._own.statement, args, schema, infinity)
 
     def _plan(self, options: str, args: tuple[object, ...]) -> Any:
         conversation, query = self._conversation, f"EXPLAIN ({options}) {self._query}"

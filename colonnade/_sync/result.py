@@ -11,7 +11,8 @@ from colonnade._schema import asked_of, asked_types
 from colonnade._shown import shown
 from colonnade._sync.described import described
 from colonnade._sync.series import declared, fetching_many, run_many
-from colonnade._transport.event import impossible, whole
+from colonnade._transport.event import impossible
+from colonnade._transport.exchanges import HELD, RESULT
 from colonnade.columns import Columns
 from colonnade.types import Attribute
 
@@ -146,13 +147,11 @@ def fetch_result(
     (`unknown`); the parameter then takes a `str` in PostgreSQL's text form for any type. The same
     text with other types is another prepared statement. `record_class` is as in `fetch`.
     """
-    conversation, session = self.conversation, self.conversation.session
+    conversation, kind = self.conversation, record_class or self.row_making.record_class
     completion = conversation.ask(
-        session.fetch_kept,
-        session.fetch_rows,
-        (query, args, 0, record_class or self.row_making.record_class),
+        RESULT,
+        (conversation.session, query, args, 0, kind),
         timeout,
-        whole,
         declared=declared(parameter_types),
     )
     return Result(completion, conversation.timing())
@@ -195,13 +194,11 @@ def hold_result(
     if expect not in {"rows", "columns"}:
         msg = f'expect must be "rows" or "columns", not {shown(expect)}'
         raise ValueError(msg)
-    conversation, session = self.conversation, self.conversation.session
+    conversation, kind = self.conversation, record_class or self.row_making.record_class
     completion = conversation.ask(
-        session.hold_kept,
-        session.hold_rows,
-        (query, args, record_class or self.row_making.record_class, expect == "rows"),
+        HELD,
+        (conversation.session, query, args, kind, expect == "rows"),
         timeout,
-        whole,
         declared=declared(parameter_types),
     )
     if completion.held is None:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
-
 from colonnade import _core
 from colonnade.errors import InternalClientError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Event = _core.Batch | _core.CopyIn | _core.GssToken | _core.Completion | bytes
 
@@ -29,21 +23,11 @@ def completion_of(event: object) -> _core.Completion:
     raise impossible("the end of the exchange", event)
 
 
-def batch_of(completion: _core.Completion) -> _core.Batch:
-    """The columns of a whole result."""
-    if completion.batch is None:
-        raise impossible("columns", completion)
-    return completion.batch
-
-
-def whole(completion: _core.Completion) -> _core.Completion:
-    """All of an answer."""
-    return completion
-
-
-# Without a step through Python, which a small query would feel.
-ROWS: Callable[[_core.Completion], Any] = attrgetter("rows")
-STATUS: Callable[[_core.Completion], str | None] = attrgetter("tag")
+def batch_of(event: object) -> _core.Batch:
+    """The columns of a whole result, which ends its exchange."""
+    if not isinstance(event, _core.Completion) or event.batch is None:
+        raise impossible("columns", event)
+    return event.batch
 
 
 def statement_of(completion: _core.Completion) -> _core.Statement:

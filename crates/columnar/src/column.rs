@@ -6,6 +6,10 @@ use colonnade_protocol::Span;
 
 use crate::error::Reason;
 
+/// The size from which a buffer's successor is reserved at once: a smaller one grows in a few
+/// steps, and most results of queries are small and have no successor.
+const LARGE_BUFFER_BYTES: usize = 4096;
+
 /// One column of one scanned block of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
@@ -92,10 +96,11 @@ pub trait ColumnBuilder: Send + Sync {
     fn nbytes(&self) -> usize;
 }
 
-/// Takes a finished buffer out of its builder and leaves an empty one with the same capacity: the
-/// next batch of a stream is about as large and need not grow step by step. Capacity that is not
-/// written to takes no memory.
+/// Takes a finished buffer out of its builder. A large one leaves an empty one with the same
+/// capacity: the next batch of a stream is about as large and need not grow step by step. Capacity
+/// that is not written to takes no memory.
 pub(crate) fn take_buffer<T>(values: &mut Vec<T>) -> Vec<T> {
-    let next = Vec::with_capacity(values.len());
+    let is_large = size_of_val(values.as_slice()) >= LARGE_BUFFER_BYTES;
+    let next = if is_large { Vec::with_capacity(values.len()) } else { Vec::new() };
     std::mem::replace(values, next)
 }

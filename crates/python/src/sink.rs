@@ -60,14 +60,14 @@ impl Gathering {
     }
 
     fn finish(&mut self, batches: &mut VecDeque<ResultBatch>) -> Result<(), SinkError> {
+        if self.sink.is_whole() {
+            self.whole = Some(self.sink.finish_whole()?);
+            return Ok(());
+        }
         let mut made = VecDeque::new();
         self.sink.finish(&mut made)?;
-        if self.sink.is_whole() {
-            self.whole = made.pop_front();
-        } else {
-            let described = |batch| ResultBatch { batch, columns: Arc::clone(&self.columns) };
-            batches.extend(made.into_iter().map(described));
-        }
+        let described = |batch| ResultBatch { batch, columns: Arc::clone(&self.columns) };
+        batches.extend(made.into_iter().map(described));
         Ok(())
     }
 }

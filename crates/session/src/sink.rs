@@ -165,6 +165,14 @@ impl ColumnSink {
         Ok(())
     }
 
+    /// The whole result: all rows since the last batch, or none.
+    ///
+    /// # Errors
+    /// As for [`ColumnSink::rows`].
+    pub fn finish_whole(&mut self) -> Result<RecordBatch, SinkError> {
+        Ok(self.builder.finish()?)
+    }
+
     fn push_batch(&mut self, batches: &mut VecDeque<RecordBatch>) -> Result<(), SinkError> {
         batches.push_back(self.builder.finish()?);
         self.batches_made += 1;

@@ -169,6 +169,17 @@ pub(crate) struct StatementCache {
     names_given: u64,
 }
 
+/// What the cache has under a key.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A statement to run.
+    Kept(Arc<Statement>),
+    /// A statement that had become too old, and is removed: the server should close it.
+    Outdated(Arc<Statement>),
+    /// Nothing, or nothing any more.
+    Nothing,
+}
+
 struct Entry {
     statement: Arc<Statement>,
     used_at: u64,
@@ -195,21 +206,18 @@ impl StatementCache {
         if self.limits.keeps(sql) { self.next_name() } else { String::new() }
     }
 
-    /// Sets the time, counted from any moment of the owner's choice. Returns the statement kept
-    /// under `key` if it has become too old: the server should close it.
-    pub(crate) fn pass_time(&mut self, now: Duration, key: &str) -> Option<Arc<Statement>> {
+    /// The statement kept under `key`. `now` is the time since a moment that the owner chooses
+    /// once.
+    pub(crate) fn find(&mut self, key: &str, now: Duration) -> Found {
         self.now = now;
-        let lifetime = self.limits.lifetime?;
-        let entry = self.entries.get(key)?;
-        let is_old = now.saturating_sub(entry.kept_since) >= lifetime;
-        if is_old { self.take(key) } else { None }
-    }
-
-    pub(crate) fn find(&mut self, key: &str) -> Option<Arc<Statement>> {
         self.clock += 1;
-        let entry = self.entries.get_mut(key)?;
+        let Some(entry) = self.entries.get_mut(key) else { return Found::Nothing };
+        let age = now.saturating_sub(entry.kept_since);
+        if self.limits.lifetime.is_some_and(|lifetime| age >= lifetime) {
+            return self.take(key).map_or(Found::Nothing, Found::Outdated);
+        }
         entry.used_at = self.clock;
-        Some(Arc::clone(&entry.statement))
+        Found::Kept(Arc::clone(&entry.statement))
     }
 
     /// Keeps a statement; returns the statements removed for it, which the server should close.
@@ -287,6 +295,15 @@ impl StatementCache {
 mod tests {
     use super::*;
 
+    impl StatementCache {
+        fn kept(&mut self, key: &str) -> Option<Arc<Statement>> {
+            match self.find(key, Duration::ZERO) {
+                Found::Kept(statement) => Some(statement),
+                Found::Outdated(_) | Found::Nothing => None,
+            }
+        }
+    }
+
     fn statement(cache: &mut StatementCache, sql: &str) -> Arc<Statement> {
         let (name, sql) = (cache.name_for(sql), sql.to_owned());
         let (parameters, columns, is_closed) = (Vec::new(), Arc::from([]), Arc::default());
@@ -313,9 +330,9 @@ mod tests {
             assert!(cache.insert(Arc::new(one)).is_empty());
         }
         assert_eq!(cache.len(), 4);
-        let kept = cache.find(&key("a", &[2, 3])).map(|statement| statement.declared.clone());
+        let kept = cache.kept(&key("a", &[2, 3])).map(|statement| statement.declared.clone());
         assert_eq!(kept, Some(vec![2, 3]));
-        assert!(cache.find(&key("a", &[20])).is_none());
+        assert!(cache.kept(&key("a", &[20])).is_none());
     }
 
     #[test]
@@ -326,10 +343,10 @@ mod tests {
         plain.conversions = Conversions::Plain;
         let plain = Arc::new(plain);
         assert!(cache.insert(Arc::clone(&plain)).is_empty());
-        assert!(cache.find("a").is_none());
+        assert!(cache.kept("a").is_none());
         assert!(cache.insert(Arc::clone(&owners)).is_empty());
         for (key, kept) in [("a".to_owned(), owners), (plain_key("a"), plain)] {
-            assert!(Arc::ptr_eq(&cache.find(&key).unwrap(), &kept));
+            assert!(Arc::ptr_eq(&cache.kept(&key).unwrap(), &kept));
         }
     }
 
@@ -344,11 +361,11 @@ mod tests {
             let one = statement(&mut cache, sql);
             assert!(cache.insert(one).is_empty());
         }
-        assert!(cache.find("a").is_some());
+        assert!(cache.kept("a").is_some());
         let third = statement(&mut cache, "c");
         let gone = cache.insert(third);
         assert_eq!(gone.iter().map(|s| s.sql.as_str()).collect::<Vec<_>>(), ["b"]);
-        assert!(cache.find("b").is_none());
+        assert!(cache.kept("b").is_none());
         assert_eq!(cache.len(), 2);
     }
 
@@ -359,7 +376,7 @@ mod tests {
         assert_eq!(one.name, "");
         assert!(cache.insert(Arc::clone(&one)).is_empty());
         assert!(one.server_name().is_none());
-        assert!(cache.find("a").is_some(), "what it is made of is remembered");
+        assert!(cache.kept("a").is_some(), "what it is made of is remembered");
         assert_eq!(cache.len(), 0);
         for number in 0..2 * DESCRIPTIONS_MAX {
             let next = statement(&mut cache, &number.to_string());
@@ -404,7 +421,7 @@ mod tests {
             let one = statement(&mut cache, sql);
             assert_eq!(one.name.is_empty(), !is_kept, "{sql}");
             cache.insert(one);
-            assert_eq!(cache.find(sql).is_some(), is_kept, "{sql}");
+            assert_eq!(cache.kept(sql).is_some(), is_kept, "{sql}");
         }
     }
 
@@ -414,20 +431,19 @@ mod tests {
         let mut cache =
             StatementCache::new(CacheLimits { lifetime, ..CacheLimits::of_capacity(2) });
         let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
-        assert!(cache.pass_time(at(0), "a").is_none());
+        assert!(matches!(cache.find("a", at(0)), Found::Nothing));
         let one = statement(&mut cache, "a");
         cache.insert(one);
         for seconds in [1, 299] {
-            assert!(cache.pass_time(at(seconds), "a").is_none());
-            assert!(cache.find("a").is_some());
+            assert!(matches!(cache.find("a", at(seconds)), Found::Kept(_)));
         }
-        assert!(cache.pass_time(at(300), "b").is_none());
-        assert!(cache.pass_time(at(300), "a").is_some());
-        assert!(cache.find("a").is_none());
+        assert!(matches!(cache.find("b", at(300)), Found::Nothing));
+        assert!(matches!(cache.find("a", at(300)), Found::Outdated(_)));
+        assert!(matches!(cache.find("a", at(300)), Found::Nothing));
         // A clock that goes backwards makes no statement old.
         let two = statement(&mut cache, "a");
         cache.insert(two);
-        assert!(cache.pass_time(at(0), "a").is_none());
+        assert!(matches!(cache.find("a", at(0)), Found::Kept(_)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use colonnade_protocol::{Format, Oid};
 use super::Session;
 use crate::exchange::{Keeper, PortalRows, Prepare, Query};
 use crate::lease::Target;
-use crate::statement::{Conversions, key, plain_key};
+use crate::statement::{Conversions, Found, key, plain_key};
 use crate::{Error, Portal, Sink, Statement};
 
 impl<S: Sink> Session<S> {
@@ -31,13 +31,16 @@ impl<S: Sink> Session<S> {
     }
 
     fn kept(&mut self, key: &str, now: Duration) -> Option<Arc<Statement>> {
-        let link = &mut self.talk.link;
-        if let Some(old) = link.statements.pass_time(now, key) {
+        match self.talk.link.statements.find(key, now) {
+            Found::Kept(statement) => return Some(statement),
             // Travels with the next exchange's messages; its answer may come at any time. The name
             // has no NUL, as it was sent before, so encoding cannot fail.
-            let _ = frontend::close_statement(&mut self.talk.out, &old.name);
+            Found::Outdated(old) => {
+                let _ = frontend::close_statement(&mut self.talk.out, &old.name);
+            }
+            Found::Nothing => {}
         }
-        link.statements.find(key)
+        None
     }
 
     /// Begins to prepare a text, and keeps it if the cache's limits allow; completes with the

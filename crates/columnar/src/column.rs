@@ -8,7 +8,7 @@ use crate::error::Reason;
 
 /// The size from which a buffer's successor is reserved at once: a smaller one grows in a few
 /// steps, and most results of queries are small and have no successor.
-const LARGE_BUFFER_BYTES: usize = 4096;
+const LARGE_BUFFER_BYTES: usize = 256;
 
 /// One column of one scanned block of rows.
 #[derive(Clone, Copy, Debug)]

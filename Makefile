@@ -36,7 +36,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help audit demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
+.PHONY: help audit coverage demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries leaks sanitize sanitize-extension miri soak bench performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults
 
@@ -55,6 +55,10 @@ test-thorough: build drain ## Run the tests that multiply: faults, interrupts, b
 	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) $(THOROUGH) $(TEST_ARGS)
 
 test-all: rust-test test test-thorough libraries docs instructions audit ## What CI tests: half an hour
+
+# An empty THOROUGH leaves none of those tests out.
+coverage: build drain ## Count the lines and branches that make test runs (TEST_ARGS, THOROUGH=)
+	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)
 
 test-long: soak faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
 

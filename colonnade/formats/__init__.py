@@ -1,6 +1,7 @@
-"""The formats that results are written in, and files are read from: one row of a table each.
+"""The file formats of exports and imports, one `Format` each, listed in `FORMATS`.
 
-Nothing here knows a command line, a web server or a connection. Writers take any binary file.
+Nothing here depends on a command line, a web server or a connection. Writers write to any binary
+file.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ FORMATS: list[Format] = [
 
 
 def by_name(name: str) -> Format:
-    """The format of a name; InterfaceError where there is none."""
+    """Return the format of this name. Raises InterfaceError for an unknown name."""
     for form in FORMATS:
         if form.name == name:
             return form
@@ -103,7 +104,7 @@ def by_name(name: str) -> Format:
 
 
 def by_file_name(path: Path) -> Format:
-    """The format that the end of a file's name stands for; InterfaceError where it is unknown."""
+    """Return the format of a file by its name's ending. Raises InterfaceError if it is unknown."""
     ending = path.suffix.lower()
     for form in FORMATS:
         if ending in form.endings:
@@ -113,5 +114,5 @@ def by_file_name(path: Path) -> Format:
 
 
 def described() -> str:
-    """All endings with the titles of their formats, for a help text."""
+    """Return all endings with the titles of their formats, for a help text."""
     return ", ".join(f"{', '.join(form.endings)} ({form.title})" for form in FORMATS)

@@ -1,4 +1,4 @@
-"""Arrow's stream and file formats, by pyarrow."""
+"""Arrow's IPC stream and file formats, written and read with pyarrow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STREAM_MARK = b"\xff\xff\xff\xff"
 
 
 class StreamEncoding:
-    """A result as a stream of record batches."""
+    """Encodes a result as an IPC stream."""
 
     #: The function of `pyarrow.ipc` that makes the writer.
     _make: ClassVar[str] = "new_stream"
@@ -29,22 +29,22 @@ class StreamEncoding:
         self._codec = settings.codec
 
     def unit(self, batch: Columns) -> Columns:
-        """The batch itself."""
+        """Return the batch itself."""
         return batch
 
     def writer(self, sink: Sink, first: Columns) -> ArrowWriter:
-        """The writer of a file, with the schema of its first batch."""
+        """Return the writer of one file, which has the schema of its first batch."""
         return ArrowWriter(sink, first, self._make, self._codec)
 
 
 class FileEncoding(StreamEncoding):
-    """A result as a file of record batches, which a reader can take in any order."""
+    """Encodes a result as an IPC file, whose batches a reader can access in any order."""
 
     _make = "new_file"
 
 
 class ArrowWriter:
-    """Writes batches as record batches of the IPC format."""
+    """Writes batches in Arrow's IPC format."""
 
     def __init__(self, sink: Sink, first: Columns, make: str, codec: str) -> None:
         ipc = importlib.import_module("pyarrow.ipc")
@@ -56,27 +56,27 @@ class ArrowWriter:
         self._raw_bytes = 0
 
     def write(self, unit: Columns) -> None:
-        """Write these rows."""
+        """Write the batch."""
         self._writer.write_table(table_of(unit))
         self._raw_bytes += unit.nbytes
 
     def fitting(self, unit: Columns, bytes_max: int) -> int:
-        """How many of these rows the file can take until it has about so many bytes."""
+        """Return how many of these rows fit before the file has about `bytes_max` bytes."""
         ratio = self._sink.tell() / self._raw_bytes if self._raw_bytes else 1.0
         return rows_fitting(unit, bytes_max - self._sink.tell(), ratio)
 
     def finish(self) -> None:
-        """Write the end of the stream, or the file's footer."""
+        """Write the end-of-stream marker, or the file's footer."""
         self._writer.close()
 
 
 @contextmanager
 def open_arrow(path: Path) -> Generator[Opened, None, None]:
-    """Read a file of either format: many names end in the other one's ending."""
+    """Open a file of either IPC format, told by its content: endings are often mixed up."""
     pa = importlib.import_module("pyarrow")
     with path.open("rb") as file:
         is_stream = file.read(len(_STREAM_MARK)) == _STREAM_MARK
-    # Read and not mapped: checked bytes must not change afterwards, nor the file end early.
+    # Not memory-mapped: the file must not change, or shrink, after its bytes were validated.
     with pa.OSFile(str(path)) as source:
         if is_stream:
             reader = pa.ipc.open_stream(source)
@@ -88,13 +88,13 @@ def open_arrow(path: Path) -> Generator[Opened, None, None]:
 
 
 def table_of(columns: Columns) -> Any:
-    """A table over the same memory. `pyarrow.table` would import pandas, to see that it is none."""
+    """Return a pyarrow table over the same memory. `pyarrow.table` would import pandas."""
     reader = importlib.import_module("pyarrow").RecordBatchReader
     return reader.from_stream(columns).read_all()
 
 
 def rows_fitting(unit: Columns, bytes_left: int, ratio: float) -> int:
-    """How many rows take so many bytes, if all are alike."""
+    """Estimate how many rows fit into `bytes_left`, assuming that all rows have the same size."""
     size = unit.nbytes * ratio
     if size <= bytes_left or not size:
         return len(unit)

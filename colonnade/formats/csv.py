@@ -1,7 +1,7 @@
-"""CSV as PostgreSQL's COPY writes it: nothing for NULL, a pair of quotes for an empty text.
+"""CSV as PostgreSQL's COPY writes it: NULL is an empty field, an empty string a pair of quotes.
 
-Every value is the server's text, which COPY reads back. pyarrow's writer refuses lists, structs,
-intervals and bytes that are not UTF-8, and prints moments and floats in forms of its own.
+Every value is the server's text, which COPY can read back. pyarrow's CSV writer refuses lists,
+structs, intervals and bytes that are not UTF-8, and formats dates, times and floats differently.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CsvEncoding:
-    """A result in CSV, of columns that were fetched as text."""
+    """Encodes a result, whose columns were fetched as text, as CSV."""
 
     def __init__(self, attributes: Sequence[Attribute], settings: Settings) -> None:
         self._line = settings.csv.line
@@ -26,23 +26,23 @@ class CsvEncoding:
         self._head = self._line(names) if settings.csv.header else b""
 
     def unit(self, batch: Columns) -> Lines:
-        """The rows of a batch."""
+        """Return the rows of a batch."""
         columns = batch.to_pydict().values()
         return Lines([self._line(row) for row in zip(*columns, strict=True)])
 
     def writer(self, sink: Sink, first: Lines) -> LinesWriter:
-        """The writer of a file, which begins with the columns' names."""
+        """Return the writer of one file, which begins with the header if it is asked for."""
         del first
         return LinesWriter(sink, self._head)
 
 
 def split_rows(chunk: bytes) -> Lines:
-    """Whole rows of the server's, told apart: a line break within quotes ends none."""
+    """Split the server's CSV into rows; a line break within quotes does not end a row."""
     if b'"' not in chunk:
-        # Nor is there a carriage return, which would be within quotes.
+        # Without quotes there is no carriage return either, so splitlines() splits at \n only.
         return Lines(chunk.splitlines(keepends=True), chunk)
     lines = chunk.split(b"\n")
-    # Nothing follows the last line break.
+    # The chunk ends with a line break, so the last piece is empty.
     lines.pop()
     rows: list[bytes] = []
     open_row: list[bytes] = []

@@ -1,4 +1,4 @@
-"""A format: the row that it has in the table, and the parts that a row consists of."""
+"""`Format`, and the protocols of its parts."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 class Sink(Protocol):
-    """Where bytes go: any binary file."""
+    """A binary file to write to."""
 
     def write(self, data: Any, /) -> Any:
-        """Take all of the bytes."""
+        """Write all of the bytes."""
 
     def tell(self) -> int:
-        """How many bytes were taken so far."""
+        """Return the number of bytes written so far."""
         raise NotImplementedError
 
 
 class Writer(Protocol):
-    """Writes the rows of one file. Rows come in units that have a length and slices."""
+    """Writes one file. Its rows come in units, which support `len()` (rows) and slicing."""
 
     def write(self, unit: Any) -> None:
-        """Write these rows."""
+        """Write the rows of a unit."""
 
     def fitting(self, unit: Any, bytes_max: int) -> int:
-        """How many of these rows the file can take until it has about so many bytes."""
+        """Return how many of these rows fit before the file has about `bytes_max` bytes."""
         raise NotImplementedError
 
     def finish(self) -> None:
@@ -42,26 +42,26 @@ class Writer(Protocol):
 
 
 class Encoding(Protocol):
-    """One result on its way into a format."""
+    """Encodes one result in a format."""
 
     def unit(self, batch: Columns) -> Any:
-        """The rows of a batch, as the writer takes them."""
+        """Convert a batch to the unit that the writer writes."""
 
     def writer(self, sink: Sink, first: Any) -> Writer:
-        """The writer of one file, whose first unit is known."""
+        """Return the writer of one file; `first` is the file's first unit."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """The characters between values, and the text of NULL."""
+    """Options of CSV: the delimiter, whether there is a header line, and the text of NULL."""
 
     delimiter: str = ","
     header: bool = True
     null: str = ""
 
     def line(self, values: Iterable[str | None]) -> bytes:
-        """One row."""
+        """Format one row in UTF-8; None is NULL."""
         return self.delimiter.join(map(self._cell, values)).encode() + b"\n"
 
     def _cell(self, text: str | None) -> str:
@@ -77,55 +77,55 @@ class CsvOptions:
 
 @dataclass(frozen=True)
 class Settings:
-    """Choices within a format."""
+    """Options of an export."""
 
     codec: str = "none"
-    """The compression."""
+    """The compression codec."""
     csv: CsvOptions = field(default_factory=CsvOptions)
     file_bytes: int | None = None
-    """The size at which the caller begins another file; None for one file of any size."""
+    """The size in bytes at which the caller begins another file; None for a single file."""
 
 
 class Opened(NamedTuple):
-    """A file that is being read."""
+    """An open file."""
 
     schema: Any
     """A `pyarrow.Schema`."""
     batches: Iterator[Any]
-    """Of `pyarrow.RecordBatch`."""
+    """Yields `pyarrow.RecordBatch`."""
     row_count: int | None
-    """None where the file does not tell."""
+    """None if the file does not store it."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One row of the table."""
+    """A file format."""
 
     name: str
     title: str
     endings: tuple[str, ...]
-    """The ends of the names of its files, the usual one first."""
+    """The endings of file names, the usual one first."""
     media_type: str
     encode: Callable[[Sequence[Attribute], Settings], Encoding]
     open: Callable[[Path], AbstractContextManager[Opened]] | None = None
-    """None where PostgreSQL itself parses the file."""
+    """Opens a file for reading; None if PostgreSQL's COPY parses the format itself."""
     codecs: tuple[str, ...] = ("none",)
-    """Its compressions, the usual one first."""
+    """The compression codecs, the default first."""
     library: str | None = None
-    """The package without which it can be neither written nor read."""
+    """The package that the format requires."""
     is_binary: bool = False
     takes_text: bool = False
     """Whether the columns are fetched as the server's text."""
     parts_as_json: bool = False
-    """Whether arrays and composites are fetched as JSON that the server makes of them."""
+    """Whether the server converts arrays and composites to JSON."""
 
     def __str__(self) -> str:
         return self.name
 
     def codec(self, asked: str | None) -> str:
-        """The compression of this name; the usual one for None.
+        """Return the codec `asked`, or the default for None.
 
-        Raises InterfaceError where the format has none of this name.
+        Raises InterfaceError if the format does not support it.
         """
         if asked is None:
             return self.codecs[0]

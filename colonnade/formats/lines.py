@@ -1,4 +1,4 @@
-"""Rows as lines of text, and files of them."""
+"""Rows as lines of text, and the writer of text files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
     from colonnade.formats.format import Sink
 
-#: The first bytes of a UTF-8 file that some programs write.
+#: The UTF-8 byte order mark, with which some programs begin a file.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Lines:
-    """Some rows as text; each of them ends in a line break, and may have more within."""
+    """Rows as text. Each row ends with a line break, and may contain others."""
 
     def __init__(self, rows: Sequence[bytes], text: bytes | None = None) -> None:
         self.rows = rows
@@ -29,29 +29,29 @@ class Lines:
 
     @property
     def text(self) -> bytes:
-        """All of them."""
+        """All rows, joined."""
         return b"".join(self.rows) if self._text is None else self._text
 
     def fitting(self, bytes_max: int) -> int:
-        """How many rows from the first on take no more bytes than that."""
+        """Return how many rows, from the first on, fit into `bytes_max`."""
         ends = accumulate(map(len, self.rows))
         return next((row for row, end in enumerate(ends) if end > bytes_max), len(self))
 
 
 class LinesWriter:
-    """Writes lines to a file, below a head."""
+    """Writes lines to a file, after an optional header."""
 
     def __init__(self, sink: Sink, head: bytes = b"") -> None:
         self._sink = sink
         self._sink.write(head)
 
     def write(self, unit: Lines) -> None:
-        """Write these rows."""
+        """Write the rows."""
         self._sink.write(unit.text)
 
     def fitting(self, unit: Lines, bytes_max: int) -> int:
-        """How many of these rows the file can take until it has so many bytes."""
+        """Return how many of these rows fit before the file has `bytes_max` bytes."""
         return unit.fitting(bytes_max - self._sink.tell())
 
     def finish(self) -> None:
-        """Nothing stands at the end of such a file."""
+        """Do nothing: a text file has no footer."""

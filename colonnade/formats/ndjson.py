@@ -1,10 +1,10 @@
-"""Newline-delimited JSON: an object for each row, with values as in PostgreSQL's `row_to_json`.
+"""Newline-delimited JSON: one object per row, with the values of PostgreSQL's `row_to_json`.
 
-Numbers are written digit for digit. A value that JSON lacks (NaN, infinite numbers, ranges,
-intervals, bytea) is the server's text. Of arrays and composites the server itself makes JSON.
+Numbers keep all their digits. Values that JSON cannot express (NaN, infinities, ranges, intervals,
+bytea) are strings of the server's text. The server itself converts arrays and composites to JSON.
 
-Polars' writer makes null of NaN and text of decimals, and has no form for bytes; pyarrow has no
-writer of JSON.
+No library does this: Polars writes NaN as null and decimals as strings, and cannot write bytes;
+pyarrow does not write JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _refuse_repeated(names: Sequence[str]) -> None:
 
 
 class NdjsonEncoding:
-    """A result in lines of JSON, of columns that were fetched as text."""
+    """Encodes a result, whose columns were fetched as text, as lines of JSON."""
 
     def __init__(self, attributes: Sequence[Attribute], settings: Settings) -> None:
         del settings
@@ -48,7 +48,7 @@ class NdjsonEncoding:
         self._row = "{" + ", ".join(f"{key}: %s" for key in keys) + "}\n"
 
     def unit(self, batch: Columns) -> Lines:
-        """The rows of a batch."""
+        """Return the rows of a batch."""
         if not self._names:
             return Lines([b"{}\n"] * len(batch))
         values = batch.to_pydict()
@@ -59,7 +59,7 @@ class NdjsonEncoding:
         return Lines([(row % cells).encode() for cells in zip(*columns, strict=True)])
 
     def writer(self, sink: Sink, first: Lines) -> LinesWriter:
-        """The writer of a file."""
+        """Return the writer of one file."""
         del first
         return LinesWriter(sink)
 
@@ -73,7 +73,7 @@ def _integers(values: Values) -> list[str]:
 
 
 def _numbers(values: Values) -> list[str]:
-    # NaN and Infinity end in a letter.
+    # NaN and Infinity end with a letter, and become strings.
     return ["null" if text is None else text if text[-1] <= "9" else f'"{text}"' for text in values]
 
 
@@ -82,7 +82,7 @@ def _booleans(values: Values) -> list[str]:
 
 
 def _documents(values: Values) -> list[str]:
-    # Line breaks stand between tokens only.
+    # JSON allows line breaks only between tokens, where a space means the same.
     return [
         "null" if text is None else text.replace("\n", " ").replace("\r", " ") for text in values
     ]
@@ -93,7 +93,7 @@ def _moments(values: Values) -> list[str]:
 
 
 def _moment(text: str) -> str:
-    """With a `T`, and minutes in the zone, as ISO 8601 and `row_to_json` have it."""
+    """Write a timestamp as `row_to_json` does (ISO 8601): with a `T`, and minutes in the offset."""
     if text[4:5] == "-" and text[10:11] == " " and text[-1] <= "9":
         zone = ":00" if text[-3] in "+-" else ""
         return f'"{text[:10]}T{text[11:]}{zone}"'

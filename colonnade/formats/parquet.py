@@ -1,4 +1,4 @@
-"""Parquet, by pyarrow."""
+"""Parquet, written and read with pyarrow."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from colonnade import Attribute, Columns
     from colonnade.formats.format import Settings, Sink
 
-#: Values of a row group before they are compressed; a group is what a reader has in memory.
+#: The size of a row group before compression. A reader holds a whole group in memory.
 _GROUP_BYTES = 64 << 20
 _GROUP_ROWS_MAX = 1 << 20
-#: In a file of a limited size there are at least so many groups, so that the limit is kept closely.
+#: A file of a limited size has at least this many groups, so that it ends close to the limit.
 _GROUPS_MIN = 8
-#: Rows of a batch that is read.
+#: The rows of each batch when reading.
 _BATCH_ROWS = 65_536
 
 
 class ParquetEncoding:
-    """A result in row groups."""
+    """Encodes a result as row groups."""
 
     def __init__(self, attributes: Sequence[Attribute], settings: Settings) -> None:
         del attributes
         self._settings = settings
 
     def unit(self, batch: Columns) -> Columns:
-        """The batch itself."""
+        """Return the batch itself."""
         return batch
 
     def writer(self, sink: Sink, first: Columns) -> ParquetWriter:
-        """The writer of a file, with the schema of its first batch."""
+        """Return the writer of one file, which has the schema of its first batch."""
         return ParquetWriter(sink, first, self._settings.codec, self._settings.file_bytes)
 
 
 class ParquetWriter:
-    """Writes batches as row groups of some size."""
+    """Collects batches and writes them as row groups."""
 
     def __init__(
         self, sink: Sink, first: Columns, codec: str, bytes_max: int | None = None
@@ -61,7 +61,7 @@ class ParquetWriter:
         self._raw_bytes = 0
 
     def write(self, unit: Columns) -> None:
-        """Keep these rows until there are enough of them for a group."""
+        """Collect the rows, and write a row group once there are enough."""
         self._waiting.append(table_of(unit))
         self._waiting_rows += len(unit)
         self._waiting_bytes += unit.nbytes
@@ -69,7 +69,7 @@ class ParquetWriter:
             self._write_group()
 
     def fitting(self, unit: Columns, bytes_max: int) -> int:
-        """How many of these rows the file can take until it has about so many bytes."""
+        """Return how many of these rows fit before the file has about `bytes_max` bytes."""
         ratio = self._sink.tell() / self._raw_bytes if self._raw_bytes else 1.0
         used = self._sink.tell() + int(self._waiting_bytes * ratio)
         return rows_fitting(unit, bytes_max - used, ratio)
@@ -101,7 +101,7 @@ class ParquetWriter:
 
 @contextmanager
 def open_parquet(path: Path) -> Generator[Opened, None, None]:
-    """Read a file, a row group at a time: a reader of all groups would fetch many of them ahead."""
+    """Open a file. Reading goes group by group, because pyarrow would read many groups ahead."""
     with importlib.import_module("pyarrow.parquet").ParquetFile(path) as file:
         yield Opened(file.schema_arrow, _batches(file), file.metadata.num_rows)
 

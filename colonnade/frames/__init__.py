@@ -1,9 +1,9 @@
-"""Frames in and out, without a line of async code: `read_sql` and `write_table`.
+"""Data frames to and from PostgreSQL, without async code: `read_sql` and `write_table`.
 
     frame = colonnade.read_sql("SELECT * FROM flights", "postgresql://localhost/test")
     colonnade.write_table(frame, "flights_copy", "postgresql://localhost/test")
 
-Both take a DSN, a connection or a pool: `colonnade.frames.Connectable`.
+Both accept a DSN, a connection or a pool: `colonnade.frames.Connectable`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The forms in which a connection may be given: anything that leads to a blocking one."""
+"""The objects that `read_sql` and `write_table` accept as a connection."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ if TYPE_CHECKING:
 
 
 class HasConnection(Protocol):
-    """An object that stands on a blocking connection of ours and lends it."""
+    """An object that wraps a `colonnade.sync.Connection` and lends it."""
 
     def __colonnade_connection__(self) -> sync.Connection:
-        """The connection, in the state in which the object's own next statement would find it.
+        """Return the connection, in the state that the object's own next statement would need.
 
-        A DB-API connection that is not in autocommit mode begins its transaction first: what is
-        done becomes part of it, and its `commit` or `rollback` ends it.
+        A DB-API connection that is not in autocommit mode begins its transaction first. The
+        borrower's statements become part of it, and its `commit` or `rollback` ends it.
         """
         raise NotImplementedError
 
 
 Connectable: TypeAlias = "str | sync.Connection | HasConnection | Any"
-"""A DSN; a `colonnade.sync.Connection`; a pool of them; an object that has one; or an Engine,
-Connection or Session of SQLAlchemy whose URL begins with `postgresql+colonnade://`."""
+"""A DSN; a `colonnade.sync.Connection` or `Pool`; a `HasConnection`, such as a connection of
+`colonnade.dbapi`; or SQLAlchemy's Engine, Connection or Session whose URL begins with
+`postgresql+colonnade://`."""
 
 
 @contextlib.contextmanager
 def connection_of(con: Connectable) -> Generator[sync.Connection, None, None]:
-    """The blocking connection that `con` leads to, for the length of the block.
+    """Return a context manager that yields the blocking connection of `con`.
 
-    One that is made for a DSN is closed at the end, one of a pool goes back. An Engine of
-    SQLAlchemy commits at the end, or rolls back. What was given as a connection stays open, and a
-    transaction that was open in it stays open as well.
+    At the end of the block, a connection made for a DSN is closed, and one of a pool is released.
+    An Engine of SQLAlchemy commits, or rolls back if the block raised. A connection that the caller
+    passed stays open, and so does its open transaction.
 
-    Raises TypeError for an object that leads to no blocking connection.
+    Raises TypeError for an object that has no blocking connection.
     """
     if isinstance(con, str):
         with sync.connect(con) as connection:
@@ -59,7 +60,7 @@ def connection_of(con: Connectable) -> Generator[sync.Connection, None, None]:
 
 
 def _is_connection(con: object) -> bool:
-    """A connection, or a pool's proxy of one."""
+    """Return whether it is a blocking connection, or a pool's proxy of one."""
     is_like = hasattr(con, "transaction") and hasattr(con, "copy_columns_to_table")
     return isinstance(con, sync.Connection) or (is_like and _is_blocking(con, "fetch_columns"))
 
@@ -71,12 +72,12 @@ def _is_blocking(con: object, method: str) -> bool:
 
 def _of_sqlalchemy(con: Any) -> AbstractContextManager[sync.Connection]:
     check_dialect(con)
-    # A Session has the connection of its transaction.
+    # connection() of a Session returns the connection of its transaction.
     return _lent_by_sqlalchemy(con.connection() if hasattr(con, "get_bind") else con)
 
 
 def check_dialect(con: Any) -> None:
-    """Refuse an engine, connection or session of SQLAlchemy's that is not on our dialect."""
+    """Raise TypeError for SQLAlchemy's engine, connection or session of another dialect."""
     dialect = (con.get_bind() if hasattr(con, "get_bind") else con).dialect
     if dialect.driver != "colonnade" or dialect.is_async:
         raise TypeError(
@@ -89,7 +90,7 @@ def check_dialect(con: Any) -> None:
 @contextlib.contextmanager
 def _lent_by_sqlalchemy(con: Any) -> Generator[sync.Connection, None, None]:
     is_engine = hasattr(con, "raw_connection")
-    # A connection with an open transaction keeps it; otherwise there is one of the block's own.
+    # An open transaction of the connection continues; otherwise the block has its own.
     with contextlib.ExitStack() as block:
         if is_engine:
             con = block.enter_context(con.begin())

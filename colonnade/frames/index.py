@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def with_index(frame: Any, index: bool | str | Sequence[str]) -> Any:
-    """The frame's index levels and columns as a mapping; the frame itself where `index` is False.
+    """Return a mapping of the index levels and columns; the frame itself if `index` is False.
 
-    Raises TypeError where there is no index, and ValueError for names that do not fit.
+    Raises TypeError if the frame has no index, and ValueError for names that are not as many as the
+    levels, or not unique.
     """
     if index is False:
         return frame

@@ -1,4 +1,4 @@
-"""How far a copy is: told to a callback, or shown as a bar."""
+"""The progress of a copy, reported to a callback or shown as a bar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Report: TypeAlias = Callable[[int], object] | None
 
 @contextlib.contextmanager
 def reporting(progress: Progress, title: str, frame: object) -> Generator[Report, None, None]:
-    """The function to call with the rows done so far; the block shows a bar."""
+    """Yield the function to call with the number of rows sent so far; None for no reports."""
     check_switch("progress", True if callable(progress) else progress)
     if callable(progress):
         yield progress
@@ -29,11 +29,11 @@ def reporting(progress: Progress, title: str, frame: object) -> Generator[Report
 
 
 def _rows(frame: Any) -> int | None:
-    """How many rows there are, where that is known beforehand."""
+    """Return the number of rows of a frame; None if it is unknown before the copy."""
     rows = getattr(frame, "num_rows", None)
     if isinstance(rows, int):
         return rows
-    # Of a mapping and of a list of frames, the length counts something else.
+    # len() of a mapping or of a list of frames is not a row count.
     return len(frame) if hasattr(frame, "columns") and hasattr(frame, "__len__") else None
 
 

@@ -1,4 +1,4 @@
-"""A query's result as a frame."""
+"""`read_sql`: the result of a query as a data frame."""
 
 from __future__ import annotations
 
@@ -149,33 +149,38 @@ def read_sql(
     batch_rows: int | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Run a query, and return its result as a frame.
+    """Run a query, and return its result as a data frame.
 
-    `con` is a DSN, for which a connection is made and closed again, a connection or pool of
-    `colonnade.sync`, a connection of `colonnade.dbapi`, or SQLAlchemy's on our dialect.
+    `con` is a DSN (the call opens and closes a connection), a connection or pool of
+    `colonnade.sync`, a connection of `colonnade.dbapi`, or an engine, connection or session of
+    SQLAlchemy with Colonnade's dialect.
 
-    `params` is a sequence for `$1`, `$2`, ..., or a mapping for `:name`. With `con` of SQLAlchemy,
-    `query` may be a statement of SQLAlchemy's, whose `params` are a mapping.
+    `params` is a sequence for `$1`, `$2`, ..., or a mapping for `:name`. If `con` is SQLAlchemy's,
+    `query` may be a SQLAlchemy statement, whose `params` are a mapping.
 
     `into` is "pandas" (a DataFrame), "polars" (a DataFrame), "arrow" (a pyarrow.Table) or "numpy"
-    (a dict of arrays by column name). For pandas, `dtypes` is the family of types and `decimals`
-    what numeric becomes, both as in `Columns.to_pandas`, and `index_col` names the columns that
-    become the index. By default numeric is float64, and an `InexactDecimalWarning`, one for the
-    call, says where a value is not held by it; with `decimals="float64"` none does. NaN and
-    infinities are themselves, and a number beyond the floats is an infinity.
+    (a dict of arrays by column name). NULL is the missing value of each: NaN, NaT, NA or None in
+    pandas, null in Polars and Arrow, and NaN, NaT, None or a masked value in NumPy.
 
-    `schema` and `infinity` are as in `fetch_columns`: other types, by column name, and what becomes
-    of infinite dates.
+    For pandas, `dtypes` chooses the family of dtypes and `decimals` the dtype of numeric columns,
+    both as in `Columns.to_pandas`; `index_col` names the columns of the index. By default numeric
+    becomes float64, and one `InexactDecimalWarning` per call names values that float64 cannot hold
+    exactly; `decimals="float64"` converts without the warning. NaN and infinities stay as they are,
+    and a number beyond the range of float64 becomes an infinity.
 
-    With `batch_rows` the result comes as a generator of frames of so many rows each, in bounded
-    memory, while the query runs. The connection is taken until the last one, or until the generator
-    is closed, as leaving a loop over it early does. A result without rows gives one empty frame.
+    `schema` asks for other types by column name, and `infinity` says how to treat infinite dates;
+    both are as in `fetch_columns`.
 
-    `timeout`, in seconds, limits the call, and with `batch_rows` the wait for each frame.
+    With `batch_rows` the result is a generator of frames of that many rows, which needs only
+    bounded memory and yields while the query runs. It holds the connection until the last frame or
+    until it is closed; leaving a `for` loop early closes it. A result without rows yields one empty
+    frame.
+
+    `timeout`, in seconds, limits the call, or with `batch_rows` the wait for each frame.
 
     Raises InterfaceError for parameters that do not fit the query, DecodeError for a value that
-    does not fit its type, PostgresError for what the server refuses, ImportError without the
-    library that `into` names.
+    does not fit its type, PostgresError for an error of the server, and ImportError if the library
+    that `into` names is not installed.
     """
     asked, convert = _conversion(into, dtypes, decimals, index_col)
     options: dict[str, Any] = {"schema": asked(schema), "infinity": infinity, "timeout": timeout}
@@ -215,11 +220,11 @@ def _frames(
 def _conversion(
     into: str, dtypes: Dtypes, decimals: Decimals | None, index_col: str | Sequence[str] | None
 ) -> tuple[Callable[[Any], Any], Callable[[Columns], Any]]:
-    """Requests about the columns beside the schema, and the frame to make of them."""
+    """Return the functions that complete the requested schema and make a frame of `Columns`."""
     check_names("index_col", index_col)
     if into == "pandas":
         frames = PandasFrames(dtypes, index_col, decimals, stacklevel=5)
-        # They warn once for all frames.
+        # One PandasFrames for all frames, so that it warns once.
         return frames.asked, lambda columns: columns._to_pandas(frames)  # noqa: SLF001
     if into not in _INTO:
         raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {shown(into)}")
@@ -248,7 +253,7 @@ def _arguments(query: str, params: Params) -> tuple[str, Sequence[object]]:
 
 @contextlib.contextmanager
 def _placeholders_explained(sql: str) -> Generator[None, None, None]:
-    """A syntax error in a query with another library's placeholders says which ones there are."""
+    """Add a note to a syntax error if the query seems to have another library's placeholders."""
     try:
         yield
     except PostgresSyntaxError as error:

@@ -1,4 +1,4 @@
-"""Statements of SQLAlchemy's, run by its own connections."""
+"""SQLAlchemy's statements, run by its own connections."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def is_statement(query: object, con: object) -> bool:
-    """Whether a query is an object of SQLAlchemy's, for a connection of SQLAlchemy's."""
+    """Return whether `query` is a SQLAlchemy statement and `con` a SQLAlchemy connection."""
     return hasattr(query, "compile") and (hasattr(con, "dialect") or hasattr(con, "get_bind"))
 
 
 def fetched(statement: Any, con: Any, params: Any, options: Mapping[str, Any]) -> Columns:
-    """The statement's result."""
+    """Run the statement, and return its result."""
     from colonnade.sqlalchemy import fetch_columns
 
     with _executor(con) as executor:
@@ -29,7 +29,7 @@ def fetched(statement: Any, con: Any, params: Any, options: Mapping[str, Any]) -
 
 
 def batches(statement: Any, con: Any, params: Any, options: Mapping[str, Any]) -> Iterator[Columns]:
-    """The statement's result, batch by batch."""
+    """Run the statement, and yield its result in batches."""
     from colonnade.sqlalchemy import iter_columns
 
     checked = _checked(params)
@@ -39,7 +39,7 @@ def batches(statement: Any, con: Any, params: Any, options: Mapping[str, Any]) -
 
 @contextlib.contextmanager
 def _executor(con: Any) -> Generator[Any]:
-    """A connection of an engine, for the block; a connection or a session itself."""
+    """Yield a new connection of an engine, or the connection or session itself."""
     check_dialect(con)
     if hasattr(con, "raw_connection"):
         with con.connect() as connection:

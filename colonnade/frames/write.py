@@ -1,4 +1,4 @@
-"""A frame as a table."""
+"""`write_table`: a data frame as a table."""
 
 from __future__ import annotations
 
@@ -42,37 +42,38 @@ def write_table(
     progress: Progress = False,
     timeout: float | None = None,
 ) -> int:
-    """Copy a frame into a table, which is made where it is not there, and return the rows written.
+    """Copy a frame into a table, creating it if needed; return the number of rows written.
 
     `frame` is a frame of pandas or Polars, a table, batch or reader of pyarrow, a relation of
     DuckDB, a mapping of names to arrays, a structured array, `Columns`, or an iterable of these,
-    whose frames are copied one after another. `con` is as in `read_sql`.
+    which are copied one after another. `con` is as in `read_sql`. Missing values and nulls become
+    NULL.
 
-    `if_exists` decides about an existing table: "fail" raises DuplicateTableError,
-    "append" adds the rows, "replace" drops the table and makes it anew, "truncate" empties it and
-    keeps its columns, indexes and rights. Everything runs in one transaction, the open one of the
-    connection (within a savepoint) or one of its own: where anything fails, the table is what it
-    was, or is not there.
+    `if_exists` says how to treat an existing table: "fail" raises DuplicateTableError, "append"
+    adds the rows, "replace" drops and recreates the table, "truncate" empties it and keeps its
+    columns, indexes and privileges. Everything runs in one transaction: the connection's open one
+    (within a savepoint), or else a new one. If anything fails, the database is unchanged.
 
-    `columns` and `nan_as_null` are as in `copy_columns_to_table`. `types` has types for columns
-    of a table that is made, by the table's names, as SQL has them: `{"price": "numeric(12, 2)",
-    "id": "bigint PRIMARY KEY"}`.
-    The others follow from the frame's Arrow types; `docs/dataframes.md` has the table.
+    `columns` and `nan_as_null` are as in `copy_columns_to_table`. `types` gives SQL types for
+    columns of a new table, by column name: `{"price": "numeric(12, 2)", "id": "bigint PRIMARY
+    KEY"}`. The other types follow from the frame's Arrow types; see `docs/dataframes.md`.
 
-    `index` is for pandas: True writes the index as columns of its names, or of "index" and
-    "level_0", "level_1", ... where it has none; a name or names write it as columns of those.
+    `index` is for pandas. True writes the levels of the index as columns by their names; a level
+    without a name becomes "index", or "level_0", "level_1", ... in a MultiIndex. A name, or one
+    name per level, chooses other names.
 
-    `on_conflict` and `conflict_columns` go with if_exists="append", and are as in
-    `copy_columns_to_table`: a row whose key is in the table leaves it as it is ("nothing"), or
-    gives it the frame's values ("update"). The rows that were inserted or updated are returned.
+    `on_conflict` and `conflict_columns` need if_exists="append", and are as in
+    `copy_columns_to_table`. If a row's key exists in the table, "nothing" keeps the table's row,
+    and "update" overwrites it. The function then returns the number of rows inserted or updated.
 
-    `progress` is called with the rows sent so far; True shows a bar and needs `rich`. `timeout`, in
-    seconds, limits the copying.
+    `progress` is called with the number of rows sent so far; True shows a bar and needs `rich`.
+    `timeout`, in seconds, limits the copying.
 
-    Raises DuplicateTableError; InterfaceError for columns that the table does not have, and for a
-    new table whose name has a dot, where no `schema_name` is given; SchemaError for a type that no
-    column can be made of; EncodeError, with column, type and row, for a value that does not fit;
-    PostgresError where the server refuses a value or the table.
+    Raises DuplicateTableError as said above; InterfaceError for columns that the table does not
+    have, and for a new table whose name has a dot if no `schema_name` is given; SchemaError for an
+    Arrow type without a PostgreSQL type; EncodeError, with column, type and row, for a value that
+    does not fit; PostgresError if the server refuses a value or the table; ValueError if `frame` is
+    an empty iterable and the table does not exist.
     """
     _check_options(table_name, schema_name, if_exists, on_conflict, conflict_columns)
     source = with_index(frame, index)
@@ -131,7 +132,7 @@ def _prepared(
     if_exists: IfExists,
     types: Mapping[str, str] | None,
 ) -> bool:
-    """Whether the table is to be made, after the one that is there was treated as asked."""
+    """Treat an existing table as `if_exists` says; return whether the table must be created."""
     if not table_exists(connection, table_name, schema_name):
         return True
     target = _target(table_name, schema_name)
@@ -153,7 +154,7 @@ def _prepared(
 
 
 def table_exists(connection: sync.Connection, table_name: str, schema_name: str | None) -> bool:
-    """Whether there is such a table, in the search path where no schema is named."""
+    """Return whether the table exists; without a schema, the search path is searched."""
     asked = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
     ((is_there,),) = connection.fetch_plain(asked, _target(table_name, schema_name))
     return bool(is_there)
@@ -165,13 +166,13 @@ def _target(table_name: str, schema_name: str | None) -> str:
 
 
 def _one_unit(connection: sync.Connection) -> AbstractContextManager[object]:
-    """All of the block takes effect, or nothing of it: in the open transaction or an own one."""
+    """Make the block atomic: by a savepoint in an open transaction, else by a new transaction."""
     return _savepoint(connection) if connection.is_in_transaction() else connection.transaction()
 
 
 @contextlib.contextmanager
 def _savepoint(connection: sync.Connection) -> Generator[None, None, None]:
-    # By hand, for the transaction may have been begun by hand, too.
+    # connection.transaction() refuses to nest in a transaction that an explicit BEGIN opened.
     connection.execute(f"SAVEPOINT {_SAVEPOINT}")
     try:
         yield

@@ -1,4 +1,4 @@
-"""What stands for a module of PEP 249, whose parameters are PostgreSQL's own `$1`, `$2`, ..."""
+"""The objects that SQLAlchemy uses as PEP 249 modules; their paramstyle is `$1`, `$2`, ..."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from colonnade.sqlalchemy._connection import (
 
 
 class BlockingAdapter:
-    """Colonnade's blocking connections."""
+    """The PEP 249 module of the blocking dialect."""
 
     apilevel = "2.0"
     threadsafety = 1
@@ -42,7 +42,7 @@ class BlockingAdapter:
         return colonnade.__version__
 
     def connect(self, **arguments: Any) -> AdaptedConnection:
-        """A connection; `creator` and `connect_args` of the engine have the driver's words."""
+        """Connect; `connect_args` of the engine are arguments of `colonnade.sync.connect`."""
         try:
             return AdaptedConnection(colonnade.sync.connect(**arguments))
         except Exception as error:  # noqa: BLE001 - each becomes one of PEP 249's
@@ -50,10 +50,10 @@ class BlockingAdapter:
 
 
 class AsyncioAdapter(BlockingAdapter):
-    """Colonnade's asyncio connections."""
+    """The PEP 249 module of the asyncio dialect."""
 
     def connect(self, **arguments: Any) -> AdaptedConnection:
-        """A connection; with `async_creator_fn` one that this coroutine function gives."""
+        """Connect by `colonnade.connect`, or by the coroutine function `async_creator_fn`."""
         create = arguments.pop("async_creator_fn", colonnade.connect)
         try:
             return AsyncAdaptedConnection(await_only(create(**arguments)))

@@ -1,8 +1,7 @@
 """Results in columns through SQLAlchemy's own execution.
 
-The statement goes the usual way, with SQLAlchemy's statement cache, the processors of its
-parameters, its events and its transaction. An execution option tells the cursor to leave the rows
-to the core.
+SQLAlchemy executes the statement as usual, with its statement cache, bind processors, events and
+transaction. An execution option tells the cursor to fetch columns instead of rows.
 """
 
 from __future__ import annotations
@@ -60,15 +59,16 @@ def fetch_columns(
     infinity: Infinity = "raise",
     timeout: float | None = None,
 ) -> Columns | Awaitable[Columns]:
-    """Run a statement, and return its result as `Columns`; to be awaited on an async connection.
+    """Run a statement, and return its result as `Columns`; await it on an async connection.
 
-    It is executed by the connection or session as by its `execute`, in its transaction, with its
-    events and its statement cache; a session flushes before. The result's types are PostgreSQL's:
-    what SQLAlchemy makes of a value (an `Enum`'s member, a `TypeDecorator`'s) it makes of rows
-    alone. NULL and all else is as in `colonnade.Connection.fetch_columns`, and so are `schema`,
-    `infinity` and `timeout`; see `column_types` for a schema.
+    The statement runs like one given to the `execute` of the connection or session: in its
+    transaction, with its events and the statement cache. A session flushes first. Columns have
+    PostgreSQL's types; SQLAlchemy's result processing (members of an `Enum`, a `TypeDecorator`) is
+    for rows only. `schema`, `infinity`, `timeout` (in seconds) and the treatment of NULL are as in
+    `colonnade.Connection.fetch_columns`; `column_types` makes a `schema` from a select.
 
-    Raises SQLAlchemy's exceptions, and TypeError for a connection of another dialect.
+    Raises SQLAlchemy's exceptions, and TypeError for a connection of another dialect or a statement
+    that is a str.
     """
     request = ColumnsRequest(schema, infinity, timeout, None)
     if _is_asynchronous(connection):
@@ -125,14 +125,17 @@ def iter_columns(
 ) -> ColumnBatches | AsyncColumnBatches:
     """Run a statement, and iterate over its result in `Columns` of `batch_rows` rows each.
 
-    With `for`, or with `async for` on an async connection. Memory stays at a few batches, whatever
-    the size of the result. The statement is executed when the first batch is asked for; until the
-    last one the connection runs nothing else. `timeout` limits the wait for each batch. A result
-    without rows gives one empty batch. All else is as in `fetch_columns`.
+    Use `for`, or `async for` on an async connection. Memory holds a few batches, however large the
+    result is. The first batch executes the statement; until the last batch, the connection can run
+    nothing else. `timeout` limits the wait for each batch, in seconds. A result without rows yields
+    one empty batch. Everything else is as in `fetch_columns`.
 
-    To leave early, do so within a `with` block over the stream, or `close` it: the query is
-    cancelled, and the transaction goes on. A stream that is only dropped cancels its query too, and
-    its transaction has failed by that.
+    To stop early, use the stream as a context manager or `close` it: this cancels the query, and
+    the transaction continues. A stream that is only garbage-collected cancels its query as well,
+    but leaves the transaction failed.
+
+    Raises the errors of `fetch_columns`, TypeError or ValueError for a `batch_rows` that is not an
+    integer of 1 or more.
     """
     check_count("batch_rows", batch_rows)
     request = ColumnsRequest(schema, infinity, timeout, batch_rows)
@@ -142,7 +145,7 @@ def iter_columns(
 
 
 class ColumnBatches:
-    """The batches of `iter_columns`, in order, each as `Columns`; a context manager that closes."""
+    """An iterator over the batches of `iter_columns`; a context manager that closes itself."""
 
     def __init__(
         self,
@@ -160,14 +163,14 @@ class ColumnBatches:
         return self
 
     def __next__(self) -> Columns:
-        """The next batch."""
+        """Return the next batch. Raises SQLAlchemy's exceptions."""
         batch = self._next()
         if batch is None:
             raise StopIteration
         return batch
 
     def close(self) -> None:
-        """End the stream; what still comes of its result is cancelled."""
+        """End the stream, and cancel its query if it still runs; the transaction continues."""
         self._is_finished = True
         if self._result is not None:
             result, self._result = self._result, None
@@ -221,7 +224,7 @@ class ColumnBatches:
 
 
 class AsyncColumnBatches:
-    """The batches of `iter_columns` on an async connection; `async with` closes them."""
+    """An asynchronous iterator over the batches of `iter_columns`; `async with` closes it."""
 
     def __init__(
         self,
@@ -239,14 +242,14 @@ class AsyncColumnBatches:
         return self
 
     async def __anext__(self) -> Columns:
-        """The next batch."""
+        """Return the next batch. Raises SQLAlchemy's exceptions."""
         batch = await self._connection.run_sync(self._next)
         if batch is None:
             raise StopAsyncIteration
         return batch
 
     async def aclose(self) -> None:
-        """End the stream; what still comes of its result is cancelled."""
+        """End the stream, and cancel its query if it still runs; the transaction continues."""
         batches = self._batches
         if batches is not None:
             await self._connection.run_sync(lambda _: batches.close())
@@ -267,13 +270,14 @@ class AsyncColumnBatches:
     def _next(self, connection: sa.Connection | Session) -> Columns | None:
         if self._batches is None:
             self._batches = ColumnBatches(connection, *self._begin)
-        return self._batches._next()  # noqa: SLF001 - the same stream in the other colour
+        return self._batches._next()  # noqa: SLF001 - this class wraps that one
 
 
 def _is_asynchronous(connection: Any) -> bool:
-    """Whether it is an asyncio connection or session.
+    """Return whether it is an asyncio connection or session.
 
-    Who has one has imported its module, which cannot be imported where greenlet is not installed.
+    The module is looked up in sys.modules, because it cannot be imported without greenlet; a caller
+    with such an object has imported it already.
     """
     module: Any = sys.modules.get("sqlalchemy.ext.asyncio")
     kinds = () if module is None else (module.AsyncConnection, module.AsyncSession)
@@ -286,7 +290,7 @@ def _executed(
     params: Parameters,
     request: ColumnsRequest,
 ) -> Any:
-    """The result of the statement, whose cursor has the columns."""
+    """Execute the statement, and return the result, whose cursor has the columns."""
     if isinstance(statement, str):
         raise TypeError("the statement is a str: wrap it in sqlalchemy.text()")
     if params is not None and not isinstance(params, Mapping):
@@ -297,12 +301,12 @@ def _executed(
         name = f"{engine.dialect.name}+{engine.dialect.driver}"
         raise TypeError(f"columns need the dialect postgresql+colonnade, not {name}")
     result = connection.execute(statement, params, execution_options={OPTION: request})
-    # The ORM's results stand before the one that has the cursor.
+    # A result of the ORM wraps the one that has the cursor.
     return getattr(result, "raw", result)
 
 
 def _check_connection(connection: object) -> None:
-    """Refuse an engine, and whatever else has no transaction to run a statement in."""
+    """Raise TypeError for an engine, and for any other object that has no transaction."""
     if isinstance(connection, sa.Connection | Session):
         return
     if isinstance(connection, sa.Engine):

@@ -1,4 +1,4 @@
-"""What a select says of its columns, as a `schema=`."""
+"""The types that a select declares for its columns, as a `schema=`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sqlalchemy.dialects import postgresql as pg
 from colonnade._shown import class_name
 from colonnade.sqlalchemy.dialect import ColonnadeDialect
 
-# What a generic type is made of there, an interval for example.
+# Used to find PostgreSQL's implementation of a generic type such as Interval.
 _DIALECT = ColonnadeDialect()  # type: ignore[no-untyped-call] # SQLAlchemy's
 _DIGITS_128 = 38
 _DIGITS_256 = 76
 
-# Types of columns of tables, the special ones before the general ones that they derive from.
+# Arrow types for columns of tables. A subclass comes before its base class.
 _OF_TABLES: tuple[tuple[type[Any], str], ...] = (
     (sqltypes.Boolean, "bool"),
     (sqltypes.SmallInteger, "int16"),
@@ -31,16 +31,17 @@ _OF_TABLES: tuple[tuple[type[Any], str], ...] = (
 
 
 def column_types(select: Any) -> dict[str, str]:
-    """The types that a select declares, by column name: a `schema=` for `fetch_columns`.
+    """Return the Arrow types that a select declares, by column name, as a `schema=`.
 
-    A column of a table has the type that its table declares: `Integer` is int32, `Numeric(10, 2)`
-    decimal128(10, 2), `DateTime(timezone=True)` timestamp[us, UTC], and so on. Where the database
-    has another one that cannot become it, `fetch_columns` says so before the first row. Of any
-    column, also of an expression, `Float` and `Numeric(asdecimal=False)` are float64, and an `Enum`
-    is a dictionary. What no type is said for comes as it is in PostgreSQL: intervals, arrays, JSON,
-    numeric without precision, and expressions.
+    A column of a table gets the type that the table declares: `Integer` is int32, `Numeric(10, 2)`
+    is decimal128(10, 2), `DateTime(timezone=True)` is timestamp[us, UTC], and so on. If the
+    database column has a type that cannot be converted to it, `fetch_columns` raises an error
+    before the first row. `Float` and `Numeric(asdecimal=False)` are float64 and an `Enum` is a
+    dictionary, for expressions as well. The result leaves out all other columns, which keep the
+    type that PostgreSQL's value has by default: intervals, arrays, JSON, numeric without precision,
+    and other expressions.
 
-    Raises TypeError for what has no columns to select.
+    Raises TypeError for an object that is not a select.
     """
     columns = getattr(select, "selected_columns", None)
     if columns is None:
@@ -57,7 +58,7 @@ def _named(columns: Any) -> Iterator[tuple[str, str]]:
 
 
 def _plain(kind: sqltypes.TypeEngine[Any]) -> Any:
-    """The type that the database has, without what is done to its values in Python."""
+    """Return the database's type, without the TypeDecorators that convert its values in Python."""
     kind = kind.dialect_impl(_DIALECT)
     while isinstance(kind, sqltypes.TypeDecorator):
         kind = kind.impl_instance
@@ -78,7 +79,7 @@ def _declared(kind: Any, *, is_of_table: bool) -> str | None:
     if isinstance(kind, sqltypes.Time) and kind.timezone:
         return None
     if isinstance(kind, sqltypes.Uuid):
-        # A table without native ones has 32 characters.
+        # A column without native UUIDs is a char(32).
         return "fixed_size_binary[16]" if kind.native_uuid else "utf8"
     return next((name for known, name in _OF_TABLES if isinstance(kind, known)), None)
 

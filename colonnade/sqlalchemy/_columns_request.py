@@ -1,4 +1,4 @@
-"""What `fetch_columns` and `iter_columns` tell the cursor that runs their statement."""
+"""The request that `fetch_columns` and `iter_columns` pass to the cursor of their statement."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
     Schema: TypeAlias = Mapping[str, object] | np.dtype[Any] | pa.Schema
 
-#: The execution option by which the request travels through SQLAlchemy.
+#: The execution option that carries the request through SQLAlchemy.
 OPTION = "colonnade_columns"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnsRequest:
-    """How a result is wanted in columns, with the words of `Connection.fetch_columns`."""
+    """A request for a result in columns; the fields are arguments of `Connection.fetch_columns`."""
 
     schema: Schema | None
     infinity: str
     timeout: float | None
-    #: None where the whole result is wanted at once.
+    #: The rows of each batch; None asks for the whole result at once.
     batch_rows: int | None

@@ -1,7 +1,7 @@
-"""Connections as SQLAlchemy wants them, over either colour of the driver's.
+"""SQLAlchemy's adapted connections, over the driver's blocking and asyncio connections.
 
-Everything is written once: a call of the driver gives its result on a blocking connection and an
-awaitable on an asyncio one, and `_wait` makes the result of both.
+One code serves both: a call of the driver returns its result on a blocking connection and an
+awaitable on an asyncio one, and `_wait` turns either into the result.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from colonnade.sqlalchemy._cursor import Cursor, ServerSideCursor
 from colonnade.sqlalchemy._many import Series, are_plain, series_of
 from colonnade.types import TextValue
 
-# How long a connection may take to say goodbye before its socket is closed.
+# How long a graceful close may take before the socket is closed.
 _CLOSE_SECONDS = 2.0
 # The savepoint before a stream of columns; a connection has one stream at a time.
 _STREAM = "colonnade_stream"
 
 
 class AdaptedConnection(SQLAlchemysAdaptedConnection):
-    """A connection that begins a transaction by itself, as PEP 249 wants it.
+    """A connection that begins transactions implicitly, as PEP 249 requires.
 
-    `driver_connection` is Colonnade's own.
+    `driver_connection` is Colonnade's own connection.
     """
 
     __slots__ = (
@@ -58,7 +58,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         self._autocommit = False
         self.options = TransactionOptions()
         self._two_phase_id: str | None = None
-        # What the open transaction has done to tables and types.
+        # Whether the open transaction has altered, or created, tables or types.
         self._has_altered = False
         self._has_made = False
         self._has_stream = False
@@ -73,17 +73,20 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
 
     @property
     def closed(self) -> bool:
-        """Whether the connection is closed, by either side."""
+        """Whether the connection was closed, by the client or by the server."""
         return bool(self._connection.is_closed())
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open, in good order or failed."""
+        """Whether a transaction is open, failed or not."""
         return bool(self._connection.is_in_transaction())
 
     @property
     def autocommit(self) -> bool:
-        """Whether each statement stands for itself."""
+        """Whether each statement is a transaction of its own.
+
+        Setting it within a transaction raises ProgrammingError.
+        """
         return self._autocommit
 
     @autocommit.setter
@@ -93,11 +96,11 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         self._autocommit = value
 
     def __colonnade_connection__(self) -> Any:
-        """The driver's connection, in a transaction of this one, for `colonnade.frames`."""
+        """Begin a transaction if needed, and lend `colonnade.frames` the driver's connection."""
         return self._run(lambda: self._connection)
 
     def cursor(self, *, server_side: bool = False) -> Cursor:
-        """A cursor; with `server_side` one that leaves its rows on the server."""
+        """Return a cursor; with `server_side`, one that leaves its rows on the server."""
         return ServerSideCursor(self) if server_side else Cursor(self)
 
     # Transactions
@@ -112,19 +115,19 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
 
     def _end(self, command: str) -> None:
         if self._connection.is_inherited() and command == "ROLLBACK":
-            # What blocks do that a forked child leaves: the transaction is its parent's.
+            # A forked child leaves a block: the transaction is its parent's, and is left alone.
             return
         if self.closed:
             raise OperationalError("the connection is closed")
         done = self._command(command) if self.in_transaction else command
         self._two_phase_id = None
-        # The server rolls back what has failed, whatever it is told.
+        # The server answers COMMIT with ROLLBACK if the transaction had failed.
         if self._has_altered or (self._has_made and done == "ROLLBACK"):
             _schema_changes.announce()
         self._has_altered = self._has_made = False
 
     def _begin(self) -> bool:
-        """Begin a transaction where one is wanted; whether one was begun."""
+        """Begin a transaction, unless in autocommit or in one already; return whether it did."""
         if self._autocommit or self.in_transaction:
             return False
         driver = self._connection
@@ -135,13 +138,13 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
     # Two phases
 
     def tpc_begin(self, xid: str) -> None:
-        """Begin a transaction that is to be prepared under a name."""
+        """Begin a transaction that will be prepared under the name `xid`."""
         if self.in_transaction:
             raise ProgrammingError("a two-phase transaction cannot begin within a transaction")
         self._two_phase_id = xid
 
     def tpc_prepare(self) -> None:
-        """Prepare the transaction: from now on it can be committed by any connection."""
+        """Prepare the transaction; any connection can commit it afterwards."""
         if self._two_phase_id is None:
             raise ProgrammingError("there is no two-phase transaction to prepare")
         try:
@@ -151,12 +154,12 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         check_prepared(self._command(f"PREPARE TRANSACTION {quote_literal(self._two_phase_id)}"))
 
     def tpc_end(self, command: str, xid: str) -> None:
-        """`COMMIT` or `ROLLBACK` a transaction that was prepared, outside of any other."""
+        """`COMMIT` or `ROLLBACK` a prepared transaction, after rolling back the open one."""
         self._end("ROLLBACK")
         self._command(f"{command} PREPARED {quote_literal(xid)}")
 
     def tpc_recover(self) -> list[str]:
-        """The names of the transactions that were prepared in this database."""
+        """Return the names of this database's prepared transactions."""
         asked = (
             "SELECT gid FROM pg_catalog.pg_prepared_xacts "
             "WHERE database OPERATOR(pg_catalog.=) pg_catalog.current_database()"
@@ -170,9 +173,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
     # Statements
 
     def fetch_result(self, operation: str, parameters: Sequence[Any]) -> Any:
-        """Run a statement, in a transaction unless in autocommit; the driver's `Result`.
+        """Run a statement, in a transaction unless in autocommit; return the driver's `Result`.
 
-        Without parameters the text may hold several statements; the result is the first one's.
+        Without parameters the text may hold several statements: the result is that of the first, or
+        None if the server had to split them.
         """
         if not parameters and is_script(operation):
             return self._run(lambda: self._run_script(operation))
@@ -183,8 +187,8 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             try:
                 return self._wait(fetch(operation, *arguments, record_class=tuple))
             except EncodeError:
-                # Nothing was sent. Where nothing in the statement says of which type a parameter
-                # is, the server takes it for text; then the value's own type is declared.
+                # Nothing was sent. The server takes a parameter for text if the statement does not
+                # tell its type. Declare the type of the value instead.
                 values, types = adapted(parameters)
                 oids = self._declared(types)
                 declared = fetch(operation, *values, record_class=tuple, parameter_types=oids)
@@ -195,10 +199,10 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return result
 
     def _run_script(self, script: str) -> Any:
-        """Run several statements; the `Result` of the first, or None where there is none to tell.
+        """Run several statements, and return the `Result` of the first.
 
-        There is none where they cannot be told apart, and none in autocommit, where all of them are
-        one transaction.
+        Returns None if they have to be sent as one text: if they cannot be split, or in autocommit,
+        where they are one transaction.
         """
         statements = None if self._autocommit else with_rows(script)
         first = None
@@ -211,7 +215,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return first
 
     def execute_many(self, operation: str, parameters: Sequence[Sequence[Any]]) -> list[str]:
-        """Run a statement for each set of parameters; the statuses of the series that it took."""
+        """Run a statement for each set of parameters; return the command tag of each series."""
         rows = [as_parameters(row) for row in parameters]
         columns = list(zip(*rows, strict=True)) if len(set(map(len, rows))) == 1 else []
 
@@ -237,7 +241,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return status
 
     def open_cursor(self, operation: str, parameters: Sequence[Any]) -> tuple[Any, Any]:
-        """A statement that is prepared, and a cursor over its rows."""
+        """Prepare a statement and open a cursor over its rows; return both."""
         if self._autocommit:
             raise OperationalError(
                 "a cursor on the server lives in a transaction, and this connection is in "
@@ -254,7 +258,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return opened
 
     def fetch_more(self, portal: Any, count: int) -> list[tuple[Any, ...]]:
-        """The next rows of a cursor on the server."""
+        """Return the next `count` rows of a server-side cursor."""
         if count < 1:
             return []
         try:
@@ -264,7 +268,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return rows
 
     def fetch_columns_into(self, cursor: Cursor, operation: str, parameters: Sequence[Any]) -> None:
-        """Run the statement of a cursor that was asked for columns."""
+        """Run the statement of a cursor that has a request for columns."""
         request = cursor.columns_request
         if request is None:
             raise ProgrammingError("the cursor was not asked for columns")
@@ -276,7 +280,8 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
                 fetched = self._connection.fetch_columns(operation, *arguments, **words)
                 cursor.columns = self._wait(fetched)
                 return
-            # Leaving a stream early cancels its query, which the transaction shall survive.
+            # Leaving a stream early cancels its query, which would fail the transaction. The
+            # savepoint lets it continue.
             self._has_stream = self.in_transaction
             if self._has_stream:
                 self._wait(self._connection.execute(f"SAVEPOINT {_STREAM}"))
@@ -293,11 +298,11 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             ]
 
     def next_batch(self, stream: Any) -> Any:
-        """The next batch of a stream of columns, or None at its end."""
+        """Return the next batch of a stream of columns, or None at its end."""
         try:
             batch = self._next_batch(stream)
         except Exception as error:  # noqa: BLE001
-            # An error of the query's own ends the transaction, as everywhere.
+            # An error of the query itself fails the transaction, as for any statement.
             self._has_stream = False
             self._raise(error)
         if batch is None:
@@ -309,7 +314,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return next(stream, None)
 
     def close_stream(self, stream: Any) -> None:
-        """End a stream of columns; the transaction goes on."""
+        """End a stream of columns; the transaction continues."""
         self._close_stream(stream)
         self._leave_savepoint()
 
@@ -318,7 +323,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         stream.close()
 
     def _leave_savepoint(self) -> None:
-        """Go on behind a stream, whether its query was cancelled or came to its end before."""
+        """End a stream's savepoint: release it, or roll back to it if the query was cancelled."""
         has_stream, self._has_stream = self._has_stream, False
         if not has_stream or self.closed or not self.in_transaction:
             return
@@ -330,7 +335,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             self._raise(error)
 
     def _run(self, run: Any) -> Any:
-        """Run a statement within its transaction."""
+        """Run a statement, and begin its transaction if needed."""
         try:
             self._forget_if_outdated()
             return run_in_transaction(self._begin, run, self._undo)
@@ -338,7 +343,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             self._raise(error)
 
     def _undo(self) -> bool:
-        """End a transaction that holds a stale statement alone; False on a closed connection."""
+        """Roll back a transaction whose only statement was stale; False if it cannot be done."""
         if self.closed:
             return False
         self._wait(self._connection.execute("ROLLBACK"))
@@ -346,7 +351,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         return True
 
     def _command(self, command: str) -> str:
-        """Run a command outside of `_run`; the server's word for what it did."""
+        """Run a command without beginning a transaction; return its command tag."""
         try:
             status: str = self._wait(self._connection.execute(command))
         except Exception as error:  # noqa: BLE001
@@ -358,7 +363,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             self._is_outdated = True
         raise_translated(error)
 
-    # What was altered
+    # Changes of tables and types
 
     def _forget_if_outdated(self) -> None:
         known = _schema_changes.last()
@@ -372,32 +377,32 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
             if is_altering:
                 _schema_changes.announce()
             return
-        # The others see it, or it is undone, when the transaction ends.
+        # Other connections see the change, or it is undone, when the transaction ends.
         self._has_altered |= is_altering
         self._has_made |= _schema_changes.is_making(status)
-        # A rollback to a savepoint says no more than that.
+        # ROLLBACK is also the tag of a rollback to a savepoint, which may undo such changes.
         if is_altering or (status == "ROLLBACK" and (self._has_made or self._has_altered)):
             self._is_outdated = True
 
     def _note_script(self) -> None:
-        """Several statements have run, of which only the last one's status is known."""
+        """Assume that a script changed tables: only its last command tag is known."""
         if self.in_transaction:
             self._has_altered = self._has_made = self._is_outdated = True
         else:
             _schema_changes.announce()
 
-    # The end, and what only the driver has
+    # The driver's own features, and the end
 
     def ping(self) -> None:
-        """One round trip to the server, outside of any transaction of SQLAlchemy's."""
+        """Make one round trip to the server, without beginning a transaction."""
         self._command(";")
 
     def add_notice_listener(self, listener: Any) -> None:
-        """Call `listener(connection, message)` for each notice of the server."""
+        """Call `listener(connection, message)` for each of the server's notices."""
         self._connection.add_log_listener(listener)
 
     def set_text_type(self, typename: str) -> None:
-        """Have the values of a type of PostgreSQL's come as text."""
+        """Fetch the values of a PostgreSQL type as str."""
         self._wait(
             self._connection.set_type_codec(
                 typename, schema="pg_catalog", encoder=str, decoder=str, format="text"
@@ -405,23 +410,23 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         )
 
     def close(self) -> None:
-        """Close the connection, after telling the server."""
+        """Close the connection gracefully."""
         try:
             self._wait(self._connection.close())
         except Exception as error:  # noqa: BLE001
             self._raise(error)
 
     def terminate(self) -> None:
-        """Close the socket at once."""
+        """Close the socket immediately."""
         self._connection.terminate()
 
 
 class AsyncAdaptedConnection(AsyncAdapt_terminate, AdaptedConnection):
-    """The same over an asyncio connection, for code that runs in SQLAlchemy's greenlet."""
+    """An adapted connection over an asyncio one, for code that runs in SQLAlchemy's greenlet."""
 
     __slots__ = ()
 
-    # What SQLAlchemy 2.0's part of it waits by.
+    # SQLAlchemy 2.0's base class awaits by this.
     await_ = staticmethod(await_only)
 
     @staticmethod
@@ -444,12 +449,12 @@ class AsyncAdaptedConnection(AsyncAdapt_terminate, AdaptedConnection):
 
 
 def as_parameters(values: Iterable[Any]) -> tuple[Any, ...]:
-    """The values, with each text as one that the server reads, whatever its type is."""
+    """Mark each str as a literal for the server to parse, whatever the parameter's type is."""
     return tuple(TextValue(value) if type(value) is str else value for value in values)
 
 
 def raise_translated(error: Exception) -> NoReturn:
-    """Raise PEP 249's exception for one of the driver's, and any other as it is."""
+    """Raise PEP 249's exception for one of the driver's, and any other exception unchanged."""
     made = translated(error)
     if made is None:
         raise error

@@ -1,4 +1,4 @@
-"""The cursors that SQLAlchemy asks for, over either colour of connection."""
+"""SQLAlchemy's cursors, over a blocking or an asyncio connection."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     Description = list[tuple[str, int, None, None, None, None, None]]
 
 _ROWCOUNT = re.compile(r"[A-Z]+ (?:\d+ )?(\d+)")
-# Rows that a cursor on the server is asked for where nobody says how many.
+# How many rows `fetchall` of a server-side cursor fetches per round trip.
 _ROWS_PER_FETCH = 1000
 
 
 def _rowcount(status: str) -> int:
-    """How many rows a command was about; -1 where its status does not say."""
+    """Return the row count of a command tag; -1 if it has none."""
     counted = _ROWCOUNT.fullmatch(status)
     return int(counted[1]) if counted else -1
 
 
 def described(attributes: Iterable[Attribute]) -> Description:
-    """Columns as PEP 249 describes them, by name and type."""
+    """Return PEP 249's description of the columns: their names and the OIDs of their types."""
     return [(it.name, it.type.oid, None, None, None, None, None) for it in attributes]
 
 
 class Cursor:
-    """A cursor that has its whole result when it has executed.
+    """A cursor whose `execute` fetches the whole result.
 
-    Parameters are `$1`, `$2`, ...; rows are plain tuples.
+    Placeholders are `$1`, `$2`, ...; rows are plain tuples.
     """
 
     server_side = False
@@ -60,19 +60,19 @@ class Cursor:
         self.arraysize = 1
         self.description: Description | None = None
         self.rowcount = -1
-        # Of a result that was asked for in columns: how, and the columns, or the stream of them.
+        # For a result in columns: the request, the columns (or first batch), and the stream.
         self.columns_request: ColumnsRequest | None = None
         self.columns: Columns | None = None
         self.stream: Any = None
 
     def execute(self, operation: str, parameters: Sequence[Any] = ()) -> Self:
-        """Run a statement, and take in its whole result."""
+        """Run a statement, and fetch its whole result."""
         if self.columns_request is not None:
             self.connection.fetch_columns_into(self, operation, parameters)
             return self
         result = self.connection.fetch_result(operation, parameters)
         if result is None:
-            # Of several statements.
+            # A script whose statements the server split: no result is known.
             self.description, self._rows, self._next, self.rowcount = None, [], 0, -1
             return self
         self.description = described(result.attributes) if result.has_rows else None
@@ -81,14 +81,14 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> Self:
-        """Run a statement for each set of parameters, sent without waiting in between."""
+        """Run a statement for each set of parameters, without waiting between them."""
         counts = [_rowcount(it) for it in self.connection.execute_many(operation, parameters)]
         self.description, self._rows, self._next = None, [], 0
         self.rowcount = -1 if -1 in counts else sum(counts)
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row, or None."""
+        """Return the next row, or None after the last."""
         if self._next >= len(self._rows):
             return None
         row = self._rows[self._next]
@@ -96,14 +96,14 @@ class Cursor:
         return row
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
-        """The next rows."""
+        """Return up to `size` rows (`arraysize` by default)."""
         stop = self._next + (self.arraysize if size is None else size)
         rows = self._rows[self._next : stop]
         self._next += len(rows)
         return rows
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left, as the list they came in."""
+        """Return all remaining rows."""
         rows = self._rows[self._next :] if self._next else self._rows
         self._rows, self._next = [], 0
         return rows
@@ -113,27 +113,27 @@ class Cursor:
             yield row
 
     def next_batch(self) -> Columns | None:
-        """The next batch of a stream of columns, or None at its end."""
+        """Return the next batch of a stream of columns, or None at its end."""
         return None if self.stream is None else self.connection.next_batch(self.stream)
 
     def setinputsizes(self, *sizes: object) -> None:
-        """Types stand in the statement."""
+        """Do nothing: the statement's casts declare the types."""
 
     def setoutputsize(self, *sizes: object) -> None:
-        """Sizes are the values' own."""
+        """Do nothing: values of any size are fetched."""
 
     async def _async_soft_close(self) -> None:
-        """SQLAlchemy's asynchronous result lets go of the cursor; there is nothing to close."""
+        """Do nothing when SQLAlchemy's asynchronous result releases the cursor."""
 
     def close(self) -> None:
-        """Let go of the rows; a stream of columns that is still open ends."""
+        """Discard the rows, and close the stream of columns if there is one."""
         self._rows, self._next = [], 0
         if self.stream is not None:
             stream, self.stream = self.stream, None
             self.connection.close_stream(stream)
 
     def __enter__(self) -> Self:
-        """The cursor, which is closed at the end of the block."""
+        """Return the cursor; the end of the block closes it."""
         return self
 
     def __exit__(
@@ -142,12 +142,12 @@ class Cursor:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the cursor; the transaction goes on."""
+        """Close the cursor; the transaction continues."""
         self.close()
 
 
 class ServerSideCursor(Cursor):
-    """A cursor on the server, from which rows come as they are asked for."""
+    """A server-side cursor: each fetch is a round trip."""
 
     server_side = True
 
@@ -156,11 +156,11 @@ class ServerSideCursor(Cursor):
     def __init__(self, connection: AdaptedConnection) -> None:
         super().__init__(connection)
         self._portal: Any = None
-        # The server forgets a statement that nobody holds.
+        # The driver closes a prepared statement on the server once it is garbage-collected.
         self._statement: Any = None
 
     def execute(self, operation: str, parameters: Sequence[Any] = ()) -> Self:
-        """Open the cursor; raises an OperationalError in autocommit, where none can live."""
+        """Open the cursor. Raises OperationalError in autocommit: it needs a transaction."""
         if self.columns_request is not None:
             return super().execute(operation, parameters)
         self._statement, self._portal = self.connection.open_cursor(operation, parameters)
@@ -169,23 +169,23 @@ class ServerSideCursor(Cursor):
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Sequence[Any]]) -> Self:
-        """As an ordinary cursor."""
+        """Run a statement for each set of parameters, as an ordinary cursor does."""
         self._portal = None
         return super().executemany(operation, parameters)
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row, or None."""
+        """Return the next row, or None after the last."""
         rows = self.fetchmany(1)
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
-        """The next rows, in one round trip."""
+        """Return up to `size` rows (`arraysize` by default), in one round trip."""
         if self._portal is None:
             return super().fetchmany(size)
         return self.connection.fetch_more(self._portal, self.arraysize if size is None else size)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         if self._portal is None:
             return super().fetchall()
         rows: list[tuple[Any, ...]] = []
@@ -194,6 +194,6 @@ class ServerSideCursor(Cursor):
         return rows
 
     def close(self) -> None:
-        """Let go of the cursor; the server closes it when the transaction ends, if not before."""
+        """Release the cursor; the server closes it at the end of the transaction at the latest."""
         super().close()
         self._portal = self._statement = None

@@ -1,4 +1,4 @@
-"""Many values as one parameter."""
+"""Many values as one array parameter."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from colonnade._shown import class_name, shown
 
 
 def in_array(column: Any, values: Iterable[Any]) -> sa.ColumnElement[bool]:
-    """Whether the column is one of the values: `column = ANY ($1)`, with all values in one array.
+    """Return the condition `column = ANY ($1)`, with all values in one array parameter.
 
-    `column` is a column, an attribute of the ORM or any expression of a known type. `values` are an
-    array of one dimension of NumPy, pandas, Polars or pyarrow, which is encoded without a Python
-    object per value, or any iterable of what the column's type takes. However many there are, the
-    text of the statement is the same, so SQLAlchemy compiles and the server prepares it once; IN
-    has a parameter for each, up to 65,535.
+    `column` is a column, an ORM attribute or any expression with a type. `values` are a
+    one-dimensional array of NumPy, pandas, Polars or pyarrow, which is encoded without a Python
+    object per value, or an iterable of values of the column's type. The SQL text does not depend on
+    the number of values, so SQLAlchemy compiles it once and the server prepares it once; `IN` has a
+    parameter for each value, 65,535 at most.
 
-    It is true and false where `in_()` is, with SQL's rules: a NULL in the column gives NULL, None
-    among the values finds nothing and makes NULL of false, no values at all give false. NaN equals
-    NaN in PostgreSQL, so a NaN in an array of floats finds a NaN; in a pandas array, and in a
-    masked one, what is missing is NULL.
+    The condition is true and false where `in_()` is, by SQL's rules: NULL in the column gives NULL;
+    None among the values matches nothing and turns false into NULL; an empty array gives false. NaN
+    equals NaN in PostgreSQL, so a NaN in an array of floats matches a NaN. A missing value of a
+    pandas array or of a masked array is NULL.
 
-    Raises TypeError for a str, a mapping or a single value, and ValueError for an array of several
-    dimensions and for a column without a type, or of an array type.
+    Raises TypeError if `values` is a str, bytes, a dict or a single value, or `column` is not an
+    expression; ValueError for an array of several dimensions, and for a column without a type or
+    of an array type.
     """
     expression = _expression(column)
     return expression == sa.any_(
@@ -67,7 +68,7 @@ def _checked(values: Any) -> Any:
 
 
 def is_array(value: object) -> bool:
-    """Whether the driver takes the value as an array without a look at each element."""
+    """Return whether the driver encodes the value as an array without a look at each element."""
     return (
         hasattr(value, "__arrow_c_stream__")
         or hasattr(value, "__arrow_c_array__")

@@ -1,14 +1,15 @@
-"""Which functions a rewritten select may call.
+"""The functions that a rewritten select may call.
 
-A function that is neither here nor vouched for by the caller may be an aggregate, which would see a
-part of the rows, or volatile, which would give another value each time it is called.
+Any other function that the caller does not vouch for may be an aggregate, which would see only a
+part of the rows, or volatile, which would return another value for each call.
 """
 
-# ruff: noqa: SIM905 - so many names read best as words
+# ruff: noqa: SIM905 - long lists of names read best as plain words
 
 from __future__ import annotations
 
-# Of one row each, and the same for the same arguments, at least within one statement.
+# Functions of one row that are immutable or stable: equal arguments give equal results within one
+# statement.
 SCALAR_FUNCTIONS = frozenset(
     """
     abs age array_append array_cat array_dims array_length array_lower array_ndims
@@ -37,7 +38,7 @@ SCALAR_FUNCTIONS = frozenset(
     websearch_to_tsquery width_bucket
     """.split()
 )
-# They see all rows at once. Within a subquery these are the subquery's own.
+# Aggregates and window functions. Within a subquery they are allowed: they see the subquery's rows.
 AGGREGATES = frozenset(
     """
     any_value array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count covar_pop
@@ -48,7 +49,7 @@ AGGREGATES = frozenset(
     row_number stddev stddev_pop stddev_samp string_agg sum var_pop var_samp variance xmlagg
     """.split()
 )
-# What may stand before a bracket in SQL without being a function.
+# SQL keywords and types that may precede a parenthesis without being a function.
 SYNTAX = frozenset(
     """
     all and any array as between by case char character cross decimal distinct else end except

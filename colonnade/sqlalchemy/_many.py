@@ -1,8 +1,8 @@
-"""Many sets of parameters for one statement, whatever classes a single set may have.
+"""Many sets of parameters for one statement, whose values may have different classes.
 
-A value whose class is not that of its parameter, such as a number for a column of text, is declared
-to be of its own type, so that the server makes the cast. All sets of a series have one declaration;
-where a column has values of several types, the sets are sent in as many series as it takes.
+A value whose class does not fit its parameter's type, such as a number for a text column, declares
+its own type, so that the server casts it. All sets of a series declare the same types; if the
+values of a column have several types, the sets are split into several series.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from colonnade._pep249.parameters import adapted, adapted_many
 from colonnade.types import TextValue
 
 _NOTHING = type(None)
-# What each type takes as it is. Of types that do not stand here, it is not known.
+# The classes that the driver encodes for each type. Types that are not listed are not checked.
 _OWN: dict[str, frozenset[type]] = {
     **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext", "xml"), frozenset()),
     "bool": frozenset({bool}),
@@ -35,10 +35,10 @@ _OWN: dict[str, frozenset[type]] = {
     "uuid": frozenset({uuid.UUID}),
     "bytea": frozenset({bytes, bytearray, memoryview}),
 }
-# Without a zone, for which a moment in one is the server's to convert.
+# Types without a time zone: the server must convert a value that has one.
 _ZONELESS = {"time", "timestamp"}
 _TEXTLIKE = (str, _NOTHING)
-# Classes of Python's own; the driver knows what to do with those of NumPy and the rest.
+# Python's own classes; the driver handles those of NumPy and other libraries itself.
 _PLAIN = frozenset[type]().union(*_OWN.values())
 
 
@@ -47,18 +47,18 @@ class Series(NamedTuple):
 
     rows: Sequence[Sequence[Any]]
     types: Sequence[int]
-    """OIDs to declare; 0 leaves one to the server."""
+    """OIDs to declare; for 0 the server infers the type."""
 
 
 def are_plain(columns: Sequence[Sequence[Any]]) -> bool:
-    """Whether there is nothing but texts, which the server reads whatever the type is."""
+    """Return whether all values are None or literals, which the server parses for any type."""
     return all(set(map(type, column)) <= {TextValue, _NOTHING} for column in columns)
 
 
 def series_of(
     rows: list[tuple[Any, ...]], columns: Sequence[Sequence[Any]], names: Sequence[str]
 ) -> Iterator[Series]:
-    """The sets in their order; `names` are those of the parameters' types."""
+    """Yield the sets in their order; `names` are the names of the parameters' types."""
     odd = [
         place
         for place, (column, name) in enumerate(zip(columns, names, strict=True))
@@ -71,7 +71,7 @@ def series_of(
     for place in odd:
         taken, [oid] = adapted_many([(value,) for value in columns[place]])
         made[place], types[place] = [value for (value,) in taken], oid
-        # What has no type in common is declared set by set.
+        # Values without a common type are declared set by set.
         is_mixed |= oid == UNKNOWN and not all(isinstance(it, _TEXTLIKE) for it in made[place])
     if not is_mixed:
         yield Series(list(zip(*made, strict=True)), types)
@@ -82,7 +82,7 @@ def series_of(
 
 
 def _is_odd(column: Sequence[Any], name: str) -> bool:
-    """Whether a column has a value of a class that is not the type's own."""
+    """Return whether a column has a value that the driver would not encode for the type."""
     own = _OWN.get(name)
     if own is None:
         return False

@@ -1,4 +1,4 @@
-"""An OR of conditions as a UNION ALL of selects, one for each of them."""
+"""Rewriting of an OR of conditions as a UNION ALL of selects, one for each condition."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _MODIFIERS: dict[Any, Any] = {
 
 
 class _Brackets(Grouping[Any]):
-    """Brackets that and_() leaves where they are, though there be another AND in them.
+    """Parentheses that and_() keeps even around another AND.
 
-    It would take them off, and an OR in a text would get out.
+    Without them, an OR within a text() would change the meaning of the condition.
     """
 
     inherit_cache = True
@@ -54,26 +54,26 @@ class _Brackets(Grouping[Any]):
 def or_to_union_all(
     select: sa.Select[*_Row], *, functions: Collection[str] = ()
 ) -> TypedReturnsRows[*_Row]:
-    """The same rows by UNION ALL of one select for each part of an OR.
+    """Rewrite a select with an OR as a UNION ALL that returns the same rows.
 
-    PostgreSQL answers `WHERE a = 1 OR b = 2` by one plan for both conditions, and often by reading
-    the whole table; each branch of a UNION ALL has a plan and an index of its own. The OR is
-    `where()`'s own, or the first of the conditions that `where()` joins by AND; the others are
-    shared. Branches are disjoint: each leaves out the rows of those before it (`(a = 1) IS NOT
-    true`), so that a row which fits two of them comes once, and NULLs count as in an OR.
+    PostgreSQL plans `WHERE a = 1 OR b = 2` as one scan for both conditions, and often reads the
+    whole table; each branch of a UNION ALL has a plan of its own, and can use its own index. The OR
+    is the whole condition of `where()`, or the first OR among the conditions that it joins by AND;
+    every branch repeats the other conditions. The branches are disjoint: each excludes the rows of
+    earlier branches (`(a = 1) IS NOT true`), so a row that matches several conditions is returned
+    once, and NULLs count as in an OR.
 
-    All conditions, and with them their parameters, are the same objects in every branch: with the
-    dialect of Colonnade each value is sent once. ORDER BY, LIMIT, OFFSET and FETCH are put around
-    the whole; DISTINCT makes it a UNION. A select of objects of the ORM becomes one of the same
-    objects by `from_statement`.
+    The branches share the same condition objects and so the same parameters: Colonnade's dialect
+    sends each value once. ORDER BY, LIMIT, OFFSET and FETCH apply to the union; DISTINCT makes it a
+    UNION. A select of ORM objects becomes one of the same objects by `from_statement`.
 
-    `functions` names functions, such as `{"my_schema.my_function"}`, that are neither aggregates
-    nor volatile; others than PostgreSQL's usual ones are refused without it. Operators are taken to
-    be neither.
+    `functions` names functions that are neither aggregates nor volatile, such as
+    `{"my_schema.my_function"}`; without it, only PostgreSQL's usual functions are accepted.
+    Operators are assumed to be neither.
 
-    Raises `colonnade.InterfaceError` for a select that has no OR, or that would have other rows
-    when taken apart: GROUP BY, aggregates, windows, DISTINCT ON, FOR UPDATE and so on; and
-    TypeError for what is no `Select`.
+    Raises `colonnade.InterfaceError` for a select that has no OR, or whose rows would change: one
+    with GROUP BY, aggregates, windows, DISTINCT ON, FOR UPDATE and so on. Raises TypeError for an
+    object that is not a `Select`.
     """
     if not isinstance(select, sa.Select):
         raise TypeError(f"or_to_union_all takes a Select, not {class_name(select)}")
@@ -90,7 +90,7 @@ def _rewritten(select: Any, functions: frozenset[str]) -> Any:
     )
     if parts.options and not makes_objects:
         refuse("it has options, and selects no objects that they could be for")
-    # Objects come in columns whose places are known.
+    # from_statement() matches the columns of ORM objects by position.
     rows: sa.Select[Any] = (
         select.with_only_columns(*select.selected_columns, maintain_column_froms=True)
         if makes_objects
@@ -104,18 +104,19 @@ def _rewritten(select: Any, functions: frozenset[str]) -> Any:
 
 
 def _disjoint(select: sa.Select[Any]) -> list[_Condition]:
-    """The conditions of the branches."""
+    """Return the conditions of the branches."""
     shared, alternatives = _taken_apart(select.whereclause)
     conditions = []
     for index, alternative in enumerate(alternatives):
         earlier = [_Brackets(other).is_not(sa.true()) for other in alternatives[:index]]
-        # Those before it stand first, as in the OR, where they keep PostgreSQL from evaluating it.
+        # The earlier conditions come first, as in the OR: if one of them is true, PostgreSQL need
+        # not evaluate this one.
         conditions.append(sa.and_(*map(_Brackets, shared), *earlier, _Brackets(alternative)))
     return conditions
 
 
 def _taken_apart(where: Any) -> tuple[list[Any], list[Any]]:
-    """What is shared, and the parts of the OR."""
+    """Split a WHERE clause into the shared conditions and the parts of the OR."""
     where = _ungrouped(where)
     clauses = where.clauses if _is_list(where, operators.and_) else [where]
     clauses = [_ungrouped(clause) for clause in clauses]
@@ -140,13 +141,13 @@ def _ungrouped(clause: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A term of ORDER BY: the place of what it is about, from 0 on, and DESC and the like."""
+    """A term of ORDER BY: the index of its column, from 0, and modifiers such as DESC."""
 
     place: int
     modifiers: tuple[Any, ...]
 
     def over(self, columns: Sequence[Any]) -> Any:
-        """The term over columns, of which it takes its own."""
+        """Return the term for its column among `columns`."""
         term = columns[self.place]
         for modifier in self.modifiers:
             term = _MODIFIERS[modifier](term)
@@ -160,7 +161,7 @@ def _united(rows: sa.Select[Any], conditions: Sequence[_Condition], parts: Aroun
     if not hidden:
         unite = sa.union if parts.is_distinct else sa.union_all
         united = unite(*(branch(rows, condition) for condition in conditions))
-        # By number, which is a column of the result whatever names there are.
+        # ORDER BY numbers, because names may repeat.
         numbers: list[Any] = [sa.literal_column(str(place + 1)) for place in range(len(columns))]
         return _limited(united, [term.over(numbers) for term in terms], parts)
     if parts.is_distinct:
@@ -170,7 +171,7 @@ def _united(rows: sa.Select[Any], conditions: Sequence[_Condition], parts: Aroun
     below = sa.union_all(*(branch(wider, condition) for condition in conditions)).subquery(
         "colonnade_rows"
     )
-    # A column that is selected twice is named as one.
+    # A column that is selected twice is one column of the subquery.
     places = {id(column): place for place, column in reversed(list(enumerate(columns)))}
     found = list(below.c)
     outer = sa.select(*(found[places[id(column)]] for column in columns))
@@ -188,7 +189,7 @@ def _limited(united: Any, order: Sequence[Any], parts: Around) -> Any:
 
 
 def _term(term: Any, modifiers: tuple[Any, ...], columns: list[Any], hidden: list[Any]) -> _Term:
-    """A term by its place among the columns, or among those that are hidden behind them."""
+    """Return a term of ORDER BY; an expression that is not selected is appended to `hidden`."""
     if isinstance(term, _label_reference):
         return _term(term.element, modifiers, columns, hidden)
     if isinstance(term, UnaryExpression) and term.modifier in _MODIFIERS:
@@ -203,7 +204,7 @@ def _term(term: Any, modifiers: tuple[Any, ...], columns: list[Any], hidden: lis
 
 
 def _place(term: Any, columns: list[Any]) -> int | None:
-    """The place in the select list."""
+    """Return the index of a term in the select list; None if it is not selected."""
     if is_bare_text(term) and bare_text(term).isdecimal():
         return int(bare_text(term)) - 1
     if isinstance(term, _textual_label_reference):

@@ -1,4 +1,4 @@
-"""What keeps a select from being taken apart into branches."""
+"""The checks that refuse a select which cannot be split into branches."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from colonnade.sqlalchemy._select_parts import Around, refused_part
 _CALL = re.compile(r"([A-Za-z_][\w$.]*)\"?\s*\(")
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 
-# They see all rows of the select they stand in.
+# Elements that are computed over all rows of their select.
 _OF_ALL_ROWS = (Over, FunctionFilter, WithinGroup, aggregate_order_by)
 
 
 def refuse(reason: str, hint: str | None = None) -> NoReturn:
-    """Say why the select stays as it is."""
+    """Raise InterfaceError with the reason why the select cannot be rewritten."""
     raise InterfaceError(f"or_to_union_all cannot rewrite this select: {reason}", hint=hint)
 
 
 def is_bare_text(clause: Any) -> bool:
-    """Whether the element is a text of SQL that nobody has looked into."""
+    """Return whether the element is SQL text that SQLAlchemy does not parse."""
     return isinstance(clause, sa.TextClause) or bool(getattr(clause, "is_literal", False))
 
 
 def bare_text(clause: Any) -> str:
-    """The text of such an element."""
+    """Return the SQL of an element that `is_bare_text`."""
     return clause.text if isinstance(clause, sa.TextClause) else str(clause.name)
 
 
 def check_select(select: sa.Select[Any], parts: Around, functions: frozenset[str]) -> None:
-    """Refuse a select whose rows would not be the same, taken apart by a condition."""
+    """Raise InterfaceError for a select that would return other rows when split by a condition."""
     part = refused_part(select)
     if part is not None:
         refuse(
@@ -61,7 +61,7 @@ def check_select(select: sa.Select[Any], parts: Around, functions: frozenset[str
 
 
 def check_shared(clause: Any) -> None:
-    """Refuse a text beside the OR that may be an OR itself, for AND binds tighter."""
+    """Refuse SQL text beside the OR that may hold an OR too, because AND binds tighter."""
     if is_bare_text(clause) and _OR.search(bare_text(clause)):
         refuse(
             f"the text {bare_text(clause)!r} stands beside the OR, and may hold another",
@@ -70,7 +70,7 @@ def check_shared(clause: Any) -> None:
 
 
 def _elements(parent: Any, *, is_nested: bool) -> Iterator[tuple[Any, bool]]:
-    """All elements below one, each with whether it belongs to a subquery."""
+    """Yield all elements below one, each with whether it belongs to a subquery."""
     for child in parent.get_children():
         within = is_nested or isinstance(child, SelectBase)
         yield child, within

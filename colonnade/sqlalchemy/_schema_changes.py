@@ -1,18 +1,17 @@
-"""What a connection must forget when a table or a type is altered.
+"""Announcements of changed tables and types to all connections of the process.
 
-A connection keeps prepared statements, and what it knows of types. The server refuses a statement
-whose result was altered since, which a transaction does not survive; so all connections of this
-process forget theirs when one of them has altered something.
+A connection caches prepared statements and types. If a table changes, the server refuses a cached
+statement whose result type is outdated, and this fails the transaction. So when one connection
+changes something, all connections of this process drop their caches.
 """
 
 from __future__ import annotations
 
 from itertools import count
 
-# What may alter the result of a statement that is prepared, by the first word of its status, or by
-# the whole of it where other objects are of no account.
+# Tags, or their first words, of commands that may change a prepared statement's result type.
 _ALTERING = {"ALTER", "DROP", "CREATE FUNCTION", "CREATE VIEW"}
-# What does so only when it is undone, and a table of the same name is made after it.
+# Commands that do so only if they are rolled back and then another table of that name is created.
 _MAKING = {"CREATE"}
 
 _numbers = count(1)
@@ -20,21 +19,21 @@ _last = 0
 
 
 def is_altering(status: str) -> bool:
-    """Whether a command with this status may have altered what statements give."""
+    """Return whether a command of this tag may have changed the result types of statements."""
     return not _ALTERING.isdisjoint((status, status.partition(" ")[0]))
 
 
 def is_making(status: str) -> bool:
-    """Whether a command with this status has made something that a rollback takes away again."""
+    """Return whether a command of this tag has created an object that a rollback removes."""
     return status.partition(" ")[0] in _MAKING
 
 
 def announce() -> None:
-    """Have all connections of this process forget, each before its next statement."""
+    """Make each connection of this process drop its caches before its next statement."""
     global _last  # noqa: PLW0603 - one number for the process
     _last = next(_numbers)
 
 
 def last() -> int:
-    """The number of the last announcement."""
+    """Return the number of the last announcement."""
     return _last

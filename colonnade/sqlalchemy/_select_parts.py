@@ -1,8 +1,8 @@
-"""The parts of a select, as SQLAlchemy keeps them.
+"""The parts of a select, read from SQLAlchemy's private attributes.
 
-SQLAlchemy has no public way to ask a `Select` for its ORDER BY or its LIMIT. All that is read past
-its public names is read here, from the list that it keeps of a select's parts, so that a part which
-a later version adds is refused and not overlooked.
+SQLAlchemy has no public way to ask a `Select` for its ORDER BY or its LIMIT. Only this module reads
+private attributes. It walks SQLAlchemy's own list of them, so that a part which a later version
+adds is refused, not overlooked.
 """
 
 # ruff: noqa: SLF001 - see above
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-# What a copy of the select takes along as it is: what is selected, from where, and how it is named.
+# Parts that every branch keeps: the columns, the FROM clause and the labels.
 _KEPT = {
     "_annotations",
     "_correlate",
@@ -32,7 +32,7 @@ _KEPT = {
     "_where_criteria",
     "dialect_options",
 }
-# What is taken off, and put around the whole.
+# Parts that move from the branches to the union.
 _MOVED = {
     "_distinct",
     "_fetch_clause",
@@ -42,7 +42,7 @@ _MOVED = {
     "_order_by_clauses",
     "_with_options",
 }
-# What says something else of a part of the rows than of all of them, in SQL's words.
+# Parts that mean something else for a part of the rows than for all of them -> their names in SQL.
 _REFUSED = {
     "_compile_state_funcs": "a function of an extension (`_add_compile_state_func`)",
     "_distinct_on": "DISTINCT ON",
@@ -55,13 +55,13 @@ _REFUSED = {
     "_statement_hints": "hints for the statement",
     "_suffixes": "suffixes",
 }
-# What only says how a part is rendered that is empty in a select that gets this far.
+# Options of a part that is always empty in an accepted select.
 _COMPANIONS = {"_independent_ctes_opts"}
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around the rows of a select: their order, and how many of them."""
+    """The parts of a select that apply to the whole union: ORDER BY, LIMIT and so on."""
 
     order_by: Sequence[sa.ColumnElement[Any]]
     limit: sa.ColumnElement[Any] | None
@@ -73,7 +73,7 @@ class Around:
 
 
 def refused_part(select: sa.Select[Any]) -> str | None:
-    """In SQL's words, a part of the select that belongs to all its rows at once; None if none."""
+    """Return the SQL name of a part that prevents splitting the select; None if there is none."""
     for name, _ in select._traverse_internals:
         if name in _KEPT or name in _MOVED or name in _COMPANIONS:
             continue
@@ -84,7 +84,7 @@ def refused_part(select: sa.Select[Any]) -> str | None:
 
 
 def around(select: sa.Select[Any]) -> Around:
-    """The parts that are put around the whole."""
+    """Return the parts of the select that apply to the whole union."""
     return Around(
         order_by=tuple(select._order_by_clauses),
         limit=select._limit_clause,
@@ -97,9 +97,9 @@ def around(select: sa.Select[Any]) -> Around:
 
 
 def branch(select: sa.Select[Any], condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """The select with another condition, and without what is put around the whole.
+    """Copy the select with another condition, and without the parts that apply to the union.
 
-    Nothing below the select is copied, so that the same object stays the same parameter.
+    The copy is shallow: the same condition object stays the same parameter.
     """
     copy = select._generate()
     copy._where_criteria = (condition,)

@@ -1,4 +1,4 @@
-"""How SQLAlchemy's types become parameters, and what it makes of values."""
+"""The dialect's types: how they send parameters and convert fetched values."""
 
 # ruff: noqa: ARG002 - the arguments are SQLAlchemy's
 
@@ -25,25 +25,25 @@ except ImportError:  # SQLAlchemy 2.0, where bits are a str
 _FLOATS = {700, 701}
 _JSONS = {114, 3802}
 
-# What SQLAlchemy calls with each value, or None; its own aliases for it are private.
+# A function of one value, or None; SQLAlchemy's own aliases for it are private.
 Processor: TypeAlias = Any
 
 
 def _cast(kind: type[Any], **attributes: Any) -> type[Any]:
-    """The type, with a cast behind its parameters that tells the server of which type they are."""
+    """Return a subclass of the type whose parameters have a cast, which declares their type."""
     return type(f"_{kind.__name__}", (kind,), {"render_bind_cast": True, **attributes})
 
 
 class _Number:
-    """numeric comes as Decimal and float8 as float, which a column may want the other way."""
+    """A number. The driver returns Decimal or float; a column may ask for the other class."""
 
     render_bind_cast = True
 
     def bind_processor(self, dialect: Any) -> Processor:
-        """Every number is a parameter as it is."""
+        """Return None: the driver takes every number."""
 
     def result_processor(self: Any, dialect: Any, coltype: Any) -> Processor:
-        """What makes a Decimal of a float, or a float of a Decimal."""
+        """Return the conversion of float to Decimal, or of Decimal to float, if one is needed."""
         if not self.asdecimal:
             return None if coltype in _FLOATS else processors.to_float
         if coltype in _FLOATS:
@@ -64,11 +64,11 @@ class _Bit(pg.BIT):
     render_bind_cast = True
 
     def bind_processor(self, dialect: Any) -> Any:
-        """A text of bits is what the server reads."""
+        """Send a str of bits as text, which the server parses."""
         return lambda value: str(value) if isinstance(value, str) else value
 
     def result_processor(self, dialect: Any, coltype: Any) -> Any:
-        """SQLAlchemy's class for bits."""
+        """Convert to SQLAlchemy's class for bit strings."""
         return lambda value: None if value is None else _BitText(value.as_string().replace(" ", ""))
 
 
@@ -105,21 +105,21 @@ def _got_ranges(value: Iterable[Any] | None) -> Any:
 
 class _Range(ranges.AbstractSingleRangeImpl[Any]):
     def bind_processor(self, dialect: Any) -> Processor:
-        """Colonnade's class for ranges."""
+        """Convert to Colonnade's class for ranges."""
         return _sent_range
 
     def result_processor(self, dialect: Any, coltype: Any) -> Processor:
-        """SQLAlchemy's class for ranges."""
+        """Convert to SQLAlchemy's class for ranges."""
         return _got_range
 
 
 class _MultiRange(ranges.AbstractMultiRangeImpl[Any]):
     def bind_processor(self, dialect: Any) -> Processor:
-        """A list of Colonnade's ranges."""
+        """Convert to a list of Colonnade's ranges."""
         return _sent_ranges
 
     def result_processor(self, dialect: Any, coltype: Any) -> Processor:
-        """SQLAlchemy's class for several ranges."""
+        """Convert to SQLAlchemy's class for multiranges."""
         return _got_ranges
 
 
@@ -127,16 +127,16 @@ class _Array(pg.ARRAY[Any]):
     render_bind_cast = True
 
     def bind_processor(self, dialect: Any) -> Processor:
-        """A list by its elements; an array of NumPy, Arrow, pandas or Polars as it is."""
+        """Convert each element of a list; send an array of NumPy, Arrow, pandas or Polars as is."""
         by_element: Any = super().bind_processor(dialect)
         return lambda value: value if is_array(value) else by_element(value)
 
 
 class _Untyped(sqltypes.NullType):
-    """What a statement in text selects: JSON is parsed there too, as of columns of its type."""
+    """The type of a text() statement's columns: JSON is parsed, as for columns declared as JSON."""
 
     def result_processor(self, dialect: Any, coltype: Any) -> Processor:
-        """What parses JSON."""
+        """Return the JSON parser for json and jsonb, None for all other types."""
         if coltype not in _JSONS:
             return None
         parse = dialect._json_deserializer or json.loads  # noqa: SLF001 - create_engine's argument
@@ -147,10 +147,10 @@ class _HStore(pg.HSTORE):
     render_bind_cast = True
 
     def bind_processor(self, dialect: Any) -> Processor:
-        """A dict is a parameter as it is."""
+        """Return None: the driver takes a dict."""
 
     def result_processor(self, dialect: Any, coltype: Any) -> Processor:
-        """A dict of the text that a value comes as; with `extension_types` it is one already."""
+        """Parse a str to a dict; with `extension_types` the driver returns a dict already."""
         parse: Any = super().result_processor(dialect, coltype)
         return lambda value: parse(value) if isinstance(value, str) else value
 
@@ -162,7 +162,7 @@ class _Interval(pg.INTERVAL):
     def adapt_emulated_to_native(  # type: ignore[override]
         cls, interval: Any, **_: Any
     ) -> Any:
-        """The generic Interval's form on PostgreSQL."""
+        """Return PostgreSQL's type for the generic Interval."""
         return cls(precision=interval.second_precision)
 
 

@@ -1,4 +1,4 @@
-"""The dialects `postgresql+colonnade`, for `create_engine` and for `create_async_engine`."""
+"""The dialects of `postgresql+colonnade`, for `create_engine` and `create_async_engine`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
-# What stands in a URL as text and is a number for the driver.
+# Options of the URL that are numbers for the driver.
 _NUMBERS: dict[str, Callable[[str], int | float]] = {
     "command_timeout": float,
     "max_cacheable_statement_size": int,
@@ -34,10 +34,10 @@ _SWITCHES = {"true": True, "false": False}
 
 
 class ColonnadeExecutionContext(PGExecutionContext):
-    """One execution of a statement."""
+    """The execution of one statement."""
 
     def pre_exec(self) -> None:
-        """Tell the cursor where the result is wanted in columns."""
+        """Pass a request for columns to the cursor."""
         super().pre_exec()  # type: ignore[no-untyped-call]
         request = self.execution_options.get(OPTION)
         if request is not None:
@@ -45,19 +45,19 @@ class ColonnadeExecutionContext(PGExecutionContext):
             cursor.columns_request = request
 
     def create_server_side_cursor(self) -> Any:
-        """A cursor for `stream_results` and `yield_per`."""
+        """Return a server-side cursor, for `stream_results` and `yield_per`."""
         return self._dbapi_connection.cursor(server_side=True)
 
 
 class ColonnadeDialect(PGDialect):
-    """PostgreSQL by Colonnade's blocking connections."""
+    """The PostgreSQL dialect over Colonnade's blocking connections."""
 
     driver = "colonnade"
 
     default_paramstyle = "numeric_dollar"
     supports_statement_cache = True
     supports_server_side_cursors = True
-    # A series of statements is sent as one, and the server counts each.
+    # executemany sends one statement per set of parameters, and the server counts the rows of each.
     supports_sane_multi_rowcount = True
     supports_native_decimal = True
     supports_native_uuid = True
@@ -66,26 +66,26 @@ class ColonnadeDialect(PGDialect):
     execution_ctx_cls = ColonnadeExecutionContext
     colspecs = {**PGDialect.colspecs, **COLSPECS}  # noqa: RUF012 - SQLAlchemy's attribute
 
-    # How the driver is known
+    # The driver
 
     @classmethod
     def import_dbapi(cls) -> Any:
-        """The adapter that stands for a module of PEP 249."""
+        """Return the object that serves as the PEP 249 module."""
         return BlockingAdapter()
 
     @classmethod
     def get_async_dialect_cls(cls, url: sa.URL) -> type[ColonnadeAsyncDialect]:
-        """The dialect of `create_async_engine`."""
+        """Return the dialect of `create_async_engine`."""
         del url
         return ColonnadeAsyncDialect
 
     @classmethod
     def load_provisioning(cls) -> None:
-        """What SQLAlchemy's own tests need to know of PostgreSQL."""
+        """Import the hooks with which SQLAlchemy's own test suite prepares PostgreSQL."""
         importlib.import_module("sqlalchemy.dialects.postgresql.provision")
 
     def retrieve_dbapi_version(self, dbapi: Any) -> Any:
-        """Colonnade's version; asked for by SQLAlchemy 2.1."""
+        """Return Colonnade's version; SQLAlchemy 2.1 calls this."""
         from sqlalchemy.util import parse_version_string
 
         return parse_version_string(dbapi.__version__)
@@ -93,7 +93,7 @@ class ColonnadeDialect(PGDialect):
     # Connecting
 
     def create_connect_args(self, url: sa.URL) -> tuple[list[Any], dict[str, Any]]:
-        """A URL as the driver's arguments; several hosts as `?host=a:5432&host=b:5433`."""
+        """Convert a URL to the driver's arguments; `?host=a:5432&host=b:5433` names two hosts."""
         arguments: dict[str, Any] = url.translate_connect_args(username="user", database="database")
         query = dict(url.query)
         hosts, ports = self._split_multihost_from_url(url)
@@ -122,11 +122,11 @@ class ColonnadeDialect(PGDialect):
         return [], arguments
 
     def get_driver_connection(self, connection: Any) -> Any:
-        """Colonnade's connection."""
+        """Return Colonnade's own connection."""
         return connection.driver_connection
 
     def on_connect(self) -> Callable[[Any], None]:
-        """What is done with each new connection."""
+        """Return the function that prepares each new connection."""
 
         def prepare(connection: Any) -> None:
             connection.add_notice_listener(_log_notice)
@@ -137,16 +137,16 @@ class ColonnadeDialect(PGDialect):
         return prepare
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """Whether the server still answers."""
+        """Return True if the server answers; raise an error otherwise."""
         dbapi_connection.ping()
         return True
 
     def do_terminate(self, dbapi_connection: Any) -> None:
-        """Close a connection that is of no more use."""
+        """Close a connection that is no longer usable."""
         dbapi_connection.terminate()
 
     def is_disconnect(self, e: Exception, connection: Any, cursor: Any) -> bool:
-        """Whether an error means that the connection is gone."""
+        """Return whether an error means that the connection is closed."""
         del cursor
         return (
             connection is not None
@@ -157,7 +157,7 @@ class ColonnadeDialect(PGDialect):
     # Transactions
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
-        """The levels, and AUTOCOMMIT."""
+        """Return the isolation levels that SQLAlchemy accepts."""
         del dbapi_conn
         return [
             "AUTOCOMMIT",
@@ -168,14 +168,14 @@ class ColonnadeDialect(PGDialect):
         ]
 
     def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
-        """The level of the transactions to come."""
+        """Set the isolation level of later transactions."""
         dbapi_connection.autocommit = level == "AUTOCOMMIT"
         dbapi_connection.options.isolation_level = (
             None if level == "AUTOCOMMIT" else IsolationLevel[level.replace(" ", "_")]
         )
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
-        """The level in force, without leaving a transaction behind."""
+        """Return the current isolation level, and leave no transaction open."""
         was_idle = not dbapi_connection.in_transaction
         try:
             return super().get_isolation_level(dbapi_connection)  # type: ignore[no-untyped-call]
@@ -184,27 +184,27 @@ class ColonnadeDialect(PGDialect):
                 dbapi_connection.rollback()
 
     def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
-        """Whether it is in AUTOCOMMIT, without asking the server."""
+        """Return whether the connection is in AUTOCOMMIT, without a round trip."""
         return bool(dbapi_conn.autocommit)
 
     def set_readonly(self, connection: Any, value: Any) -> None:
-        """Whether the transactions to come may write."""
+        """Set whether later transactions are READ ONLY."""
         connection.options.read_only = value
 
     def get_readonly(self, connection: Any) -> Any:
-        """Whether the transactions to come may write; None where the session decides."""
+        """Return whether later transactions are READ ONLY; None for the session's default."""
         return connection.options.read_only
 
     def set_deferrable(self, connection: Any, value: Any) -> None:
-        """Whether the transactions to come wait for a safe snapshot."""
+        """Set whether later transactions are DEFERRABLE."""
         connection.options.deferrable = value
 
     def get_deferrable(self, connection: Any) -> Any:
-        """Whether the transactions to come wait; None where the session decides."""
+        """Return whether later transactions are DEFERRABLE; None for the session's default."""
         return connection.options.deferrable
 
     def do_begin_twophase(self, connection: sa.Connection, xid: Any) -> None:
-        """Begin a transaction that is to be prepared."""
+        """Begin a two-phase transaction."""
         _adapted(connection).tpc_begin(xid)
 
     def do_prepare_twophase(self, connection: sa.Connection, xid: Any) -> None:
@@ -215,7 +215,7 @@ class ColonnadeDialect(PGDialect):
     def do_rollback_twophase(
         self, connection: sa.Connection, xid: Any, is_prepared: bool = True, recover: bool = False
     ) -> None:
-        """Roll a transaction back, prepared or not."""
+        """Roll back a two-phase transaction, prepared or not."""
         del recover
         if is_prepared:
             _adapted(connection).tpc_end("ROLLBACK", xid)
@@ -225,7 +225,7 @@ class ColonnadeDialect(PGDialect):
     def do_commit_twophase(
         self, connection: sa.Connection, xid: Any, is_prepared: bool = True, recover: bool = False
     ) -> None:
-        """Commit a transaction, prepared or not."""
+        """Commit a two-phase transaction, prepared or not."""
         del recover
         if is_prepared:
             _adapted(connection).tpc_end("COMMIT", xid)
@@ -233,25 +233,25 @@ class ColonnadeDialect(PGDialect):
             _adapted(connection).commit()
 
     def do_recover_twophase(self, connection: sa.Connection) -> list[Any]:
-        """The names of the transactions that were prepared."""
+        """Return the names of the prepared transactions."""
         names: list[Any] = _adapted(connection).tpc_recover()
         return names
 
 
 class ColonnadeAsyncDialect(ColonnadeDialect):
-    """PostgreSQL by Colonnade's asyncio connections."""
+    """The PostgreSQL dialect over Colonnade's asyncio connections."""
 
     is_async = True
     supports_statement_cache = True
 
     @classmethod
     def import_dbapi(cls) -> Any:
-        """The adapter that stands for a module of PEP 249."""
+        """Return the object that serves as the PEP 249 module."""
         return AsyncioAdapter()
 
     @classmethod
     def get_pool_class(cls, url: sa.URL) -> type[Pool]:
-        """A pool for tasks; SQLAlchemy 2.0 does not choose it by itself."""
+        """Return the asyncio pool, which SQLAlchemy 2.0 does not choose by itself."""
         del url
         return AsyncAdaptedQueuePool
 

@@ -5,11 +5,11 @@
     columns["dep_delay"]        # a NumPy view
     columns.to_polars()         # without a copy
 
-`colonnade.sync` has the same without `await`.
+`colonnade.sync` has the same API without `await`.
 """
 
-# ruff: noqa: I002 - the import for annotations would be a name of the package's
-# First of all: in another interpreter nothing may be made.
+# ruff: noqa: I002 - `from __future__ import annotations` would become a name of the package
+# This import comes first: in a subinterpreter it raises before any other module is loaded.
 from colonnade import _one_interpreter as _one_interpreter  # isort: split
 
 from colonnade import _lazy_names as _lazy_names
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from colonnade.errors import *  # noqa: F403
     from colonnade.errors import DecodeError, EncodeError, InterfaceError, PostgresError
 
-    # Again, for type checkers that do not add up `__all__` over several modules.
+    # Imported again for type checkers that do not follow `__all__ +=` across modules.
     from colonnade.errors._sqlstate import *  # noqa: F403
     from colonnade.frames import read_sql, write_table
     from colonnade.types import (
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
         Type as Type,
     )
 
-# What most programs need. The other names are importable all the same.
+# The names that most programs need. All others can be imported, too.
 __all__ = [
     "ColumnStream",
     "Columns",
@@ -104,7 +104,7 @@ __all__ = [
 _MODULES = (
     *("columns", "dbapi", "embedded", "errors", "frames", "parallel", "rkt", "rows", "sync"),
     *("tracing", "types"),
-    # asyncpg's names for parts of itself, of `_asyncpg_names.SUBMODULES`.
+    # asyncpg's submodules; see `_asyncpg_names.SUBMODULES`.
     *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
     "transaction",
 )
@@ -136,7 +136,7 @@ _load = _lazy_names.loader(__name__, _HOMES)
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        # The names of errors, nearly 300, stand in their own module alone.
+        # The nearly 300 names of errors are listed in their own module only.
         if name[0] == "_" or name in _HOMES:
             return _load(name)
         from colonnade import errors

@@ -1,4 +1,4 @@
-"""Arguments of a wrong class or size, refused by the names of their options."""
+"""Checks of arguments; each error names the option and what it accepts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 
 from colonnade._shown import class_name, shown
 
-# A longer time is no limit: operating systems count what they wait for in 31 bits of milliseconds.
+# A longer timeout means no limit: operating systems store waits as 31-bit milliseconds.
 LONGEST_WAIT_S = 2_000_000
 
 
 def check_count(option: str, value: object) -> None:
-    """Refuse whatever is no whole number from 1 on, or more than can be counted."""
+    """Raise TypeError unless `value` is an integer, ValueError unless it is from 1 to 2^63 - 1."""
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         msg = f"{option} must be a whole number, not {shown(value)}"
         raise TypeError(msg)
@@ -26,63 +26,63 @@ def check_count(option: str, value: object) -> None:
 
 
 def check_number(option: str, value: object) -> None:
-    """Refuse what is no number; its size is for the caller to judge."""
+    """Raise TypeError unless `value` is an int or a float; the caller checks its range."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         msg = f"{option} must be a number, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def check_switch(option: str, value: object) -> None:
-    """Refuse what says neither yes nor no; a container's emptiness and a text do not."""
+    """Raise TypeError for an object without `__bool__`, such as a str or a list."""
     if not hasattr(type(value), "__bool__"):
         msg = f"{option} must be True or False, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def check_name(option: str, value: object) -> None:
-    """Refuse a name that is no text."""
+    """Raise TypeError unless `value` is a str."""
     if not isinstance(value, str):
         msg = f"{option} must be a str, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def column_error(error: KeyError, column: object) -> Exception:
-    """Why a record has nothing for a `column`: what was given may be no name at all."""
+    """Return the error to raise for `column` of a record: TypeError if it cannot name a column."""
     if isinstance(column, str | int):
         return error
     return TypeError(f"column must be a column's name or its place, not {class_name(column)}")
 
 
 def check_names(option: str, value: object) -> None:
-    """Refuse what is neither None nor names of columns."""
+    """Raise TypeError unless `value` is None or an iterable."""
     if value is not None and not isinstance(value, Iterable):
         msg = f"{option} must be names of columns, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def check_values(option: str, value: object) -> None:
-    """Refuse what is no sequence of values."""
+    """Raise TypeError unless `value` is an iterable."""
     if not isinstance(value, Iterable):
         msg = f"{option} must be a sequence, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def check_mapping(option: str, value: object) -> None:
-    """Refuse what is neither None nor a mapping."""
+    """Raise TypeError unless `value` is None or a mapping."""
     if value is not None and not isinstance(value, Mapping):
         msg = f"{option} must be a mapping, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def check_callable(option: str, value: object) -> None:
-    """Refuse what is neither None nor a function."""
+    """Raise TypeError unless `value` is None or callable."""
     if value is not None and not callable(value):
         msg = f"{option} must be a function, not {class_name(value)}"
         raise TypeError(msg)
 
 
 def checked_timeout(timeout: float | None) -> float | None:
-    """The timeout in seconds, or an error that says what a timeout can be."""
+    """Return the timeout in seconds, None for no limit. Raises ValueError for any other object."""
     if timeout is None:
         return None
     if not _is_time(timeout):
@@ -92,5 +92,5 @@ def checked_timeout(timeout: float | None) -> float | None:
 
 
 def _is_time(value: object) -> bool:
-    # NaN is not even below infinity.
+    # The comparison is false for NaN.
     return not isinstance(value, bool) and isinstance(value, int | float) and value <= math.inf

@@ -11,12 +11,12 @@ from collections.abc import MutableSequence
 from colonnade import errors
 from colonnade._async import connect_address
 
-# What `from asyncpg import *` brings, beside every exception.
+# The names that `from asyncpg import *` imports, besides the exceptions.
 _STARRED = ("Connection", "Pool", "Record", "connect", "create_pool")
-#: The release of asyncpg whose behaviour Colonnade has; libraries compare it with what they need.
+#: The release of asyncpg that Colonnade is compatible with; libraries check it.
 ASYNCPG_VERSION = "0.32.0"
 
-# Modules of asyncpg that other code imports, with Colonnade's module of the same name.
+# asyncpg's modules that other code imports; Colonnade has a module of the same name for each.
 SUBMODULES = (
     "connection",
     "cursor",
@@ -34,13 +34,13 @@ SUBMODULES = (
 
 
 def install_as_asyncpg() -> None:
-    """Make `import asyncpg` give Colonnade, everywhere in this process from now on.
+    """Make `import asyncpg` import Colonnade, everywhere in this process.
 
-    Call it once, at the very start, before anything imports asyncpg: a library that holds the real
-    one would go on with it. `asyncpg.__version__` is then "0.32.0", the release that Colonnade is
-    compatible with. A second call does nothing.
+    Call it at the very start, before anything imports asyncpg: a library that has imported the real
+    asyncpg would continue to use it. `asyncpg.__version__` is then "0.32.0", the release that
+    Colonnade is compatible with. A second call does nothing.
 
-    Raises InterfaceError where the real asyncpg has been imported already.
+    Raises InterfaceError if the real asyncpg was imported already.
     """
     present = sys.modules.get("asyncpg")
     if isinstance(present, _AsyncpgModule):
@@ -53,7 +53,7 @@ def install_as_asyncpg() -> None:
             hint="Call colonnade.install_as_asyncpg() before the first import that needs asyncpg.",
         )
     modules = {f"asyncpg.{name}": _counterpart(name) for name in SUBMODULES}
-    # Not public: tools replace a function in it.
+    # Not public in asyncpg, but tracing tools replace a function in it.
     modules["asyncpg.connect_utils"] = connect_address
     sys.modules["asyncpg"] = _AsyncpgModule()
     sys.modules.update(modules)
@@ -66,8 +66,8 @@ def _counterpart(name: str) -> types.ModuleType:
 class _AsyncpgModule(types.ModuleType):
     """`colonnade` under another name and version.
 
-    A module of its own, so that `colonnade.__version__` stays what it is, and so that what replaces
-    functions of asyncpg does that here alone.
+    A separate module, so that `colonnade.__version__` does not change, and so that tools which
+    replace functions of asyncpg do not change `colonnade`.
     """
 
     def __init__(self) -> None:
@@ -76,8 +76,8 @@ class _AsyncpgModule(types.ModuleType):
         self.__version__ = ASYNCPG_VERSION
         self.__all__ = [*_STARRED, *errors.__all__]
         self.__file__ = colonnade.__file__
-        # A package without a place: `import asyncpg.other` is a ModuleNotFoundError, and
-        # `importlib.util.find_spec("asyncpg")` finds something.
+        # A package without a directory: `import asyncpg.other` raises ModuleNotFoundError, and
+        # `importlib.util.find_spec("asyncpg")` works.
         self.__path__: MutableSequence[str] = []
         self.__spec__ = importlib.machinery.ModuleSpec("asyncpg", None, is_package=True)
         for name in SUBMODULES:

@@ -1,4 +1,4 @@
-"""The blocking `listen`: no task keeps its connection, as that of asyncio has; its reader does."""
+"""The blocking `listen`: the iterating thread reads and reconnects; there is no background task."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _CLOSE_SECONDS_MAX = 5.0
 
 
 class Listening:
-    """Notifications of channels, over as many connections as it takes, one after the other.
+    """The notifications of some channels, over a connection that is replaced when it is lost.
 
-    Made by `colonnade.sync.listen`: a context manager, and within it an iterator of
-    `Notification`. Each loop over it has `timeout` and `stop_after` anew.
+    Made by `colonnade.sync.listen`. It is a context manager, and within its block an iterator of
+    `Notification`. `timeout` and `stop_after` start again with each loop.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Listening:
         self._options = options
         self._loop_limits = LoopLimits(timeout, stop_after)
         self._on_gap = on_gap
-        # Whoever reads takes what it has read from here.
+        # Reading puts notifications here, and `__next__` takes them.
         self._mailbox = Mailbox(queue_size, Bell(None))
         self._health_interval = checked_timeout(health_interval)
         self._health_timeout = health_timeout
@@ -95,16 +95,16 @@ class Listening:
 
     @property
     def connection_pid(self) -> int | None:
-        """The server process that listens now; None while there is no connection."""
+        """The process ID of the listening server process; None while there is no connection."""
         return None if self._connection is None else self._connection.get_server_pid()
 
     @property
     def queued(self) -> int:
-        """How many notifications wait to be read."""
+        """The number of received notifications that were not yet iterated over."""
         return len(self._mailbox)
 
     def __enter__(self) -> Self:
-        """Connect and listen; the first attempt is the only one."""
+        """Connect and listen, in one attempt. Raises the errors of `colonnade.sync.connect`."""
         if self._is_entered:
             msg = "notifications cannot be listened to twice: call listen() again"
             raise InterfaceError(msg)
@@ -122,7 +122,7 @@ class Listening:
         self.close()
 
     def close(self) -> None:
-        """Listen no more, and close the connection; a loop ends with what has come."""
+        """Stop listening and close the connection; a loop ends after the received notifications."""
         self._is_closed = True
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -130,15 +130,15 @@ class Listening:
                 connection.close(timeout=_CLOSE_SECONDS_MAX)
 
     def __iter__(self) -> Self:
-        """It is its own iterator."""
+        """Begin a loop: the object is its own iterator."""
         self._loop_limits.begin()
         return self
 
     def __next__(self) -> Notification:
-        """The next notification, once it comes, over whichever connection.
+        """Wait for the next notification, and reconnect if the connection is lost.
 
-        Raises what kept it from connecting again, where that is not to be mended by waiting, or
-        took longer than `give_up_after`.
+        Raises the error of the last attempt to connect, if waiting cannot help or `give_up_after`
+        has passed.
         """
         if not self._is_entered:
             msg = 'not listening yet: use "with"'
@@ -166,15 +166,15 @@ class Listening:
         return replace(item, gap=True) if is_after_gap else item
 
     def __repr__(self) -> str:
-        """What it listens to, and how many notifications wait to be read."""
+        """The channels, and the number of notifications that wait."""
         channels = ", ".join(self._channels)
         state = "no connection" if self._connection is None else f"pid={self.connection_pid}"
         return f"<{type(self).__name__} {channels} {state} queued={len(self._mailbox)}>"
 
-    # Inside
+    # Internals
 
     def _tell(self, gap: NotificationGap) -> None:
-        """Tell of a gap; where that is interrupted, it is told again."""
+        """Call `on_gap`. After a KeyboardInterrupt the next loop calls it again."""
         try:
             if self._on_gap is not None:
                 self._on_gap(gap)
@@ -184,13 +184,13 @@ class Listening:
         self._untold = None
 
     def _read_what_is_there(self) -> None:
-        """What has come already, which a loop without time gets as well."""
+        """Read the data that has arrived, so that even a loop with a timeout of 0 gets it."""
         connection = self._connection
         if connection is not None and not connection.is_closed():
             connection.conversation.transport.give_turn()
 
     def _taken(self) -> Notification | NotificationGap:
-        """The next item, over as many connections as it takes."""
+        """Wait for the next item, and reconnect as often as needed."""
         while not self._mailbox.has_items:
             if self._is_closed:
                 raise StopIteration
@@ -202,7 +202,7 @@ class Listening:
         return self._mailbox.take()
 
     def _hears(self, connection: Connection) -> bool:
-        """Wait for something to come; False where the connection is lost."""
+        """Wait for data; return False if the connection is lost."""
         limit = deadline(self._health_interval)
         try:
             with limit:
@@ -236,7 +236,7 @@ class Listening:
         self._next_attempt_at = self._lost_at + pause_before(0)
 
     def _connect_again(self) -> None:
-        """One more attempt, when its time has come; a loop that ends before goes on from here."""
+        """Make one more attempt, after its pause; if the loop ends first, the next one makes it."""
         _pause(self._next_attempt_at - time.monotonic())
         self._attempts += 1
         self._next_attempt_at = time.monotonic() + pause_before(self._attempts)
@@ -254,7 +254,7 @@ class Listening:
         self._mailbox.put_gap(NotificationGap("reconnected", None, gone))
 
     def _opened(self) -> Connection:
-        """A connection that listens on all channels."""
+        """Return a connection that listens on all channels."""
         connection: Connection = connect(self._dsn, **self._options)
         try:
             with deadline(self._health_timeout):
@@ -270,7 +270,7 @@ class Listening:
 
 
 def _pause(seconds: float) -> None:
-    """Sleep, but not beyond the deadline around."""
+    """Sleep; raise TimeoutError if the enclosing deadline ends first."""
     left = remaining()
     if left is not None and left < seconds:
         time.sleep(left)
@@ -290,34 +290,34 @@ def listen(
     give_up_after: float | None = None,
     **options: Any,
 ) -> Listening:
-    """Listen on channels, over a connection of its own that is made anew whenever it is lost.
+    """Listen on channels, over a separate connection that is replaced whenever it is lost.
 
         with colonnade.sync.listen(dsn, "orders", "users") as notifications:
             for note in notifications:
                 print(note.channel, note.payload, note.pid)
 
-    `dsn` and `options` are those of `colonnade.sync.connect`, but for `timeout`: a loop ends after
-    so many seconds (None: never; 0: with what is there already), and after `stop_after`
-    notifications (None: never). The next loop goes on where it has ended.
+    `dsn` and `options` are as in `colonnade.sync.connect`, except for `timeout`: a loop ends after
+    that many seconds (None: no limit; 0: after the notifications that have arrived), or after
+    `stop_after` notifications (None: no limit). The next loop continues where the last one ended.
 
-    Entering the block connects, and raises what `connect` raises. After that a lost connection is
-    not an error: whoever iterates makes it again, with pauses that grow to 30 s, and listens again.
+    Entering the block connects, and raises the errors of `connect`. A connection that is lost later
+    is not an error: the iterating thread reconnects, with pauses that grow to 30 s, and listens
+    again.
 
-    PostgreSQL keeps no notification for who is not there. So the function `on_gap(gap)` is called
-    as soon as a new connection listens, by the thread that iterates: look there for what may have
-    been missed. The first notification after it has `gap` set.
+    PostgreSQL does not keep notifications for a client that is not connected. So the iterating
+    thread calls the function `on_gap(gap)` as soon as a new connection listens: use it to look for
+    changes that were missed. The next notification has `gap` set.
 
-    While nobody iterates, nobody reads: what is said meanwhile waits in the socket, and then with
-    the server. Of what one read brings, `queue_size` notifications are kept and those after them
-    dropped, which is such a gap too, with their number.
+    Only iterating reads from the connection. Between loops, notifications wait in the socket, and
+    then on the server. If one read receives more than `queue_size` notifications, the later ones
+    are dropped; this is a gap, too, and `on_gap` gets their number.
 
-    After every `health_interval` seconds without a word the server is asked for a sign of life, so
-    that a connection that was cut is noticed; one that gives none for `health_timeout` seconds is
-    given up. None asks never.
+    After `health_interval` seconds of silence the connection is tested with an empty query, because
+    a connection can be cut without notice; it is replaced if no answer arrives within
+    `health_timeout` seconds. With `health_interval=None` it is never tested.
 
-    `give_up_after` is the number of seconds without a connection after which the last error is
-    raised; None tries forever. Options that cannot be used, and a server that fails to prove who
-    it is, are raised at once.
+    `give_up_after` limits the seconds without a connection: then the error of the last attempt is
+    raised. None retries forever. Invalid options and failed authentication are raised at once.
     """
     return Listening(
         dsn,

@@ -1,4 +1,4 @@
-"""Everything that says how to connect, put together: arguments, DSN, files, environment."""
+"""Resolution of connection options from arguments, DSN, files and environment variables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One place to try, and the password for it."""
+    """One server address to try, and the password for it."""
 
     address: Address
     password: str | None = field(repr=False)
@@ -35,16 +35,16 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionParameters:
-    """How a connection was made, as tools that watch connections read it.
+    """The parameters of a connection, for monitoring tools.
 
-    The password is an attribute and stands in no `repr`.
+    The password is an attribute, but no `repr` shows it.
     """
 
     user: str
     database: str
     password: Password | None = field(default=None, repr=False)
     ssl: ssl.SSLContext | None = None
-    """None where the connection was made without TLS."""
+    """None if the connection was made without TLS."""
     sslmode: SslMode | None = None
     ssl_negotiation: str = "postgres"
     server_settings: Mapping[str, str] = field(default_factory=dict)
@@ -54,20 +54,20 @@ class ConnectionParameters:
 
 
 class TlsArguments(NamedTuple):
-    """What the caller himself says about TLS."""
+    """The TLS arguments of `connect`."""
 
     ssl: ssl.SSLContext | bool | str | None = None
     direct_tls: bool | None = None
 
     def words(self) -> list[tuple[str, str]]:
-        """The same in libpq's words, so that the DSN's are checked against them."""
+        """Return them as libpq's keywords, to be checked against those of the DSN."""
         words = []
         if isinstance(self.ssl, str):
             words.append(("sslmode", self.ssl))
         elif self.ssl is False:
             words += [("sslmode", "disable"), ("sslnegotiation", ""), ("sslrootcert", "")]
         elif self.ssl is not None:
-            # A context says itself what it verifies; no word may contradict it.
+            # The context decides what to verify; no keyword may contradict it.
             words.append(("sslmode", "verify-full"))
         if self.direct_tls is not None:
             check_switch("direct_tls", self.direct_tls)
@@ -77,22 +77,22 @@ class TlsArguments(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOptions:
-    """What `connect` needs to know, resolved once."""
+    """The resolved options of `connect`."""
 
     info: _core.ConnInfo
     endpoints: tuple[Endpoint, ...]
     tls: TlsPolicy
     target_session_attrs: str
     connect_timeout: float | None
-    """Seconds for each host; None sets no limit."""
+    """Seconds for each host; None means no limit."""
 
     def __repr__(self) -> str:
-        """Without passwords."""
+        """The user, database and addresses, without passwords."""
         places = ", ".join(str(endpoint.address) for endpoint in self.endpoints)
         return f"<ConnectionOptions {self.info.user}/{self.info.database} at {places}>"
 
     def parameters(self, password: Password | None, tls: TlsPolicy) -> ConnectionParameters:
-        """What a connection keeps of the options, made with this password and kind of TLS."""
+        """Return the parameters of a connection that uses this password and TLS policy."""
         info = self.info
         return ConnectionParameters(
             user=info.user,
@@ -114,9 +114,9 @@ def resolve(
     server_settings: Mapping[str, str] | None,
     tls: TlsArguments,
 ) -> ConnectionOptions:
-    """Resolve the options; `words` are libpq's, by their own names, and None where not given.
+    """Resolve the options; `words` are libpq's keywords, with None for those not given.
 
-    Raises ClientConfigurationError, which names the option and says what it can be.
+    Raises ClientConfigurationError, which names the option and the values that it accepts.
     """
     arguments = _arguments(words) + tls.words()
     info = _core.ConnInfo.resolve(
@@ -139,7 +139,7 @@ def resolve(
         tuple(endpoints),
         policy,
         info.target_session_attrs,
-        # As in libpq, 0 means to wait as long as it takes.
+        # As in libpq, 0 means no limit.
         info.connect_timeout or None,
     )
 
@@ -181,7 +181,7 @@ def _settings(settings: Mapping[str, str] | None) -> list[tuple[str, str]]:
 
 
 def _user_name() -> str | None:
-    # KeyError until Python 3.12, OSError since: a process may run as a user without a name.
+    # A process may run as a user without a name: KeyError until Python 3.12, OSError since.
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -220,7 +220,7 @@ def _endpoints(info: _core.ConnInfo) -> list[Endpoint]:
         found = info.password_from(passfile, index) if passfile else None
         endpoints.append(Endpoint(address, password or found))
     if info.hosts_are_default:
-        # Sockets that are not there are not worth an attempt; the last place is TCP.
+        # Skip default socket paths that do not exist; the last default is TCP.
         return [
             endpoint
             for endpoint in endpoints
@@ -230,7 +230,7 @@ def _endpoints(info: _core.ConnInfo) -> list[Endpoint]:
 
 
 def _passfile_text(path: Path) -> str | None:
-    """The password file's text; None where there is none, or nobody should trust it."""
+    """Return the password file's text; None if it does not exist or others can read it."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):

@@ -1,4 +1,4 @@
-"""The text of a COPY statement from Python's options."""
+"""COPY statements, written from Python options."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from colonnade.errors._place import ComposedSql
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-# Option -> how its value is written. WHERE stands behind the options and is no part of them.
+# Options by the form of their values. WHERE follows the options and is not one of them.
 _WORDS = {"format"}
 _FLAGS = {"oids", "freeze", "header"}
 _TEXTS = {"delimiter", "null", "quote", "escape", "encoding"}
-# The others are lists of columns, or True for all of them.
+# All other options are lists of columns, or True for all columns.
 
-# The first server with a condition on copied rows.
+# The first version of PostgreSQL with COPY ... WHERE.
 _WHERE_VERSION = 12
 
 
 def table_target(table: str, columns: Sequence[str] | None, schema: str | None) -> str:
-    """A table, and its columns where not all are meant."""
+    """Return the quoted table name, with the columns if `columns` names some."""
     check_name("table_name", table)
     if schema is not None:
         check_name("schema_name", schema)
@@ -40,7 +40,7 @@ def table_target(table: str, columns: Sequence[str] | None, schema: str | None) 
 
 
 def schema_hint(table: str, schema: str | None) -> str | None:
-    """How to name the schema, where a table's name looks as if it began with one."""
+    """Return a hint on `schema_name` if the table's name looks like schema.table; else None."""
     first, dot, rest = table.partition(".")
     if schema is not None or not (first and dot and rest):
         return None
@@ -50,7 +50,7 @@ def schema_hint(table: str, schema: str | None) -> str | None:
 
 @contextlib.contextmanager
 def schema_hinted(table: str, schema: str | None) -> Generator[None, None, None]:
-    """Add the hint to the server's error, where it finds no table of such a name."""
+    """Add the hint to the server's error if the table does not exist."""
     try:
         yield
     except UndefinedTableError as error:
@@ -61,7 +61,7 @@ def schema_hinted(table: str, schema: str | None) -> Generator[None, None, None]
 
 
 def copy_statement(target: str, direction: str, options: Mapping[str, Any]) -> str:
-    """The whole statement. Options that are None are left out."""
+    """Return the COPY statement. Options that are None are left out."""
     given = {name: value for name, value in options.items() if value is not None}
     where = given.pop("where", None)
     parts = [_option(name, value) for name, value in given.items()]
@@ -72,7 +72,7 @@ def copy_statement(target: str, direction: str, options: Mapping[str, Any]) -> s
 
 
 def check_where(where: str | None, settings: Mapping[str, str]) -> None:
-    """Refuse a condition that the server does not know."""
+    """Raise UnsupportedServerFeatureError if the server's version lacks COPY ... WHERE."""
     if where is not None:
         check_name("where", where)
     found = re.match(r"\d+", settings.get("server_version", ""))
@@ -89,7 +89,7 @@ def _option(name: str, value: Any) -> str:
     if name in _FLAGS:
         if not isinstance(value, str):
             check_switch(name, value)
-        # "match" is a header that must agree with the columns.
+        # HEADER also accepts the string "match".
         return f"{word} {quote_literal(value) if isinstance(value, str) else bool(value)}"
     if name in _TEXTS:
         check_name(name, value)

@@ -1,4 +1,4 @@
-"""What a copy of columns is asked for, and the SQL around it."""
+"""The arguments of a copy of columns into a table, and its SQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OnConflict: TypeAlias = Literal["nothing", "update"]
 _CONFLICT = get_args(OnConflict)
-# Names of types that belong to SQL's grammar: they are those of pg_catalog in every search path.
+# Type names that are SQL keywords: they mean the types of pg_catalog in every search path.
 _WORDS = {
     *("boolean", "smallint", "integer", "bigint", "numeric", "real", "double precision"),
     *("time", "timestamp", "interval"),
@@ -30,7 +30,7 @@ _WORDS = {
 
 
 class Conflict(NamedTuple):
-    """What becomes of a row whose key is in the table."""
+    """The action for a row whose key exists in the table, and the columns of the key."""
 
     action: str
     keys: tuple[str, ...]
@@ -39,7 +39,7 @@ class Conflict(NamedTuple):
 def checked_conflict(
     on_conflict: object, keys: str | Sequence[str] | None, *, create: bool
 ) -> Conflict | None:
-    """What the two arguments ask for."""
+    """Check `on_conflict` and `conflict_columns`; return None if there is no `on_conflict`."""
     if on_conflict is None:
         if keys is not None:
             msg = 'conflict_columns goes with on_conflict="nothing" or "update"'
@@ -64,7 +64,7 @@ def checked_conflict(
 
 
 class Matching:
-    """Which column of the source goes to which column of the table."""
+    """The mapping of the source's columns to the table's columns."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Matching:
         self._columns: dict[str, Column] = {}
 
     def names(self, piece: Piece) -> list[str | None]:
-        """The table's column for each column of a piece, None for those left out."""
+        """Return the table's column name for each column of a piece; None for omitted ones."""
         source = piece.names
         asked = self._asked
         if len(set(source)) < len(source):
@@ -108,11 +108,11 @@ class Matching:
         return list(asked)
 
     def describe(self, known: Sequence[tuple[str, PgType, int]]) -> None:
-        """Learn the table's columns."""
+        """Store the table's columns."""
         self._columns = {name: Column(name, kind, modifier) for name, kind, modifier in known}
 
     def columns(self, piece: Piece) -> list[Column | None]:
-        """The columns of the table for those of a piece."""
+        """Return the table's column for each column of a piece; None for omitted ones."""
         found = [None if name is None else self._column(name) for name in self.names(piece)]
         used = [column.name for column in found if column is not None]
         if not used:
@@ -149,18 +149,18 @@ def _listed(names: Any) -> str:
 
 
 def describe_sql(matching: Matching) -> str:
-    """A query that is prepared to learn the table's columns, and never run."""
+    """Return a query that is only prepared, to get the table's columns, and never executed."""
     return f"SELECT * FROM {matching.table}"
 
 
 def copy_sql(table: str, columns: Sequence[str]) -> str:
-    """The statement that takes the rows; no columns stand for all."""
+    """Return the COPY statement; an empty list of columns means all columns."""
     listed = f" ({_identifiers(columns)})" if columns else ""
     return ComposedSql(f"COPY {table}{listed} FROM STDIN (FORMAT binary)")
 
 
 def types_to_create(create: bool | Mapping[str, str]) -> Mapping[str, str] | None:
-    """The types that are given for columns of a table to make; None where none is made."""
+    """Return the SQL types that `create` gives by column name; None if no table is created."""
     if isinstance(create, bool):
         return {} if create else None
     given: object = create
@@ -171,7 +171,7 @@ def types_to_create(create: bool | Mapping[str, str]) -> Mapping[str, str] | Non
 
 
 def _checked_types(given: object) -> Mapping[str, str]:
-    """The mapping of columns to SQL's types."""
+    """Check a mapping of column names to SQL types. Raises TypeError."""
     if not isinstance(given, Mapping):
         msg = 'the types of a new table must be a mapping as {"price": "numeric(12, 2)"}'
         msg += f", not {class_name(given)}"
@@ -191,7 +191,7 @@ def _checked_types(given: object) -> Mapping[str, str]:
 def types_to_make(
     names: Sequence[str | None], piece: Piece, given: Mapping[str, str]
 ) -> list[tuple[str, str | tuple[int, int]]]:
-    """Name and type of each column of the table: the given one, or that of the source."""
+    """Return name and type of each column of a new table: the type given, or the source's."""
     _check_names("create", given)
     unknown = [name for name in given if name not in names]
     if unknown:
@@ -206,14 +206,14 @@ def types_to_make(
 
 
 def _with_schema(kind: str | tuple[int, int]) -> str | tuple[int, int]:
-    """The type with its schema, unless its name is a word of SQL's, which nobody can define."""
+    """Qualify a type with pg_catalog, unless its name is a keyword, which no user can redefine."""
     if isinstance(kind, tuple) or kind.partition("(")[0].removesuffix("[]") in _WORDS:
         return kind
     return f"pg_catalog.{kind}"
 
 
 def check_new_name(table: str, schema: str | None) -> None:
-    """Refuse to make a table whose name has a dot, where no schema is said beside it."""
+    """Raise InterfaceError for a new table whose name has a dot if no schema is given."""
     hint = schema_hint(table, schema)
     if hint is not None:
         msg = (
@@ -224,19 +224,19 @@ def check_new_name(table: str, schema: str | None) -> None:
 
 
 def create_sql(table: str, columns: Sequence[tuple[str, str | tuple[int, int]]]) -> str:
-    """The statement that makes the table of names and types."""
+    """Return the CREATE TABLE statement for names and types."""
     listed = ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in columns)
     return f"CREATE TABLE {table} ({listed})"
 
 
 def type_names_sql(types: Sequence[tuple[int, int]]) -> str:
-    """A query for the SQL names of types that are given as OIDs and type modifiers."""
+    """Return a query for the SQL names of types, given as OIDs and type modifiers."""
     listed = ", ".join(
         f"({number}, {oid}::pg_catalog.oid, {modifier})"
         for number, (oid, modifier) in enumerate(types)
     )
     return (
-        # `format_type` leaves the schema out, and only it knows how modifiers are written.
+        # `format_type` is needed for a type with a modifier, but may leave the schema out.
         "SELECT CASE WHEN t.oid IS NULL OR wanted.modifier OPERATOR(pg_catalog.<>) -1 "
         "THEN pg_catalog.format_type(wanted.oid, wanted.modifier) "
         "ELSE pg_catalog.format('%I.%I', n.nspname, t.typname) END "
@@ -248,7 +248,7 @@ def type_names_sql(types: Sequence[tuple[int, int]]) -> str:
 
 
 def staging_for(table: str, columns: Sequence[Column], conflict: Conflict | None) -> Staging | None:
-    """The table that rows go through, where one is needed."""
+    """Return the staging table of a copy; None if the rows can go directly into the table."""
     names = [column.name for column in columns]
     if conflict is None:
         if not any(column.pg_type.is_text_only for column in columns):

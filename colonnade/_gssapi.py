@@ -1,4 +1,4 @@
-"""Kerberos through GSSAPI: the tokens that a client sends, made by the package `gssapi`."""
+"""Kerberos authentication through GSSAPI, with the package `gssapi`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INSTALL = (
 
 
 class GssExchange:
-    """One exchange of tokens with a server, each of which must know the other at its end."""
+    """One exchange of tokens with a server, with mutual authentication."""
 
     def __init__(self, service: str, address: Address, library: str | None) -> None:
         if library == "sspi":
@@ -38,9 +38,9 @@ class GssExchange:
         )
 
     def step(self, token: bytes) -> bytes | None:
-        """The next token to send, out of the server's last one; None where there is none to send.
+        """Return the next token to send, made from the server's last one; None if there is none.
 
-        May wait for a ticket of the key distribution centre.
+        May block while the key distribution centre issues a ticket.
         """
         try:
             answer: bytes | None = self._context.step(token or None)
@@ -52,7 +52,7 @@ class GssExchange:
         return answer
 
     def check_end(self) -> None:
-        """Refuse a server that ends the exchange before it has proved who it is."""
+        """Raise AuthenticationError if the server ended the exchange without authenticating."""
         if not self._context.complete:
             msg = "the server ended GSSAPI authentication without proving who it is"
             raise AuthenticationError(msg)

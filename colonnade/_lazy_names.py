@@ -1,4 +1,4 @@
-"""Public names that load the module they live in when somebody first asks for them (PEP 562)."""
+"""Public names whose modules are imported at first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def loader(face: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """A module's `__getattr__`: `homes` maps each name to its module, or to itself for a module.
+    """Return a `__getattr__` for the module `face`.
 
-    A name that was asked for once is an ordinary name of the module `face` from then on.
+    `homes` maps each name to its module; a submodule maps to itself. A name that was loaded becomes
+    an ordinary attribute of `face`.
     """
 
     def load(name: str) -> object:
@@ -31,5 +32,5 @@ def loader(face: str, homes: Mapping[str, str]) -> Callable[[str], object]:
 
 
 def homes_of(modules: Mapping[str, str]) -> dict[str, str]:
-    """`{name: module}` of `{module: "names, separated by spaces"}`."""
+    """Convert `{module: "names separated by spaces"}` to `{name: module}`."""
     return {name: home for home, names in modules.items() for name in names.split()}

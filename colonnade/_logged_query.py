@@ -1,4 +1,4 @@
-"""What a query logger is told, in both colours."""
+"""`LoggedQuery`, the argument of query loggers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 class LoggedQuery(NamedTuple):
-    """A query that has ended, well or not."""
+    """A query that has ended, successfully or not."""
 
     query: str
     args: tuple[object, ...]
     """The query's parameters, as they were passed."""
     timeout: float | None
-    """The limit in seconds that counted: the call's own, or the connection's."""
+    """The timeout in seconds that applied: the call's, or the connection's; None for no limit."""
     elapsed: float
-    """Seconds from the call to its end."""
+    """The duration of the call in seconds."""
     exception: BaseException | None
-    """What the call raised; None where it succeeded."""
+    """The exception that the call raised; None if it succeeded."""
     conn_addr: str | tuple[str, int]
     """The path of a Unix socket, or a host and a port."""
     conn_params: ConnectionParameters
     timing: QueryTiming | None = None
-    """Where the time went; None where nothing was sent yet on this connection."""
+    """The phases of the query's time; None if the connection has sent nothing yet."""

@@ -1,4 +1,4 @@
-"""Queries whose parameters have names."""
+"""Queries with named parameters."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-# Texts that `named` keeps: as many as a program has queries, and few where it makes them up.
+# How many texts `named` caches: enough for a program's queries, few enough for generated SQL.
 _KEPT_TEXTS = 512
 
 
 class Named:
-    """A query with parameters such as `:id`, in the form that PostgreSQL takes.
+    """A query with parameters such as `:id`, translated to PostgreSQL's `$1`, `$2`, ...
 
-    A name is a colon with an identifier behind it, and may stand in several places. In quoted
-    texts, comments and casts there are none, nor in a slice such as `x[1:n]`.
+    A parameter is a colon followed by an identifier; the same name may occur several times. Quoted
+    text, comments, casts and slices such as `x[1:n]` are left unchanged.
 
-    Raises InterfaceError for a text that has numbered parameters (`$1`) as well.
+    Raises InterfaceError for a text that has numbered parameters (`$1`).
     """
 
     __slots__ = ("_query", "names", "sql")
@@ -35,7 +35,7 @@ class Named:
 
         self._query = query
         self.sql: str = replace_names(query, number)
-        """The text with `$1`, `$2`, ... in the names' places."""
+        """The text with `$1`, `$2`, ... instead of the names."""
         self.names: tuple[str, ...] = tuple(found)
         """The names, in the order of their numbers."""
         numbered = [name for name in found if name.startswith("$")]
@@ -48,9 +48,9 @@ class Named:
             raise InterfaceError(msg)
 
     def args(self, values: Mapping[str, Any] | None = None, /, **more: object) -> tuple[Any, ...]:
-        """The values in the order of the names, from a mapping, from keywords, or from both.
+        """Return the values in the order of the names, from a mapping, keywords or both.
 
-        Raises InterfaceError for a name that has no value, and for a value that no name takes.
+        Raises InterfaceError for a name without a value, and for a value that no name uses.
         """
         given = more if values is None else {**values, **more}
         try:
@@ -65,7 +65,7 @@ class Named:
         return found
 
     def rows(self, records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
-        """`args` of each of many mappings, for `executemany`."""
+        """Yield the `args` of each mapping, for `executemany`."""
         return map(self.args, records)
 
     def _described(self, given: Mapping[Any, Any]) -> str:
@@ -74,7 +74,7 @@ class Named:
         return f"its parameters are {names}, and values were given for {known or 'none'}"
 
     def __repr__(self) -> str:
-        """The text as it was given."""
+        """The original text."""
         return f"<Named {self._query!r}>"
 
 
@@ -84,13 +84,13 @@ _kept = functools.lru_cache(_KEPT_TEXTS)(Named)
 def named(
     query: str, values: Mapping[str, Any] | None = None, /, **more: object
 ) -> tuple[Any, ...]:
-    """A query with parameters such as `:id`, as the arguments of any method that runs queries.
+    """Translate a query with parameters such as `:id` to the arguments of a query method.
 
-    The first item is the text with `$1`, `$2`, ... in the names' places, and the values follow:
+    Returns a tuple of the text, with `$1`, `$2`, ... instead of the names, and the values:
     `await connection.fetch(*named("SELECT * FROM users WHERE id = :id", id=5))`.
 
-    Raises InterfaceError for a name that has no value, for a value that no name takes, and for a
-    text that has numbered parameters as well.
+    Raises InterfaceError for a name without a value, for a value that no name uses, and for a text
+    that has numbered parameters (`$1`).
     """
     made = _kept(query)
     return (made.sql, *made.args(values, **more))

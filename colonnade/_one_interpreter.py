@@ -1,4 +1,4 @@
-"""The package works in one interpreter of a process: in any other one its import ends here."""
+"""Raises ImportError in a second interpreter: the package works in one interpreter per process."""
 
 from __future__ import annotations
 

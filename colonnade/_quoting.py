@@ -1,21 +1,22 @@
-"""Names and strings as SQL text: the one place where they are quoted."""
+"""Quoting of SQL identifiers and literals; no other module does it."""
 
 from __future__ import annotations
 
 
 def quote_identifier(name: str) -> str:
-    """A name as SQL text; it may hold any character but NUL, which no statement can hold.
+    """Quote an identifier, which may contain any character except NUL.
 
-    The server cuts names off after 63 bytes, quoted or not.
+    The server truncates identifiers to 63 bytes, quoted or not.
     """
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
 
 
 def quote_literal(text: str) -> str:
-    """A string as SQL text, whatever `standard_conforming_strings` is.
+    """Quote a string literal, for any setting of `standard_conforming_strings`.
 
-    It may hold any character but NUL. No letter may stand directly in front of it.
+    The string may contain any character except NUL. In the statement, no letter may directly
+    precede the literal.
     """
     escaped = text.replace("'", "''")
     if "\\" in escaped:

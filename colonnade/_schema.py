@@ -1,7 +1,7 @@
-"""What ``schema=`` asks for, in the spelling that the core knows.
+"""Translation of ``schema=`` to the core's type names.
 
-Types may be given in the words of NumPy, pyarrow and Polars. None of them is imported: their
-objects say themselves what they are.
+A schema may have types of NumPy, pandas, pyarrow and Polars. None of these libraries is imported
+here: the module names of the objects' classes tell where they come from.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Schema: TypeAlias = Mapping[str, object] | np.dtype[Any] | pa.Schema
 
-# Names that mean the same everywhere, and Python's own classes.
+# Other spellings of types -> the core's.
 _NAMES = {
     "string": "utf8",
     "str": "utf8",
@@ -42,7 +42,7 @@ _NAMES = {
     "dictionary<values=utf8, indices=int32, ordered=0>": "dictionary<int32, utf8>",
     "extension<arrow.uuid>": "fixed_size_binary[16]",
     "extension<arrow.json>": "utf8",
-    # pandas' types that have NULLs, and Arrow's names as they stand in errors.
+    # pandas' nullable dtypes, and Arrow's names as error messages show them.
     "Int16": "int16",
     "Int32": "int32",
     "Int64": "int64",
@@ -56,7 +56,7 @@ _NAMES = {
     "Utf8View": "utf8_view",
 }
 _CLASSES = {bool: "bool", int: "int64", float: "float64", str: "utf8", bytes: "binary"}
-# NumPy's letters; of the kinds with a unit or a width, see `_dtype_name`.
+# NumPy's type codes; for those with a unit or a width, see `_numpy_name`.
 _NUMBERS = {
     "?": "bool",
     "b1": "bool",
@@ -100,17 +100,17 @@ _POLARS_DECIMAL = r"Decimal\(precision=(\d+), scale=(\d+)\)"
 
 
 class WithFloats(NamedTuple):
-    """A schema that also asks for float64 in place of every numeric that it does not name."""
+    """A schema that also asks for float64 for every numeric column that it does not name."""
 
     schema: Schema | None
     inexact: Inexact
-    """Is told of the values that a float64 does not hold."""
+    """Records the values that float64 cannot hold exactly."""
 
 
 def asked_types(
     schema: Schema | WithFloats | None,
 ) -> dict[str, str] | dict[str | None, str | Inexact] | None:
-    """The types that are asked for, by column name; None where nothing is."""
+    """Return the requested types by column name; None without a schema. Raises SchemaError."""
     if isinstance(schema, WithFloats):
         asked: dict[str | None, str | Inexact] = {None: schema.inexact}
         asked.update(_named_types(schema.schema))
@@ -134,16 +134,19 @@ def _named_types(schema: Schema | None) -> dict[str, str]:
 
 
 class Asked(NamedTuple):
-    """What columns remember of the schema that they were asked for by."""
+    """The facts about a schema that `Columns` keep."""
 
     row: Any
-    """The schema, where it is a structured dtype of NumPy; else None."""
+    """The schema if it is a structured NumPy dtype; else None."""
     names: frozenset[str]
-    """The columns whose types it decides."""
+    """The columns whose types the schema decides."""
 
 
 def asked_of(schema: Schema | WithFloats | None) -> Asked | None:
-    """What columns remember of a schema that `asked_types` has accepted; None of none."""
+    """Return the facts that `Columns` keep of a schema; None without one.
+
+    Call it after `asked_types` has accepted the schema.
+    """
     if isinstance(schema, WithFloats):
         return asked_of(schema.schema)
     if schema is None:
@@ -156,7 +159,7 @@ def asked_of(schema: Schema | WithFloats | None) -> Asked | None:
 
 
 def row_dtype(schema: Any) -> Any:
-    """The schema, where it is a structured dtype of NumPy; else None."""
+    """Return the schema if it is a structured NumPy dtype; else None."""
     is_dtype = _module(schema) == "numpy" and hasattr(schema, "itemsize")
     return schema if is_dtype and getattr(schema, "names", None) else None
 
@@ -170,7 +173,7 @@ def _column(name: Any) -> str:
 def _structured(row: Any) -> Iterable[tuple[str, str]]:
     for name in row.names:
         dtype = row[name]
-        # The array of rows is made later and in any byte order; an object is whatever comes.
+        # `to_structured` converts to any byte order; an object field requests no type.
         if dtype.kind != "O":
             yield name, _dtype_name(name, dtype.newbyteorder("="))
 
@@ -179,7 +182,7 @@ def _arrow_schema(schema: Any) -> dict[str, str]:
     asked: dict[str, str] = {}
     for name, kind in zip(schema.names, schema.types, strict=True):
         text = str(kind)
-        # Bytes of a type that PostgreSQL alone knows stay what they are.
+        # An opaque type holds the bytes of a type that only PostgreSQL knows: request none.
         if text.startswith("extension<arrow.opaque"):
             continue
         wanted = _arrow_name(text)
@@ -191,7 +194,7 @@ def _arrow_schema(schema: Any) -> dict[str, str]:
 
 
 def _asked(name: str, wanted: Any) -> str:
-    """One entry, in the core's spelling. What it does not know, it tells itself."""
+    """Translate one entry to the core's spelling; the core refuses names that it does not know."""
     if isinstance(wanted, str):
         return _spelled(name, wanted)
     if isinstance(wanted, type) and wanted in _CLASSES:
@@ -209,7 +212,7 @@ def _asked(name: str, wanted: Any) -> str:
 
 
 def _is_type_of(wanted: Any, name: str) -> bool:
-    """Whether it is a type of its library, and nothing that holds values."""
+    """Return whether `wanted` is an instance of its library's class `name`."""
     library = _module(wanted)
     known = sys.modules.get(library) if library in {"numpy", "pyarrow", "polars"} else None
     if library == "pandas":
@@ -218,7 +221,7 @@ def _is_type_of(wanted: Any, name: str) -> bool:
 
 
 def _module(wanted: Any) -> str:
-    """The library that a type, or an object that is one, comes from."""
+    """Return the library of a type, or of an object's class."""
     kind = wanted if isinstance(wanted, type) else type(wanted)
     return package_name(kind)
 
@@ -239,12 +242,12 @@ def _as_dtype(name: str, wanted: Any) -> Any:
 def _spelled(name: str, text: str) -> str:
     if text in {"O", "object"}:
         _refuse(name, text, "leave the column out to have it as it comes")
-    # What nobody knows goes on to the core, whose error lists what there is.
+    # An unknown name goes to the core, whose error lists the known names.
     return _NAMES.get(text) or _numpy_name(name, text) or _arrow_name(text)
 
 
 def _numpy_name(name: str, text: str) -> str | None:
-    """The Arrow type of a dtype as NumPy spells it, if it is one."""
+    """Return the Arrow type of a dtype in NumPy's spelling; None for another text."""
     if text.startswith(">"):
         _refuse(name, text, "columns have the least byte of a number first")
     plain = text.lstrip("<=|")
@@ -280,7 +283,7 @@ def _moment_name(name: str, given: Any, kind: str, unit: str) -> str:
 
 
 def _arrow_name(text: str) -> str:
-    """A type as pyarrow spells it."""
+    """Translate pyarrow's spelling of a type."""
     return _NAMES.get(text) or text.replace(", tz=", ", ")
 
 

@@ -1,4 +1,4 @@
-"""What a server says of itself: its version, and its run-time parameters."""
+"""A server's version and run-time parameters."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from colonnade.types import ServerVersion
 _VERSION = (
     r"(?ia)(?<![\d.])(?P<numbers>\d+(?:\.\d+){0,2})(?P<level>[a-z]+)?(?P<serial>(?<=[a-z])\d+)?"
 )
-# Since this one, the second number counts the corrections.
+# Since PostgreSQL 10 the second number is the minor release.
 _TWO_NUMBERS_SINCE = 10
 _DIGITS_MAX = 9
 
 
 def parse_server_version(text: str) -> ServerVersion:
-    """The version in `server_version`, whatever a vendor has put around it.
+    """Parse `server_version`, and ignore the text that vendors add to it.
 
-    `minor` is 0 from PostgreSQL 10 on, and `micro` the number of the correction: 18.6 is
-    (18, 0, 6, "final", 0) and 9.6.24 is (9, 6, 24, "final", 0). Raises ValueError where the text
-    has no number.
+    From PostgreSQL 10 on, `minor` is 0 and `micro` is the minor release: 18.6 is
+    (18, 0, 6, "final", 0), and 9.6.24 is (9, 6, 24, "final", 0). Raises ValueError if the text has
+    no version number.
     """
     found = re.search(_VERSION, text)
     if found is None or max(map(len, re.findall(r"\d+", found[0]))) > _DIGITS_MAX:
         raise ValueError(f"no version of PostgreSQL in {text[:100]!r}")
     first, second, third, *_ = *map(int, found["numbers"].split(".")), 0, 0
     if first >= _TWO_NUMBERS_SINCE:
-        # Some vendors still write 13.0.2 for the second correction of theirs; the server does not.
+        # Some vendors write 13.0.2 and count their own releases in the third number.
         second, third = 0, second
     level = (found["level"] or "final").lower()
     return ServerVersion(first, second, third, level, int(found["serial"] or 0))
@@ -37,7 +37,7 @@ def parse_server_version(text: str) -> ServerVersion:
 class ServerSettings(Mapping[str, str]):
     """The run-time parameters that the server reports, such as `server_version` and `TimeZone`.
 
-    They are attributes and items, and always those of now: the server reports each change.
+    They are attributes and items. Their values are current, because the server reports each change.
     """
 
     __slots__ = ("_read",)

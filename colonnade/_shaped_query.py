@@ -1,7 +1,7 @@
-"""What a query's text may be beside a plain str: one that knows what its result shall become.
+"""Query texts that carry the shape of their result.
 
-A connection that is given such a text fetches columns, and hands each batch to the shape. This is
-how `colonnade.rkt` gives arrays where records would come, without a word in the SQL.
+For such a text, a connection fetches columns and passes each batch to the shape. `colonnade.rkt`
+uses this to return arrays instead of records, without any change of the SQL.
 """
 
 from __future__ import annotations
@@ -14,52 +14,52 @@ if TYPE_CHECKING:
 
 
 class Shape(Protocol):
-    """What becomes of one result, while its batches come."""
+    """Collects the batches of one result and converts them."""
 
     schema: dict[str | int, str]
-    """The types that columns are asked for, by place."""
+    """The requested types, by column name or position."""
     infinity: str
-    """What becomes of infinite values, as in `fetch_columns`."""
+    """The treatment of infinite values, as in `fetch_columns`."""
     batch_rows: int | None
-    """Rows of a batch; None for one batch of all."""
+    """The number of rows per batch; None for one batch with all rows."""
 
     def add(self, batch: Batch) -> None:
-        """Take the rows of a batch."""
+        """Add the rows of a batch."""
 
     def refusal(self, error: DecodeError) -> Exception:
-        """The error to raise where a value does not fit."""
+        """Return the error to raise for a value that does not fit."""
         raise NotImplementedError
 
     def whole(self) -> Any:
-        """What `fetch` gives: all rows that were added."""
+        """Return the result of `fetch`: all rows that were added."""
 
 
 class RowShape(Shape, Protocol):
-    """What becomes of rows that are taken one by one."""
+    """A shape for methods that return single rows or values."""
 
     def rows(self) -> list[Any]:
-        """The rows that were added."""
+        """Return the rows that were added."""
         raise NotImplementedError
 
     def value(self, column: int | str) -> Any:
-        """What `fetchval` gives: a value of the first row, or None."""
+        """Return the result of `fetchval`: a value of the first row, or None without a row."""
 
 
 class ShapedQuery(str):
     """The text of a query, with the shape of its result.
 
-    What makes a new text of it (`+`, `format`, `strip`) gives a plain str.
+    Operations that make a new text (`+`, `format`, `strip`) return a plain str.
     """
 
     __slots__ = ()
 
     def shape(self, columns: list[tuple[str, PgType, int]]) -> Shape:
-        """A shape for a result of these columns (name, type, modifier).
+        """Return a shape for a result of these columns (name, type, type modifier).
 
-        Raises SchemaError where they do not fit. A result without columns fits every shape.
+        Raises SchemaError if they do not fit. A result without columns fits every shape.
         """
         raise NotImplementedError
 
     def row_shape(self, columns: list[tuple[str, PgType, int]]) -> RowShape:
-        """The same for `fetchrow` and `fetchval`."""
+        """Return a shape for `fetchrow` and `fetchval`. Raises the errors of `shape`."""
         raise NotImplementedError

@@ -1,9 +1,9 @@
-"""A caller's object in an error's message.
+"""The caller's objects in error messages.
 
-`repr` and `str` of an object that is not Python's own run code that is not Python's own: it may
-take long, write books, raise, or read memory that faulty data points to. So the values of Python's
-plain classes are shown, cut to a length, and of everything else the class, with the length where
-asking for it runs none of the object's code. `crates/python/src/shown.rs` is the same for the core.
+`repr` and `str` of foreign objects run foreign code, which may be slow, return very long texts,
+raise, or crash on invalid data. So a message shows the values of Python's built-in classes,
+truncated, and only the class of any other object, with its length if `len` runs no foreign code.
+`crates/python/src/shown.rs` does the same for the core.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sys
 import types
 
 _CHARACTERS_MOST = 80
-# An int of more bits takes long to write: its decimal form takes quadratic time.
+# A larger int is not printed, because conversion to decimal takes quadratic time.
 _BITS_MOST = 256
 _PLAIN = {type(None), bool, float, complex}
-# By module and name: to import these modules takes longer than all the rest of a message.
+# By module and name, because importing these modules takes longer than making the message.
 _PLAIN_LATER = {
     *(("datetime", "date"), ("datetime", "timedelta")),
     *(("decimal", "Decimal"), ("uuid", "UUID")),
@@ -24,16 +24,16 @@ _PLAIN_LATER = {
 _MOMENTS = {("datetime", "datetime"), ("datetime", "time")}
 _ZONES = {("datetime", "timezone"), ("zoneinfo", "ZoneInfo")}
 _SIZED = {list, tuple, dict, set, frozenset, bytearray}
-# Libraries whose containers know their length.
+# Libraries whose `len` is trusted.
 _LIBRARIES = {"numpy", "pandas", "polars", "pyarrow"}
-# What a class is really called: asked by its attributes, a metaclass may answer what it likes.
+# These read the real names of a class; a metaclass could fake its attributes.
 _NAME = type.__dict__["__name__"].__get__
 _QUALIFIED_NAME = type.__dict__["__qualname__"].__get__
 _MODULE = type.__dict__["__module__"].__get__
 
 
 def shown(value: object) -> str:
-    """The object in few characters. It never fails, and runs no code of the object's class."""
+    """Describe an object in few characters. It never raises, and runs no code of the class."""
     kind = type(value)
     if kind in _PLAIN or _is_one_of(kind, _PLAIN_LATER):
         return _cut(repr(value))
@@ -46,7 +46,7 @@ def shown(value: object) -> str:
         zone = value.tzinfo  # type: ignore[attr-defined]
         is_plain = zone is None or _is_one_of(type(zone), _ZONES)
         return _cut(repr(value)) if is_plain else _described(value)
-    # Not isinstance, which asks the object for its class.
+    # Not isinstance, which reads the object's `__class__`.
     if issubclass(kind, enum.Enum):
         return f"{full_name(kind)}.{value._name_}"  # type: ignore[attr-defined]
     if issubclass(kind, type):
@@ -57,7 +57,7 @@ def shown(value: object) -> str:
 
 
 def _is_one_of(kind: type, places: set[tuple[str, str]]) -> bool:
-    """Whether the class is one of the standard library's at these places, not one that says so."""
+    """Return whether the class really is one of these standard classes, not only named like it."""
     module, name = place = module_name(kind), _NAME(kind)
     return place in places and getattr(sys.modules.get(module), name, None) is kind
 
@@ -67,7 +67,7 @@ def _cut(text: str) -> str:
 
 
 def _described(value: object) -> str:
-    """The class, and the length."""
+    """Return the class and, if possible, the length."""
     kind = type(value)
     length = _length(value)
     name = full_name(kind)
@@ -75,12 +75,12 @@ def _described(value: object) -> str:
 
 
 def class_name(value: object) -> str:
-    """The name of an object's class, without its module. It runs no code of the class."""
+    """Return the name of an object's class, without its module. It runs no code of the class."""
     return _cut(_NAME(type(value)))
 
 
 def module_name(kind: type) -> str:
-    """The module of a class; nothing where it says none. It runs no code of the class."""
+    """Return the module of a class, "" if there is none. It runs no code of the class."""
     try:
         module = _MODULE(kind)
     except AttributeError:
@@ -89,12 +89,12 @@ def module_name(kind: type) -> str:
 
 
 def package_name(kind: type) -> str:
-    """The outermost package of a class."""
+    """Return the top-level package of a class."""
     return module_name(kind).partition(".")[0]
 
 
 def full_name(kind: type) -> str:
-    """The name of a class with its module. It runs no code of the class."""
+    """Return the name of a class with its module. It runs no code of the class."""
     module, name = module_name(kind), _QUALIFIED_NAME(kind)
     return _cut(name if module in {"", "builtins"} else f"{module}.{name}")
 
@@ -104,6 +104,6 @@ def _length(value: object) -> int | None:
     if kind in _SIZED or package_name(kind) in _LIBRARIES:
         try:
             return len(value)  # type: ignore[arg-type]
-        except Exception:  # noqa: BLE001 - a message is made, whatever the object is
+        except Exception:  # noqa: BLE001 - an error message must not raise
             return None
     return None

@@ -1,4 +1,4 @@
-"""The words of an SQL text: what is code, and what is quoted or a comment."""
+"""A scanner of SQL that tells code from quoted text and comments."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What a name begins with, and what it goes on with, as the server reads it: of all characters
-# beyond ASCII it knows no more than that they may stand in names. Each class tells the ASCII
-# characters that it leaves out: a range up to the last character takes milliseconds to compile.
+# The first and the later characters of an identifier. Like the server, they allow all characters
+# beyond ASCII. Each class lists the ASCII characters that it excludes, because a range up to the
+# last code point takes milliseconds to compile.
 _INITIAL = r"[^\x00-@\[-^`{-\x7f]"
 _LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"
 _FRESH = rf"(?<!{_LETTER})(?<!\$)"
-# What begins something that is not code. A quote with E before it knows backslashes; a dollar quote
-# begins where no name goes on.
+# The beginnings of text that is not code. A quote after E allows backslash escapes; a dollar quote
+# cannot begin within an identifier.
 _QUOTED = rf"""
     (?P<escape>{_FRESH}[eE]') | (?P<quote>') | (?P<name>")
     | (?P<line>--) | (?P<block>/\*)
     | {_FRESH}(?P<dollar>\$(?:{_INITIAL}{_LETTER}*)?\$)
 """
 _NUMBER = rf"{_FRESH}\$(?P<number>[0-9]+)"
-# The second colon of a cast begins no name, nor does one right behind what a slice begins with.
+# A named parameter does not begin at the second colon of a cast, nor directly after an operand,
+# where the colon is that of a slice.
 _NAME = rf"""(?P<cast>::) | (?<!{_LETTER})(?<![\])"]):(?P<named>{_INITIAL}{_LETTER}*)"""
 _QUOTES_ALONE = f"(?x){_QUOTED}"
 _NUMBERS = f"(?x){_QUOTED} | {_NUMBER}"
 _NAMES = f"(?x){_QUOTED} | {_NUMBER} | {_NAME}"
 _ENDS = {
-    # A doubled quote stands for itself, and so does what follows a backslash where one counts. It
-    # counts, too, in a part that goes on in a later line, with only space and comments between.
+    # A doubled quote is literal; so is a character after a backslash in an escape string. A string
+    # continues in a quote on a later line if only space and comments are between.
     "escape": r"(?sa)(?:[^'\\]|''|\\."
     r"|'(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:\s|--[^\n\r]*+[\n\r])*+')*+(?:'|\Z)",
     "quote": r"(?:[^']|'')*(?:'|\Z)",
@@ -47,12 +48,12 @@ _BLOCK_MARKS = r"/\*|\*/"
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is first used: that takes longer than to import the module."""
+    """Compile a pattern at first use, because compiling takes longer than importing the module."""
     return re.compile(pattern)
 
 
 def operation_name(sql: str) -> str:
-    """The command that a text begins with, in capitals."""
+    """Return the first word of a statement in upper case, or QUERY if there is none."""
     position = 0
     while (found := _compiled(_BETWEEN).match(sql, position)) is not None and found["block"]:
         position = _block_end(sql, found.end())
@@ -61,25 +62,25 @@ def operation_name(sql: str) -> str:
 
 
 def is_read(sql: str) -> bool:
-    """Whether a text asks for rows, and says nowhere that it changes anything."""
+    """Return whether a statement begins with a command that only reads."""
     return operation_name(sql) in _READS
 
 
 def is_copy_in(sql: str) -> bool:
-    """Whether a text is a COPY that takes data from the client."""
+    """Return whether a statement is a COPY ... FROM STDIN."""
     return operation_name(sql) == "COPY" and _compiled(_FROM_STDIN).search(sql) is not None
 
 
 def replace_parameters(sql: str, replace: Callable[[int], str]) -> str:
-    """The text with each parameter `$n` replaced; quoted texts and comments stay as they are."""
+    """Replace each parameter `$n`; quoted text and comments are left unchanged."""
     return "".join(_replaced(sql, _compiled(_NUMBERS), lambda found: replace(int(found["number"]))))
 
 
 def replace_names(sql: str, replace: Callable[[str], str]) -> str:
-    """The text with each `:name` and each `$n` replaced, as `replace_parameters` does.
+    """Replace each `:name` and each `$n`; quoted text and comments are left unchanged.
 
-    Casts (`x::int`) stay as they are, and so do slices (`x[1:n]`), but for a colon that stands
-    behind a space or a bracket that opens.
+    Casts (`x::int`) and slices (`x[1:n]`) are left unchanged, too. But a colon after a space or an
+    opening bracket begins a name even in a slice.
     """
 
     def parameter(found: re.Match[str]) -> str:
@@ -89,10 +90,10 @@ def replace_names(sql: str, replace: Callable[[str], str]) -> str:
 
 
 def pieces(sql: str) -> Iterator[tuple[str, str]]:
-    """The text cut into code and what is not, each with its kind.
+    """Split the text; yield the kind of each piece and the piece.
 
-    The kinds are "code", "quote" and "escape" (literals), "name" (an identifier in quotes),
-    "dollar", "line" and "block" (comments). Only code may be empty.
+    The kinds are "code", "quote" and "escape" (literals), "name" (a quoted identifier), "dollar"
+    (a dollar-quoted literal), "line" and "block" (comments). Only code may be empty.
     """
     position = 0
     while (found := _compiled(_QUOTES_ALONE).search(sql, position)) is not None:
@@ -118,7 +119,7 @@ def _replaced(
 
 
 def _end(sql: str, found: re.Match[str]) -> int:
-    """Behind the last character of what the match begins; the end of the text where it is open."""
+    """Return the end of the quoted text or comment that the match begins."""
     kind = found.lastgroup or ""
     if kind == "dollar":
         end = sql.find(found["dollar"], found.end())
@@ -130,7 +131,7 @@ def _end(sql: str, found: re.Match[str]) -> int:
 
 
 def _block_end(sql: str, position: int) -> int:
-    """Comments of this kind stand within one another."""
+    """Return the end of a block comment; block comments nest."""
     depth = 1
     for mark in _compiled(_BLOCK_MARKS).finditer(sql, position):
         depth += 1 if mark[0] == "/*" else -1

@@ -1,8 +1,8 @@
-"""Rows that go into a table through another one beside it, and the SQL for that.
+"""The SQL for copying rows into a table through a temporary staging table.
 
-Two reasons make them: a row whose key is in the table may not end the copy, and COPY in the binary
-form does not take values of a type that the server reads as text only. Such a column is a column of
-``text`` in the staging table, and is cast where its rows are inserted.
+Staging has two uses: ON CONFLICT, which COPY does not support, and types without a binary input
+function. A column of such a type is a ``text`` column in the staging table, and the INSERT casts
+it.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ STAGING_TABLE = 'pg_temp."colonnade_staging"'
 
 
 class StagedColumn(NamedTuple):
-    """A column of the rows, and the SQL name of the type that its text is cast to, if it is."""
+    """A column of the rows; `cast_to` is the SQL type that its text is cast to, or None."""
 
     name: str
     cast_to: str | None
 
 
 class OwnTransaction:
-    """The transaction that a copy begins where none is open."""
+    """Whether a copy has begun a transaction of its own, because none was open."""
 
     has_begun = False
 
 
 class Staging:
-    """A table beside the table: rows are copied into it, and inserted from it."""
+    """The staging table of one copy: COPY fills it, and an INSERT moves its rows to the target."""
 
     table = STAGING_TABLE
 
     def __init__(
         self, target: str, columns: Sequence[StagedColumn], name: str = "rows", rest: str = ""
     ) -> None:
-        """`rest` follows the query of the INSERT, and may call a row's table by `name`."""
+        """Write the statements; `rest` ends the INSERT, and may refer to the new rows as `name`."""
         listed = ", ".join(quote_identifier(column.name) for column in columns)
         self._cast = [column for column in columns if column.cast_to is not None]
         self.create = (
@@ -46,17 +46,17 @@ class Staging:
             f"SELECT {', '.join(map(_made, columns))} FROM {target} WITH NO DATA"
         )
         self.insert = (
-            # As COPY does, which asks for no permission to fill an identity column.
+            # COPY may fill an identity column without this clause; INSERT needs it.
             f"INSERT INTO {target} ({listed}) OVERRIDING SYSTEM VALUE "
             f"SELECT {listed} FROM (SELECT {', '.join(map(_read, columns))} "
             f"FROM {STAGING_TABLE}) {quote_identifier(name)}{rest}"
         )
-        # The plan is made and thrown away: it needs the key's unique index, and every cast.
+        # Planning fails early if the key has no unique index or a cast does not exist.
         self.check = f"EXPLAIN {self.insert}"
         self.drop = f"DROP TABLE {STAGING_TABLE}"
 
     def note_on(self, error: BaseException) -> None:
-        """Name the columns of which a value may have been the error's reason."""
+        """Add a note to the error with the columns that the server casts."""
         if self._cast:
             named = ", ".join(f'"{column.name}" to {column.cast_to}' for column in self._cast)
             error.add_note(f"The server casts the text of these columns: {named}")

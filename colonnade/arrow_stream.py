@@ -1,4 +1,4 @@
-"""A result in columns, batch by batch, as one Arrow stream."""
+"""`ArrowStream`: batches of `Columns` as one Arrow stream."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ __all__ = ["ArrowStream"]
 
 
 class ArrowStream:
-    """Many `Columns`, one after another, as one Arrow stream for another library.
+    """An iterable of `Columns` as one Arrow stream for another library.
 
-    Made of an iterable of `Columns` that have the same columns: ``iter_columns`` of
-    ``colonnade.sync``, a pool's or a statement's, or a list. The consumer's next batch is fetched
-    when it asks for it, so that a result larger than memory can go through, and a query that it
-    does not read to the end is not read to the end:
+    The `Columns` must have the same names and types: ``iter_columns`` of a blocking connection,
+    pool or statement, or a list. Each batch is fetched when the consumer asks for it. So a result
+    may be larger than memory, and a consumer may stop before the end:
 
         with ArrowStream(conn.iter_columns("SELECT * FROM flights")) as stream:
             lazy = pl.scan_arrow_c_stream(stream)
 
-    The end of the block closes what the stream was made of, after the batch that the consumer is
-    fetching in a thread of its own, if it is.
+    The end of the block closes the iterable; if the consumer is fetching a batch in another thread,
+    it waits for that batch.
 
-    The first batch is fetched when the consumer asks for the schema. A list may be read again and
-    again; what is an iterator itself may not, and is an InterfaceError once its batches are gone.
-    While the consumer reads, an error gets through as its class and text; what it was is in
-    ``error``.
+    The first batch is fetched when the consumer asks for the schema. A list can be read several
+    times; an iterator only once, and reading it again raises InterfaceError. An exception while the
+    consumer reads reaches it as text with the exception's class; ``error`` has the exception
+    itself.
+
+    Raises TypeError for an asynchronous iterable, and for an object that is not iterable.
     """
 
     __slots__ = ("__weakref__", "_batches", "_is_closed", "_lock", "_reading", "error")
@@ -47,23 +48,23 @@ class ArrowStream:
                 f"{class_name(batches)} is an asynchronous iterable, which no other library "
                 "can wait for: use iter_columns of colonnade.sync, or a list of the batches"
             )
-        # `__iter__` of Columns is None, and that of a class which has none is missing.
+        # `Columns.__iter__` is None; other classes that are not iterable lack the attribute.
         if getattr(type(batches), "__iter__", None) is None:
             raise TypeError(f"batches must be an iterable of Columns, not {class_name(batches)}")
         self._batches = batches
         self._reading = _Reading(batches)
-        # Consumers fetch in threads of their own, and a connection is read by one at a time.
+        # Consumers fetch in their own threads, but only one thread may read from a connection.
         self._lock = threading.Lock()
         self._is_closed = False
         self.error: BaseException | None = None
-        """The exception that ended the reading, if one did."""
+        """The exception that ended the reading; None if there was none."""
 
     def __arrow_c_schema__(self) -> object:
         with self._lock:
             return self._unread().first().export_schema("small")
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """An Arrow C stream; of a requested schema the layouts of text are followed."""
+        """Return an Arrow C stream; of `requested_schema`, only the layouts of text are used."""
         with self._lock:
             reading = self._unread()
             first = reading.first()
@@ -80,8 +81,8 @@ class ArrowStream:
         return first.export_fetched(next_batch, "small", requested_schema)
 
     def close(self) -> None:
-        """End the reading, and close what the stream was made of, if that can be closed."""
-        # First, so that a consumer in another thread takes no batch more than it is fetching.
+        """End the reading, and close the iterable if it has a `close` method."""
+        # Before the lock is taken, so that a consumer in another thread fetches no more batches.
         self._is_closed = True
         with self._lock:
             close = getattr(self._batches, "close", None)
@@ -106,7 +107,7 @@ class ArrowStream:
             raise InterfaceError("the stream was closed")
 
     def _unread(self) -> _Reading:
-        """The batches, read from the start."""
+        """Return the batches from the start. Raises InterfaceError if an iterator was read."""
         self._check_open()
         if self._reading.has_begun:
             if iter(self._batches) is self._batches:
@@ -119,7 +120,7 @@ class ArrowStream:
 
 
 class _Reading:
-    """An iterator whose first batch may be looked at beforehand."""
+    """An iterator whose first batch can be inspected before it is taken."""
 
     __slots__ = ("_batches", "_first", "has_begun")
 

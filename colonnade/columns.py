@@ -1,4 +1,4 @@
-"""A result in columns."""
+"""`Columns`: a result in columns."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Decimals", "Dtypes"]
 
 
-# Each conversion is imported by the method that does it: a program uses few of them.
+# Each method imports its conversion, because a program uses only a few of them.
 class Columns:
-    """A result in columns, in Arrow's layout; other libraries read them where they lie.
+    """A result in columns, in Arrow's memory layout, which other libraries read without a copy.
 
-    ``cols["price"]`` and ``cols[0]`` give a column as a NumPy array, ``cols[10:20]`` gives rows as
-    `Columns` again. ``len(cols)`` counts rows. Names are asked for as in a mapping: ``"price" in
-    cols``, ``keys()``, ``values()``, ``items()``, ``dict(cols)``. There is no iteration over the
-    object itself, which could mean rows as well as names, and no comparison of contents: ``==``
-    is identity.
+    ``cols["price"]`` and ``cols[0]`` return a column as a NumPy array, and ``cols[10:20]`` returns
+    rows as `Columns`. ``len(cols)`` is the number of rows. Like a mapping of names to columns, the
+    object supports ``"price" in cols``, ``keys()``, ``values()``, ``items()`` and ``dict(cols)``.
+    It cannot be iterated over, because that could mean rows as well as names, and ``==`` compares
+    identity, not contents.
 
-    Any library that speaks the Arrow PyCapsule interface takes the object as it is:
-    ``pl.DataFrame(cols)``, ``pa.table(cols)``, ``duckdb.sql("select ... from cols")``. The
-    ``to_...`` methods know what each library takes well and hand over that.
+    Libraries with Arrow's PyCapsule interface accept the object directly: ``pl.DataFrame(cols)``,
+    ``pa.table(cols)``, ``duckdb.sql("select ... from cols")``. The ``to_...`` methods also convert
+    types that the library does not support well.
 
-    Memory is shared wherever the other side's type allows: slices, arrays and frames are views
-    of the same bytes. Arrays of ``cols[...]`` and ``to_numpy()`` that share memory are read-only.
-    The frame of ``to_pandas()`` is writable, as pandas expects; what is written to it is seen by
-    everyone who shares the column. ``docs/columns.md`` says for each type what is shared.
+    Memory is shared if the other library's type allows it: slices, arrays and frames are views of
+    the same bytes. Arrays of ``cols[...]`` and ``to_numpy()`` that share memory are read-only. The
+    frame of ``to_pandas()`` is writable, as pandas expects; a write to it changes all objects that
+    share the column. ``docs/columns.md`` lists the types whose memory is shared.
 
     Made by ``fetch_columns`` and ``iter_columns``.
     """
@@ -64,38 +64,38 @@ class Columns:
         self._batch = batch
         self._asked = asked
         self.timing = timing
-        """Where the time of the query went; None of slices and of the batches of a stream."""
+        """The phases of the query's time; None for slices and for batches of a stream."""
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self._batch.num_rows
 
     @property
     def num_columns(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return self._batch.num_columns
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
         return self.num_rows, self.num_columns
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names, in the query's order. PostgreSQL lets them repeat."""
+        """The names of the columns, in the query's order. PostgreSQL allows duplicates."""
         return tuple(field.name for field in self._batch.fields)
 
     @property
     def columns(self) -> list[str]:
-        """The columns' names as a list, under the name that pandas and Polars have for them."""
+        """The names of the columns as a list, as pandas and Polars have it."""
         return list(self.names)
 
     @property
     def dtypes(self) -> dict[str, str]:
-        """The Arrow type of each column by its name, as ``fields`` spells it.
+        """The Arrow type of each column by its name, spelled as in ``fields``.
 
-        Raises ValueError where names repeat; ``fields`` has them all.
+        Raises ValueError for duplicate names; ``fields`` allows them.
         """
         from colonnade._conversion.kinds import require_unique_names
 
@@ -104,33 +104,33 @@ class Columns:
 
     @property
     def fields(self) -> tuple[_core.Field, ...]:
-        """Of each column its name, its PostgreSQL type and its Arrow type."""
+        """The name, PostgreSQL type and Arrow type of each column."""
         return self._batch.fields
 
     @property
     def nbytes(self) -> int:
-        """Bytes that these rows take, shared ones included."""
+        """The size of the rows in bytes, including shared memory."""
         return self._batch.nbytes
 
     def __len__(self) -> int:
         return self._batch.num_rows
 
-    # Rows or names? Refused, also because pandas would make a frame of the names.
+    # Iterating could mean rows or names, and pandas would make a frame of the names.
     __iter__ = None
 
     def __contains__(self, name: object) -> bool:
         return any(field.name == name for field in self._batch.fields)
 
     def keys(self) -> tuple[str, ...]:
-        """The same as `names`; makes ``dict(cols)`` work."""
+        """Return `names`; needed for ``dict(cols)``."""
         return self.names
 
     def values(self) -> list[NDArray[Any]]:
-        """The columns as NumPy arrays, as ``cols[...]`` gives them."""
+        """Return the columns as NumPy arrays, like ``cols[...]``."""
         return [self[index] for index in range(self.num_columns)]
 
     def items(self) -> list[tuple[str, NDArray[Any]]]:
-        """Names and NumPy arrays of the columns."""
+        """Return pairs of the name and the NumPy array of each column."""
         return list(zip(self.names, self.values(), strict=True))
 
     @overload
@@ -138,12 +138,16 @@ class Columns:
     @overload
     def __getitem__(self, key: slice) -> Columns: ...
     def __getitem__(self, key: str | SupportsIndex | slice) -> NDArray[Any] | Columns:
-        """A column by name or position as a NumPy array, or rows by a slice.
+        """Return a column as a NumPy array, by name or position, or rows as `Columns`, by a slice.
 
-        NULL is NaN in floats and NaT in times; it is masked in integers, booleans and structs,
-        and None in text (NumPy's ``StringDType``) and in objects, which numeric (``Decimal``),
-        uuid, bytea and interval become. Lists of floats of one length are an array of one more
-        dimension; of other lists each row has an array.
+        NULL is NaN in floats and NaT in dates and times. It is masked in integers, booleans and
+        structs. It is None in text (NumPy's ``StringDType``) and in arrays of objects, which
+        numeric (``Decimal``), uuid, bytea and interval become. A column of fixed-size lists of
+        floats is an array with one more dimension; other lists are an object array of arrays.
+
+        Raises KeyError for a name that no column or several columns have, IndexError for a position
+        out of range, TypeError for another key, ValueError for a slice with a step, and DecodeError
+        for a value that has no Python object.
         """
         from colonnade._conversion.numpy import column_array
 
@@ -152,18 +156,24 @@ class Columns:
         return column_array(self._batch, self._position(key), "A column as an array")
 
     def head(self, n: int = 5) -> Columns:
-        """The first `n` rows, over the same memory; with a negative `n` all but the last `-n`."""
+        """Return the first `n` rows, without a copy; for a negative `n`, all but the last `-n`."""
         check_number("n", n)
         return self._rows(slice(n))
 
     def null_mask(self, key: str | SupportsIndex) -> NDArray[np.bool_]:
-        """True where the column is NULL, which tells NULL from NaN in a column of floats."""
+        """Return a boolean array that is True for NULL; in floats, it tells NULL from NaN.
+
+        Raises KeyError, IndexError and TypeError as ``cols[key]`` does.
+        """
         from colonnade._conversion.numpy import column_null_mask
 
         return column_null_mask(self._batch, self._position(key))
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
-        """Every column as a NumPy array, by name, as ``cols[name]`` gives it."""
+        """Return the NumPy array of each column by name, as ``cols[name]``.
+
+        Raises ValueError for duplicate names.
+        """
         from colonnade._conversion.kinds import require_unique_names
 
         require_unique_names(self._batch, "Columns.to_numpy()")
@@ -172,18 +182,20 @@ class Columns:
     def to_structured(
         self, dtype: Any = None, *, null: Mapping[str, Any] | None = None
     ) -> NDArray[np.void]:
-        """One structured array of NumPy, row after row in memory.
+        """Return one structured NumPy array of shape ``(num_rows,)``, row by row in memory.
 
-        ``dtype`` is structured; its fields take the columns of their names, in its own order, and
-        columns that it does not name are left out. Without it that is the dtype which was the
-        ``schema`` of the query; else every column comes in the type it has, and as object where
-        that has no fixed width.
+        Each field of the structured ``dtype`` takes the column of its name; columns that it does
+        not name are left out. The default is the query's ``schema`` if that is a structured dtype,
+        else a dtype with all columns in their own types, and object for types without a fixed
+        width.
 
-        Each value is checked. A text that is longer than its ``U`` (in characters) or ``S`` (in
-        bytes of UTF-8), an integer out of range or a time that is finer than the field's unit is a
-        `DecodeError` with its column and row. So is a NULL, unless the field is a float,
-        ``datetime64``, ``timedelta64`` or object, or ``null`` names a value for the column:
-        ``null={"quantity": -1}``.
+        Every value is checked. Raises DecodeError, with column and row, for a text that is longer
+        than its ``U`` (in characters) or ``S`` (in bytes of UTF-8), an integer out of range, and a
+        time that is finer than the field's unit. NULL is NaN in floats, NaT in ``datetime64`` and
+        ``timedelta64``, None in objects, and raises DecodeError in other fields, unless ``null``
+        gives a value for the column: ``null={"quantity": -1}``. Raises SchemaError for a field
+        without a column, or of a type that its column cannot become, and ValueError for duplicate
+        names.
         """
         from colonnade._conversion.structured import structured_array
 
@@ -193,10 +205,12 @@ class Columns:
         return structured_array(self._batch, dtype, null)
 
     def to_arrow(self, strings: Strings = "small") -> pa.Table:
-        """A ``pyarrow.Table`` over the same memory.
+        """Return a ``pyarrow.Table`` over the same memory.
 
         ``strings`` is the layout of text: ``"small"`` is ``string``, ``"large"`` is
-        ``large_string``, ``"view"`` is ``string_view``. All three share the characters.
+        ``large_string``, ``"view"`` is ``string_view``. None of them copies the characters.
+
+        Raises ImportError if pyarrow is not installed.
         """
         from colonnade._conversion.arrow import arrow_table
 
@@ -210,50 +224,57 @@ class Columns:
         index: str | Sequence[str] | None = None,
         decimals: Decimals | None = None,
     ) -> pd.DataFrame:
-        """A pandas frame, one block per column, over the same memory where pandas has the type.
+        """Return a pandas DataFrame, with one block per column, over the same memory if possible.
 
-        ``dtypes`` is the family of types:
+        ``dtypes`` is the family of dtypes:
 
-        - ``"numpy"``: NumPy's; integers and booleans that have NULLs are pandas' nullable ones,
-          so that no integer becomes a float. Text is pandas' ``str``.
-        - ``"nullable"``: pandas' nullable types for numbers, booleans and text.
-        - ``"arrow"``: ``ArrowDtype`` throughout; needs pyarrow.
+        - ``"numpy"``: NumPy's. Integer and boolean columns with NULLs get pandas' nullable dtypes,
+          so no integer becomes a float. Text gets pandas' ``str``.
+        - ``"nullable"``: pandas' nullable dtypes for numbers, booleans and text.
+        - ``"arrow"``: ``ArrowDtype`` for all columns; needs pyarrow.
 
-        ``index`` names the columns that become the frame's index; KeyError for one that is not
-        there.
+        ``index`` names the columns that become the frame's index.
 
-        ``decimals`` chooses the form of numeric, unless ``schema`` has chosen it for the column:
+        ``decimals`` chooses the dtype of numeric columns whose type ``schema`` does not choose:
 
-        - ``"float64"``: the nearest float64, NULL as NaN, as ``pandas.read_sql`` has it.
-        - None, the default: the same, and an ``InexactDecimalWarning`` names the columns with a
-          value that a float64 does not hold.
-        - ``"decimal"``: ``ArrowDtype`` of Arrow's decimals, exact; needs pyarrow. Their mean is
-          rounded to the digits that the column has.
+        - ``"float64"``: the nearest float64, NULL as NaN, as in ``pandas.read_sql``.
+        - None, the default: the same, but an ``InexactDecimalWarning`` names the columns with a
+          value that float64 cannot hold exactly.
+        - ``"decimal"``: ``ArrowDtype`` of Arrow decimals, exact; needs pyarrow. Arrow rounds their
+          mean to the scale of the column.
         - ``"object"``: Python's ``Decimal``, exact; NULL is None.
+
+        Raises KeyError for an ``index`` that names no column or several, ValueError for an unknown
+        ``dtypes`` or ``decimals``, and ImportError if a library is missing.
         """
         from colonnade._conversion.pandas import PandasFrames
 
         return self._to_pandas(PandasFrames(dtypes, index, decimals))
 
     def _to_pandas(self, frames: PandasFrames) -> pd.DataFrame:
-        """The next one of several frames."""
+        """Return one of several frames that share their options."""
         asked = frozenset[str]() if self._asked is None else self._asked.names
         return frames.frame(self._batch, asked)
 
     def to_polars(self) -> pl.DataFrame:
-        """A Polars frame over the same memory.
+        """Return a Polars DataFrame over the same memory.
 
-        uuid comes as text, for Polars has no such type; ``pl.DataFrame(cols)`` has the bytes.
-        Polars ends at decimals of 38 digits, and its durations have no months. A numeric column
-        with more digits comes as text, and so does an interval column with months, with an
-        ``InterfaceWarning`` that names it.
+        uuid becomes text, because Polars has no such type; ``pl.DataFrame(cols)`` has the bytes. A
+        numeric column with more than 38 digits and an interval column with months, which Polars
+        does not support either, become text, with an ``InterfaceWarning`` that names the column.
+
+        Raises ValueError for duplicate names, and ImportError if Polars is not installed.
         """
         from colonnade._conversion.polars import polars_frame
 
         return polars_frame(self._batch)
 
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Every column as a list of the Python objects that rows have, by name."""
+        """Return each column by name, as a list of the Python objects of rows; NULL is None.
+
+        Raises ValueError for duplicate names, and DecodeError, with column and row, for a value
+        that Python's class cannot hold, such as a date before Christ.
+        """
         from colonnade._conversion.kinds import require_unique_names
         from colonnade._conversion.values import python_values
 
@@ -261,7 +282,10 @@ class Columns:
         return {name: python_values(self._batch, index) for index, name in enumerate(self.names)}
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Every row as a dictionary of the Python objects that rows have."""
+        """Return each row as a dict of Python objects; NULL is None.
+
+        Raises the errors of `to_pydict`.
+        """
         from colonnade._conversion.kinds import require_unique_names
         from colonnade._conversion.values import python_values
 
@@ -274,13 +298,13 @@ class Columns:
 
     @staticmethod
     def concat(parts: Sequence[Columns]) -> Columns:
-        """The rows of all parts, one part after another; of one part, the part itself.
+        """Return the rows of all parts, one part after another; a single part is returned itself.
 
-        The parts are results of one query, or of its parts: names and types agree, but for what a
-        result decides itself. Numerics without a declared scale get the largest one of all parts,
-        and dictionaries each value once. The rows are copied.
+        The parts must have the same names and types, as batches of one query do. Two properties may
+        differ: numerics without a declared scale get the largest scale of all parts, and
+        dictionaries are merged. The rows are copied.
 
-        Raises SchemaError for parts whose columns differ, ValueError where there are none.
+        Raises SchemaError for parts whose columns differ, and ValueError for an empty sequence.
         """
         if not parts:
             raise ValueError("there is nothing to concatenate")
@@ -297,10 +321,10 @@ class Columns:
         return self._batch.export_schema("small")
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """An Arrow C stream, anew with every call.
+        """Return a new Arrow C stream.
 
-        Of a requested schema the layouts of text are followed, which cost no copy of characters;
-        other types come as they are.
+        Of `requested_schema`, only the layouts of text are used, which copy no characters; all
+        other types stay as they are.
         """
         return self._batch.export_stream("small", requested_schema)
 

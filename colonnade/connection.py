@@ -1,4 +1,4 @@
-"""The class of connections, where asyncpg has it: for annotations, and to be subclassed."""
+"""asyncpg's module `connection`: the class of connections, for annotations and subclasses."""
 
 from __future__ import annotations
 

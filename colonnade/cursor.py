@@ -1,4 +1,4 @@
-"""The classes of cursors, where asyncpg has them: for annotations, and to be traced."""
+"""asyncpg's module `cursor`: the classes of cursors, for annotations and tracing tools."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The exceptions of `colonnade.errors`, where asyncpg has them."""
+"""asyncpg's module `exceptions`: the exceptions of `colonnade.errors`."""
 
 from __future__ import annotations
 
 from colonnade import errors
 from colonnade.errors import *  # noqa: F403
 
-# Again, for type checkers that do not add up `__all__` over several modules.
+# Imported again for type checkers that do not follow `__all__ +=` across modules.
 from colonnade.errors._sqlstate import *  # noqa: F403
 
 __all__: list[str] = []

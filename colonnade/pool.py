@@ -1,4 +1,4 @@
-"""The pool, where asyncpg has it: for annotations, and to be subclassed."""
+"""asyncpg's module `pool`: the class of pools, for annotations and subclasses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class of prepared statements, where asyncpg has it: for annotations."""
+"""asyncpg's module `prepared_stmt`: the class of prepared statements, for annotations."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Rows in other shapes than `Record`: tuples, dictionaries, named tuples, objects, single values.
+"""Row factories: rows as tuples, dictionaries, named tuples, objects or single values.
 
-A row factory is a function that gets the names of a result's columns, once, and returns the
-function that makes each row of its values:
+A row factory is a function that takes the column names of a result, once, and returns a function
+that makes each row from its values:
 
     users = await conn.fetch("SELECT * FROM users", row_factory=class_row(User))
 
-`shaped` does the same with records that are there already, wherever they come from. psycopg's
-factories have the same names; they get a cursor where these get the names.
+`shaped` converts records that were already fetched. psycopg's factories have the same names, but
+take a cursor instead of the column names.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ __all__ = [
 Row = TypeVar("Row")
 
 RowMaker = Callable[[Sequence[Any]], Row]
-"""Makes a row of the values of its columns."""
+"""Makes a row from the values of its columns; NULL is None."""
 
 RowFactory = Callable[[tuple[str, ...]], RowMaker[Row]]
-"""Gets the names of the columns, and returns the function that makes the rows."""
+"""Takes the names of the columns, and returns the function that makes the rows."""
 
-# Named tuples whose classes are kept: as many as a program has shapes of results.
+# How many classes of named tuples are cached: more than most programs have kinds of results.
 _KEPT_CLASSES = 512
 
 
 def shaped(records: Iterable[Any], factory: RowFactory[Row]) -> list[Row]:
-    """Make a row of each record of one result; all of them have the same columns."""
+    """Convert the records of one result, which all have the same columns, by a row factory."""
     records = records if isinstance(records, list) else list(records)
     if not records:
         return []
@@ -57,30 +57,33 @@ def shaped(records: Iterable[Any], factory: RowFactory[Row]) -> list[Row]:
 
 
 def tuple_row(names: tuple[str, ...]) -> RowMaker[tuple[Any, ...]]:
-    """A plain tuple of the values."""
+    """Make each row a plain tuple of the values."""
     del names
     return tuple
 
 
 def dict_row(names: tuple[str, ...]) -> RowMaker[dict[str, Any]]:
-    """A dictionary; of columns of the same name the last one stays, as in `Record`."""
+    """Make each row a dict; if several columns have the same name, the last one wins."""
     return lambda values: dict(zip(names, values, strict=True))
 
 
 def namedtuple_row(names: tuple[str, ...]) -> RowMaker[Any]:
-    """A named tuple; a name that Python does not allow becomes its place, such as `_1`."""
+    """Make each row a named tuple; a name that Python does not allow becomes `_` and its index."""
     make: RowMaker[Any] = _namedtuple(names)._make
     return make
 
 
 @functools.lru_cache(_KEPT_CLASSES)
 def _namedtuple(names: tuple[str, ...]) -> Any:
-    make: Any = collections.namedtuple  # noqa: PYI024 - of names that nobody can declare
+    make: Any = collections.namedtuple  # noqa: PYI024 - the names are known at run time only
     return make("Row", names, rename=True)
 
 
 def scalar_row(names: tuple[str, ...]) -> RowMaker[Any]:
-    """The value of the first column. Raises InterfaceError for a result without columns."""
+    """Make each row the value of its first column.
+
+    Raises InterfaceError for a result without columns.
+    """
     if not names:
         msg = "a row without columns has no value"
         raise InterfaceError(msg)
@@ -88,15 +91,15 @@ def scalar_row(names: tuple[str, ...]) -> RowMaker[Any]:
 
 
 def class_row(kind: type[Row]) -> RowFactory[Row]:
-    """An object of a class that takes the columns as keyword arguments.
+    """Return a factory that makes each row an object of `kind`, with the columns as keywords.
 
-    Dataclasses are such classes, and those of attrs and Pydantic.
+    `kind` may be a dataclass, or a class of attrs or Pydantic.
     """
     return kwargs_row(kind)
 
 
 def kwargs_row(function: Callable[..., Row]) -> RowFactory[Row]:
-    """The results of a function that takes the columns as keyword arguments."""
+    """Return a factory that calls `function` for each row, with the columns as keywords."""
 
     def factory(names: tuple[str, ...]) -> RowMaker[Row]:
         return lambda values: function(**dict(zip(names, values, strict=True)))
@@ -105,7 +108,7 @@ def kwargs_row(function: Callable[..., Row]) -> RowFactory[Row]:
 
 
 def args_row(function: Callable[..., Row]) -> RowFactory[Row]:
-    """The results of a function that takes the values in their order."""
+    """Return a factory that calls `function` for each row, with the values in their order."""
 
     def factory(names: tuple[str, ...]) -> RowMaker[Row]:
         del names

@@ -3,8 +3,7 @@
     conn = colonnade.sync.connect("postgresql://localhost/test")
     columns = conn.fetch_columns("SELECT * FROM flights")
 
-The interpreter is released while waiting and while decoding, so that threads, each with its own
-connection, fetch at the same time.
+Waiting and decoding release the GIL, so threads with their own connections fetch in parallel.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from colonnade.errors import DecodeError, EncodeError, InterfaceError, PostgresError
     from colonnade.frames import read_sql, write_table
 
-# Those of `colonnade` but for this module's own name. The other names are importable all the same.
+# The names of `colonnade.__all__`, except "sync". All others can be imported, too.
 __all__ = [
     "ColumnStream",
     "Columns",

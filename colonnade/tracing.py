@@ -1,9 +1,9 @@
-"""Tracing: a span for each query, with the names that OpenTelemetry gives to databases.
+"""Tracing: a span for each query, with OpenTelemetry's attribute names for databases.
 
     colonnade.tracing.set_tracer(colonnade.tracing.OpenTelemetryTracer())
 
-A tracer of one's own has the two methods of `Tracer`. Nothing is wrapped or replaced: connections
-ask for the tracer at each query, and without one they ask for nothing else.
+Any object with the two methods of `Tracer` is a tracer. Nothing is wrapped or replaced: each query
+looks for the tracer, and without one that look is the only cost.
 """
 
 from __future__ import annotations
@@ -20,43 +20,46 @@ __all__ = ["OpenTelemetryTracer", "Tracer", "set_tracer"]
 
 
 class Tracer(Protocol):
-    """Is told of each query.
+    """An object that is called at the start and the end of each query.
 
-    The query raises every exception of its methods: a tracer should not raise.
+    Its methods should not raise: an exception of theirs makes the query raise it.
     """
 
     def query_started(self, name: str, attributes: Mapping[str, Attribute]) -> Any:
-        """A query begins; the returned object comes back at its end.
+        """Begin a span; the returned object is passed to `query_ended`.
 
-        `name` is that of OpenTelemetry's span: the operation and the database. The attributes are
-        `db.system.name`, `db.namespace`, `db.query.text` (without the parameters' values),
+        `name` is OpenTelemetry's name of the span: the operation and the database. The attributes
+        are `db.system.name`, `db.namespace`, `db.query.text` (without the parameters' values),
         `db.operation.name`, `server.address` and `server.port`.
         """
 
     def query_ended(
         self, span: Any, attributes: Mapping[str, Attribute], error: BaseException | None
     ) -> None:
-        """The query has ended, with an error or well.
+        """End a span; `error` is None if the query succeeded.
 
-        The attributes are `db.response.returned_rows`, `error.type` and
-        `db.response.status_code` (the SQLSTATE) where there is an error, and the phases of
-        `QueryTiming` in seconds: `colonnade.pool_wait`, `colonnade.prepare`, `colonnade.send`,
+        The attributes are `db.response.returned_rows`; `error.type` and
+        `db.response.status_code` (the SQLSTATE) for an error; and the phases of `QueryTiming` in
+        seconds: `colonnade.pool_wait`, `colonnade.prepare`, `colonnade.send`,
         `colonnade.server_wait`, `colonnade.transfer`, `colonnade.decode`.
         """
 
 
 active: Tracer | None = None
-"""The tracer that `set_tracer` has set."""
+"""The current tracer; None without tracing."""
 
 
 def set_tracer(tracer: Tracer | None) -> None:
-    """Tell this tracer of every query of the process from now on; None ends tracing."""
-    global active  # noqa: PLW0603 - one tracer a process, as in OpenTelemetry
+    """Use this tracer for all later queries of the process; None ends tracing."""
+    global active  # noqa: PLW0603 - one tracer per process, as in OpenTelemetry
     active = tracer
 
 
 class OpenTelemetryTracer:
-    """Makes spans with `opentelemetry-api`; a query's span is a child of the current one."""
+    """Makes spans with `opentelemetry-api`; a query's span is a child of the current span.
+
+    Raises ImportError if `opentelemetry-api` is not installed.
+    """
 
     def __init__(self, tracer_provider: Any = None) -> None:
         trace: Any = importlib.import_module("opentelemetry.trace")

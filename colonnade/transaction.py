@@ -1,4 +1,4 @@
-"""The class of transactions, where asyncpg has it: for annotations."""
+"""asyncpg's module `transaction`: the class of transactions, for annotations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Values that PostgreSQL has and Python lacks: ranges, bit strings, points and others.
+"""Classes for PostgreSQL values that Python lacks: ranges, bit strings, points and others.
 
-A row gives these objects and a parameter takes them. They have the names and the behaviour of
-`asyncpg.types`; all of them can be hashed, copied and pickled, and none can be changed.
+Rows contain these objects, and parameters accept them. They have the names and the behaviour of
+`asyncpg.types`. All are immutable, and can be hashed, copied and pickled.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 Infinity: TypeAlias = Literal["raise", "null", "saturate"]
-"""The fate of a value that Arrow cannot hold, such as an infinite date: an error, NULL, or the
-outermost value."""
+"""The treatment of a value that Arrow cannot hold, such as an infinite date: "raise" raises
+DecodeError, "null" makes it NULL, and "saturate" the largest or smallest value of the type."""
 
 _T_co = TypeVar("_T_co", covariant=True)
 _BitOrder = Literal["big", "little"]
@@ -63,18 +63,18 @@ class Attribute(NamedTuple):
 
 
 class TextValue(str):
-    """A value in PostgreSQL's text form, as a parameter of whatever type.
+    """A parameter of any type, in PostgreSQL's text format.
 
-    The server reads it as it reads a literal: `TextValue("2024-02-30")` for a date is an error of
-    the server's, and a plain `str` there one of the driver's, which asks for a `date`. In an array
-    or a composite it is a `str` like any other.
+    The server parses it like a literal. For a `date` parameter, `TextValue("2024-02-30")` is an
+    error of the server, while a plain `str` is an error of the driver, which asks for a
+    `datetime.date`. Within an array or a composite value, it is an ordinary `str`.
     """
 
     __slots__ = ()
 
 
 class ServerVersion(NamedTuple):
-    """The server's version, as `sys.version_info` has Python's."""
+    """The server's version, in the form of `sys.version_info`."""
 
     major: int
     minor: int
@@ -84,7 +84,11 @@ class ServerVersion(NamedTuple):
 
 
 class BitString:
-    """A value of `bit` or `varbit`: bits by position, the first one on the left."""
+    """A value of `bit` or `varbit`: a sequence of bits, from left to right.
+
+    `BitString("1010 1")` ignores spaces. Raises TypeError for an argument that is not a str, and
+    ValueError for a character other than 0 and 1.
+    """
 
     __slots__ = ("_bytes", "_length")
     _bytes: bytes
@@ -109,7 +113,10 @@ class BitString:
 
     @classmethod
     def frombytes(cls, bytes_: bytes | None = None, bitlength: int | None = None) -> BitString:
-        """The first `bitlength` bits of the bytes, most significant first; all without it."""
+        """Make a BitString of the first `bitlength` bits, by default all, most significant first.
+
+        Raises ValueError if `bitlength` bits do not need exactly that many bytes.
+        """
         data = bytes(bytes_ or b"")
         length = len(data) * 8 if bitlength is None else bitlength
         if (length + 7) // 8 != len(data) or length < 0:
@@ -124,23 +131,24 @@ class BitString:
     def from_int(
         cls, x: int, length: int, bitorder: _BitOrder = "big", *, signed: bool = False
     ) -> BitString:
-        """An integer as `length` bits; of a signed one, its two's complement.
+        """Convert an integer to `length` bits; `signed` uses two's complement.
 
-        Raises OverflowError when it does not fit, as `int.to_bytes` does.
+        Raises OverflowError if it does not fit, as `int.to_bytes` does, and ValueError for a
+        negative `length` or an unknown `bitorder`.
         """
         if length < 0:
             raise ValueError(f"a length is 0 or more, not {shown(length)}")
         if x < 0 and not signed:
             raise OverflowError(f"{shown(x)} is negative and has no unsigned bits")
         least, limit = (-(1 << length) // 2, (1 << length) // 2) if signed else (0, 1 << length)
-        # No bits at all are 0.
+        # Zero bits can hold 0.
         if not least <= x < limit and (x or length):
             raise OverflowError(f"{shown(x)} does not fit in {length} bits")
         bits = format(x & ((1 << length) - 1), f"0{length}b") if length else ""
         return cls(bits if _checked(bitorder) == "big" else bits[::-1])
 
     def to_int(self, bitorder: _BitOrder = "big", *, signed: bool = False) -> int:
-        """The bits as an integer; the inverse of `from_int`."""
+        """Convert the bits to an integer; the inverse of `from_int`."""
         bits = self._digits()
         bits = bits if _checked(bitorder) == "big" else bits[::-1]
         number = int(bits, 2) if bits else 0
@@ -148,13 +156,13 @@ class BitString:
         return number - (1 << self._length) if negative else number
 
     def as_string(self) -> str:
-        """The bits in groups of four, such as "1010 1"."""
+        """Return the bits in groups of four, such as "1010 1"."""
         bits = self._digits()
         return " ".join(bits[start : start + 4] for start in range(0, len(bits), 4))
 
     @property
     def bytes(self) -> bytes:
-        """The bits, the first as the most significant of the first byte; 0 past the end."""
+        """The bits as bytes, most significant bit first; unused bits of the last byte are 0."""
         return self._bytes
 
     def _digits(self) -> str:
@@ -192,7 +200,7 @@ class BitString:
 
 
 def _left_aligned(number: int, length: int) -> bytes:
-    """`length` bits as bytes, the first bit as the most significant one of the first byte."""
+    """Convert `length` bits to bytes, most significant bit first."""
     return (number << (-length % 8)).to_bytes((length + 7) // 8, "big")
 
 
@@ -203,7 +211,7 @@ def _checked(bitorder: str) -> str:
 
 
 class Range(Generic[_T_co]):
-    """A value of a range type. None is a missing bound."""
+    """A value of a range type. A bound of None means that the range is unbounded on that side."""
 
     __slots__ = ("_empty", "_lower", "_lower_inc", "_upper", "_upper_inc")
 
@@ -219,18 +227,18 @@ class Range(Generic[_T_co]):
         self._empty = empty
         self._lower = None if empty else lower
         self._upper = None if empty else upper
-        # A bound that is not there is not in the range.
+        # A missing bound is never inclusive.
         self._lower_inc = bool(lower_inc) and self._lower is not None
         self._upper_inc = bool(upper_inc) and self._upper is not None
 
     @property
     def lower(self) -> _T_co | None:
-        """The lower bound, or None where there is none."""
+        """The lower bound; None if the range is unbounded below or empty."""
         return self._lower
 
     @property
     def lower_inc(self) -> bool:
-        """Whether the lower bound is in the range."""
+        """Whether the lower bound is inclusive."""
         return self._lower_inc
 
     @property
@@ -240,12 +248,12 @@ class Range(Generic[_T_co]):
 
     @property
     def upper(self) -> _T_co | None:
-        """The upper bound, or None where there is none."""
+        """The upper bound; None if the range is unbounded above or empty."""
         return self._upper
 
     @property
     def upper_inc(self) -> bool:
-        """Whether the upper bound is in the range."""
+        """Whether the upper bound is inclusive."""
         return self._upper_inc
 
     @property
@@ -255,11 +263,11 @@ class Range(Generic[_T_co]):
 
     @property
     def isempty(self) -> bool:
-        """Whether it was made as the empty range."""
+        """Whether the range was made with `empty=True`; bounds are not compared."""
         return self._empty
 
     def issubset(self, other: Range[Any]) -> bool:
-        """Whether the other range has everything that this one has."""
+        """Return whether `other` contains this range. Raises TypeError if it is not a Range."""
         if not isinstance(other, Range):
             raise TypeError(f"a Range is compared with a Range, not with {class_name(other)}")
         if self._empty or other._empty:
@@ -267,7 +275,7 @@ class Range(Generic[_T_co]):
         return self._begins_within(other) and self._ends_within(other)
 
     def issuperset(self, other: Range[Any]) -> bool:
-        """Whether this range has everything that the other one has."""
+        """Return whether this range contains `other`. Raises TypeError if it is not a Range."""
         if not isinstance(other, Range):
             raise TypeError(f"a Range is compared with a Range, not with {class_name(other)}")
         return other.issubset(self)
@@ -312,7 +320,7 @@ class Range(Generic[_T_co]):
 
 
 class _Figure(tuple[Any, ...]):
-    """A figure is the tuple of its parts, and shows its name."""
+    """The base of geometric values that are tuples of their parts."""
 
     __slots__ = ()
 
@@ -332,7 +340,7 @@ class Point(_Figure):
     __slots__ = ()
 
     def __new__(cls, x: SupportsFloat | str, y: SupportsFloat | str) -> Self:
-        """From its coordinates."""
+        """Make a point of its coordinates."""
         return super().__new__(cls, (float(x), float(y)))
 
     @property
@@ -352,17 +360,17 @@ class Box(_Figure):
     __slots__ = ()
 
     def __new__(cls, high: _Pair, low: _Pair) -> Self:
-        """From two opposite corners."""
+        """Make a box of two opposite corners."""
         return super().__new__(cls, (Point(*high), Point(*low)))
 
     @property
     def high(self) -> Point:
-        """The upper right corner of a box from the server."""
+        """The first corner; for a box from the server, the upper right one."""
         return _point(self[0])
 
     @property
     def low(self) -> Point:
-        """The lower left corner of a box from the server."""
+        """The second corner; for a box from the server, the lower left one."""
         return _point(self[1])
 
 
@@ -372,42 +380,42 @@ class Line(_Figure):
     __slots__ = ()
 
     def __new__(cls, A: SupportsFloat, B: SupportsFloat, C: SupportsFloat) -> Self:  # noqa: N803
-        """From the factors of its equation."""
+        """Make a line of the coefficients of its equation."""
         return super().__new__(cls, (float(A), float(B), float(C)))
 
     @property
     def A(self) -> float:  # noqa: N802
-        """The factor of x."""
+        """The coefficient of x."""
         return float(self[0])
 
     @property
     def B(self) -> float:  # noqa: N802
-        """The factor of y."""
+        """The coefficient of y."""
         return float(self[1])
 
     @property
     def C(self) -> float:  # noqa: N802
-        """What is added."""
+        """The constant term."""
         return float(self[2])
 
 
 class LineSegment(_Figure):
-    """A value of `lseg`: the tuple of its two ends."""
+    """A value of `lseg`: the tuple of its two end points."""
 
     __slots__ = ()
 
     def __new__(cls, p1: _Pair, p2: _Pair) -> Self:
-        """From its ends."""
+        """Make a line segment of its end points."""
         return super().__new__(cls, (Point(*p1), Point(*p2)))
 
     @property
     def p1(self) -> Point:
-        """One end."""
+        """The first end point."""
         return _point(self[0])
 
     @property
     def p2(self) -> Point:
-        """The other end."""
+        """The second end point."""
         return _point(self[1])
 
 
@@ -417,22 +425,22 @@ class Circle(_Figure):
     __slots__ = ()
 
     def __new__(cls, center: _Pair, radius: SupportsFloat) -> Self:
-        """From the point in its middle and its radius."""
+        """Make a circle of its center and its radius."""
         return super().__new__(cls, (Point(*center), float(radius)))
 
     @property
     def center(self) -> Point:
-        """The point in its middle."""
+        """The center."""
         return _point(self[0])
 
     @property
     def radius(self) -> float:
-        """The distance from its middle."""
+        """The radius."""
         return float(self[1])
 
 
 def _point(part: Any) -> Point:
-    """A part of a figure, for the type checker: every constructor has made a Point of it."""
+    """Return `part` as a Point, for the type checker: every constructor converts it to one."""
     point: Point = part
     return point
 

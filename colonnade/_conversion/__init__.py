@@ -1,7 +1,7 @@
-"""What columns become in other libraries, and how they are printed.
+"""Conversion of columns to the objects of other libraries, and their printed forms.
 
-Every module turns one batch of columns into one thing and is used by ``colonnade.Columns`` alone.
-No library is imported before a method asks for it.
+Each module converts a batch of columns to one kind of object, for ``colonnade.Columns`` only. A
+library is imported when the first method needs it.
 """
 
 from __future__ import annotations

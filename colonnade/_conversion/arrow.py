@@ -1,4 +1,4 @@
-"""The Arrow C stream of a batch, in the layout of strings that a consumer takes best."""
+"""The Arrow C stream of a batch, in the string layout that suits the consumer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Strings = Literal["small", "view", "large"]
 
 
 class StreamSource:
-    """An object with `__arrow_c_stream__`, for libraries that ask for no layout themselves."""
+    """An object with `__arrow_c_stream__`, for libraries that do not request a string layout."""
 
     __slots__ = ("_batch", "_strings")
 
@@ -28,7 +28,7 @@ class StreamSource:
 
 
 def arrow_table(batch: Batch, strings: Strings, user: str = "Columns.to_arrow()") -> pa.Table:
-    """The batch as a pyarrow table over the same memory."""
+    """Return the batch as a pyarrow table over the same memory."""
     with needed_by(user, "pyarrow"):
         import pyarrow as pa
     return pa.table(StreamSource(batch, strings))

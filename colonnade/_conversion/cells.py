@@ -1,4 +1,4 @@
-"""The values of a column as short texts, for people."""
+"""The values of a column as short texts, for printed tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NUMBERS = {Kind.INT, Kind.FLOAT, Kind.DECIMAL}
 _CUT = "..."
 _MOMENTS = {Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.DURATION}
-# The server has no fractions of microseconds.
+# PostgreSQL's resolution is a microsecond.
 _MICROS: dict[str, Callable[[int], int]] = {
     "s": lambda count: count * 1_000_000,
     "ms": lambda count: count * 1_000,
@@ -29,19 +29,19 @@ _MICROS: dict[str, Callable[[int], int]] = {
 
 
 def column_cells(batch: Batch, index: int, characters_max: int) -> list[str | None]:
-    """One text per row, None for NULL. Nothing in it moves the cursor or breaks the line."""
+    """Return one text per row, None for NULL. All characters are printable, line breaks escaped."""
     return _cells(batch.column(index), characters_max)
 
 
 def _cells(column: Column, characters_max: int, around: str = "plain") -> list[str | None]:
-    """`around` is the form of the value that these are parts of."""
+    """Return the cells; `around` is the form of the value that contains these values."""
     kind = column_type(column.arrow_type)
     if (nested := _NESTED.get(kind.kind)) is not None:
         texts = nested(column, characters_max, around)
         cells = zip(texts, _nulls(column), strict=True)
         return [None if null else cut(text, characters_max) for text, null in cells]
     if kind.kind in _MOMENTS:
-        # Not through Python's classes, which have no place for the year 44 BC.
+        # Not through Python's datetime classes, which cannot represent the year 44 BC.
         numbers = memoryview(column.values()).cast("i" if kind.values == "i4" else "q")
         moments = zip(numbers, _nulls(column), strict=True)
         text = _moment(kind)
@@ -60,7 +60,7 @@ def _nulls(column: Column) -> bytes | memoryview:
 
 
 def _lists(column: Column, characters_max: int, around: str) -> list[str]:
-    """`{1, 2, NULL}`; of what is no array, `[1, 2]`."""
+    """Write `{1, 2, NULL}` for an array, `[1, 2]` for another list."""
     form = _form(column, around)
     left, right = _LIST_BRACKETS.get(form, ("[", "]"))
     ((_, part),) = column.parts()
@@ -73,7 +73,7 @@ def _lists(column: Column, characters_max: int, around: str) -> list[str]:
 
 
 def _fixed_lists(column: Column, characters_max: int, around: str) -> list[str]:
-    """`(1.5, 2.0)` of a figure, `[1.5, 2.0]` of a vector."""
+    """Write `(1.5, 2.0)` for a geometric value, `[1.5, 2.0]` for a vector."""
     left, right = ("(", ")") if _form(column, around) == "figure" else ("[", "]")
     size = column_type(column.arrow_type).size
     ((_, part),) = column.parts()
@@ -85,7 +85,7 @@ def _fixed_lists(column: Column, characters_max: int, around: str) -> list[str]:
 
 
 def _structs(column: Column, characters_max: int, around: str) -> list[str]:
-    """`(1, a)`; of a range `[1, 5)`."""
+    """Write `(1, a)` for a composite value, `[1, 5)` for a range."""
     form = _form(column, around)
     parts = [part for _, part in column.parts()][: _parts_max(characters_max)]
     if form == "timetz":
@@ -113,13 +113,13 @@ def _range(*parts: str | None) -> str:
 
 
 def _path(*parts: str | None) -> str:
-    """Of an open path the brackets are square, as PostgreSQL has them."""
+    """Write an open path in square brackets, as PostgreSQL does."""
     is_closed, points = parts
     return points or "" if is_closed == "true" else f"[{(points or '')[1:-1]}]"
 
 
 def _maps(column: Column, characters_max: int, around: str) -> list[str]:
-    """`"a"=>"1", "b"=>NULL`, as PostgreSQL has it."""
+    """Write `"a"=>"1", "b"=>NULL`, as PostgreSQL does for hstore."""
     del around
     texts = []
     for pairs in column.stored_pylist():
@@ -138,12 +138,12 @@ def _quoted(text: str | None, characters_max: int) -> str:
 
 
 def _form(column: Column, around: str) -> str:
-    """The points of a figure are figures."""
+    """Return the column's form; the parts of a geometric value are geometric values."""
     return "figure" if around == "figure" else column.form
 
 
 def _parts_max(characters_max: int) -> int:
-    """More parts than would be seen, but not all of a large list: each takes three characters."""
+    """Return how many parts to format: each takes three characters or more, the rest is cut off."""
     return characters_max // 3 + 1
 
 
@@ -170,7 +170,7 @@ def _moment(kind: ColumnType) -> Callable[[int], str]:
 
 
 def _float32(value: float) -> float:
-    """The number of fewest digits that is the same one in 32 bits."""
+    """Return the number with the fewest digits that has the same value as a float32."""
     for digits in (6, 7, 8):
         short = float(f"{value:.{digits}g}")
         if math.isfinite(value) and struct.unpack("f", struct.pack("f", short))[0] == value:
@@ -182,7 +182,7 @@ def _text(value: Any, characters_max: int) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):
-        # Two digits a byte: no more of them than will be shown.
+        # Two digits per byte: convert only the bytes that are shown.
         shown = value[: characters_max // 2 + 1].hex()
         return cut("\\x" + shown, characters_max)
     if isinstance(value, str):
@@ -191,17 +191,17 @@ def _text(value: Any, characters_max: int) -> str:
 
 
 def cut(text: str, characters_max: int) -> str:
-    """The text, or as much of its beginning as fits with three dots."""
+    """Return the text, or its beginning and three dots if it is too long."""
     if len(text) <= characters_max:
         return text
     return text[: max(characters_max - len(_CUT), 0)] + _CUT
 
 
 def printable(text: str) -> str:
-    """The text with every character that is not to be seen as its escape.
+    """Escape every character that is not printable.
 
-    Line breaks and terminal commands are of these, and so are marks that turn the direction of
-    writing around.
+    These include line breaks, terminal control sequences and marks that change the direction of
+    writing.
     """
     if text.isprintable():
         return text

@@ -1,8 +1,8 @@
-"""How a column gets into a field of a structured array: one function per pair of kinds.
+"""The conversion of a column to a field of a structured array: one function per pair of kinds.
 
-Each one makes all values of the field at once and refuses, by column and row, a value that the
-field cannot hold as it is. What the caller asks for by name may round (numeric or float8 to a
-float); nothing wraps around, is cut off, or loses its NULL.
+Each function converts the whole column. A value that the field cannot hold raises an error that
+names column and row. Only a float field that the caller asks for may round (numeric or float8); no
+value wraps around or is cut off, and no NULL is lost.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Target:
-    """One field to fill, and the column that it is filled from."""
+    """A field to fill, and the column that it is filled from."""
 
     def __init__(
         self, batch: Batch, index: int, name: str, dtype: np.dtype[Any], fill: Fill
@@ -50,7 +50,7 @@ class Target:
             raise SchemaError(f'the field "{name}" needs a unit, as in {dtype.kind}8[us]')
 
     def replace_null_by(self, value: Any) -> None:
-        """Store this where the column is NULL; refused if the field cannot hold it as it is."""
+        """Store `value` for NULL. Raises SchemaError if the field cannot hold it exactly."""
         import numpy as np
 
         if self.dtype.kind == "O":
@@ -69,11 +69,11 @@ class Target:
         self._replacement = holder[0]
 
     def values(self) -> NDArray[Any]:
-        """What the field holds of every row."""
+        """Return the field's value of every row. Raises DecodeError for one that does not fit."""
         import numpy as np
 
         nulls = null_mask(self.batch, self.index)
-        # A field that is an array within the row is filled by its elements.
+        # A subarray field is filled element by element.
         dtype = self.dtype.base
         if nulls is not None and self._replacement is None and dtype.kind not in "fmMO":
             raise self.refused(
@@ -84,14 +84,14 @@ class Target:
         filled = self._fill(self)
         if nulls is None:
             return np.asarray(filled, dtype=dtype)
-        # A copy: the column's own memory keeps what it has where it is NULL.
+        # A copy, because the column's own memory must not change.
         field = np.array(filled, dtype=dtype)
         missing = {"f": "nan", "m": "NaT", "M": "NaT"}.get(dtype.kind)
         field[nulls] = missing if self._replacement is None else self._replacement
         return field
 
     def refuse_first(self, bad: NDArray[np.bool_], values: Any) -> None:
-        """Refuse the first row that is marked, if one is; a NULL is never at fault."""
+        """Raise DecodeError for the first row that is marked in `bad` and is not NULL."""
         nulls = null_mask(self.batch, self.index)
         if nulls is not None:
             bad = bad & ~nulls
@@ -100,13 +100,13 @@ class Target:
             raise self.refused(row, f"{values[row]} does not fit into {self.dtype}")
 
     def refused(self, row: int, reason: str) -> DecodeError:
-        """The error of a value."""
+        """Return the error for the value of a row."""
         field = self.batch.fields[self.index]
         return DecodeError(field.name, field.type_name, row, reason)
 
 
 def _same(held: Any, value: Any) -> Any:
-    """Equal, or both one of those that equal nothing: NaN, NaT."""
+    """Return whether both are equal, or both NaN or NaT, which do not equal themselves."""
     return (held == value) | ((held != held) & (value != value))  # noqa: PLR0124
 
 
@@ -130,7 +130,7 @@ def _int_to_int(target: Target) -> Any:
     values = _as_stored(target)
     limits, stored = np.iinfo(target.dtype), np.iinfo(values.dtype)
     bad = np.zeros(len(values), dtype=np.bool_)
-    # Only a limit within the stored type's own range can be passed, or be compared with.
+    # Compare only with limits within the stored type's range: NumPy cannot represent the others.
     if limits.min > stored.min:
         bad |= values < limits.min
     if limits.max < stored.max:
@@ -153,7 +153,7 @@ def _int_to_float(target: Target) -> Any:
     with np.errstate(over="ignore"):
         converted = values.astype(target.dtype)
     for row in np.flatnonzero(beyond):
-        # Python's integers compare with floats exactly, also with infinite ones.
+        # Python compares integers with floats exactly, even with infinities.
         rounded[row] = int(values[row]) != float(converted[row])
     target.refuse_first(rounded, values)
     return converted
@@ -188,7 +188,7 @@ def _decimal_to_float(target: Target) -> Any:
     with np.errstate(over="ignore"):
         doubles = np.array([0.0 if value is None else float(value) for value in values], "f8")
         converted = doubles.astype(target.dtype)
-    # A finite decimal, as all of them are in a column, must not become infinite.
+    # Decimals of a column are finite, so an infinity means overflow.
     target.refuse_first(np.isinf(converted), values)
     return converted
 
@@ -219,7 +219,7 @@ def _stored_moments(target: Target) -> Any:
 
 
 def _moments(target: Target, values: NDArray[Any]) -> Any:
-    """In another unit, which must be fine enough for each value and reach as far."""
+    """Convert to the field's unit. Raises DecodeError for a value that it cannot hold exactly."""
     import numpy as np
 
     try:
@@ -246,7 +246,10 @@ def _overflowing(target: Target, values: NDArray[Any]) -> int:
 
 
 def _packed(target: Target) -> Any:
-    """Text in cells, made at once; None when one does not fit, which the slow way tells."""
+    """Pack all texts into fixed-width cells; None if one does not fit.
+
+    The caller's slower way then raises the error that names the row.
+    """
     import numpy as np
 
     size = target.dtype.itemsize
@@ -336,7 +339,7 @@ def _uuid_text(target: Target) -> Any:
     return _fixed_width(target, texts, "", "characters", target.dtype.itemsize // 4)
 
 
-# Kind of the column -> kind of the field's dtype -> how.
+# Kind of the column -> kind of the field's dtype -> conversion.
 FILLS: dict[Kind, dict[str, Fill]] = {
     Kind.BOOL: {"b": _as_stored, "i": _as_stored, "u": _as_stored, "O": _objects},
     Kind.INT: {"i": _int_to_int, "u": _int_to_int, "f": _int_to_float, "O": _objects},

@@ -1,4 +1,4 @@
-"""Columns as a table of a notebook."""
+"""Columns as an HTML table, for notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS_MAX = 40
 
 
 def html_table(batch: Batch) -> str:
-    """Names, types, the first and last rows, and the dimensions. All text is escaped."""
+    """Return the names, types, first and last rows and the shape as HTML. All text is escaped."""
     shape = f"<p>{shape_line(batch)}</p>"
     if not batch.num_columns:
         return f"<div>\n{shape}\n</div>"
@@ -43,7 +43,7 @@ def _columns(count: int, sample: Sample) -> Iterator[list[str]]:
 
 
 def _markup(column: ShownColumn) -> list[str]:
-    """The header cells of name and type, then the cells of the rows."""
+    """Return the header cells (name and type), then the cells of the rows."""
     align = ' style="text-align: right"' if column.is_number else ' style="text-align: left"'
     cells = ("<em>NULL</em>" if cell is None else escape(cell) for cell in column.cells)
     name = f"<th{align}>{escape(column.name)}</th>"

@@ -1,4 +1,4 @@
-"""What a column holds, as the Arrow type of its field says it."""
+"""The kind of a column, derived from its Arrow type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Kind(enum.Enum):
-    """Columns of one kind are handed over in the same way."""
+    """Groups of Arrow types that are converted in the same way."""
 
     BOOL = "bool"
     INT = "integer"
@@ -36,10 +36,11 @@ class Kind(enum.Enum):
 
 
 class ColumnType(NamedTuple):
-    """The kind, how NumPy reads the column's values where they lie, and in which zone they are.
+    """The kind of a column and the parameters of its type.
 
-    ``values`` is None where NumPy cannot read them. ``unit`` is that of a moment, ``size`` the
-    number of elements that each list of a fixed length has.
+    ``values`` is the NumPy dtype of the column's buffer, None if NumPy cannot read it in place.
+    ``zone`` is the time zone of a timestamp, ``unit`` the unit of a date or time type, and ``size``
+    the number of elements of each list of a fixed length.
     """
 
     kind: Kind
@@ -50,7 +51,7 @@ class ColumnType(NamedTuple):
 
     @property
     def is_zoned(self) -> bool:
-        """Whether a moment is an instant."""
+        """Whether a timestamp has a time zone."""
         return self.zone is not None
 
 
@@ -66,9 +67,9 @@ _FIXED = {
     "uint64": ColumnType(Kind.INT, "u8"),
     "float32": ColumnType(Kind.FLOAT, "f4"),
     "float64": ColumnType(Kind.FLOAT, "f8"),
-    # Days in 32 bits: NumPy's days have 64, so this one is read and then widened.
+    # Days in 32 bits: NumPy's days have 64 bits, so they are read as integers and widened.
     "date32": ColumnType(Kind.DATE, "i4"),
-    # So do seconds and milliseconds of a day.
+    # The same holds for seconds and milliseconds of a day.
     "time32[s]": ColumnType(Kind.TIME, "i4", unit="s"),
     "time32[ms]": ColumnType(Kind.TIME, "i4", unit="ms"),
     "time64[us]": ColumnType(Kind.TIME, "m8[us]"),
@@ -91,7 +92,7 @@ _BINARY = {"binary", "large_binary", "binary_view"}
 
 
 def column_type(arrow_type: str) -> ColumnType:
-    """The kind of a column by its field's Arrow type."""
+    """Return the kind and the parameters of an Arrow type."""
     fixed = _FIXED.get(arrow_type)
     if fixed is not None:
         return fixed
@@ -117,7 +118,7 @@ def column_type(arrow_type: str) -> ColumnType:
 
 
 def require_unique_names(batch: Batch, user: str) -> None:
-    """Refuse a batch with two columns of one name, of which one would silently be lost."""
+    """Raise ValueError for a batch with two columns of one name: one would silently be lost."""
     names = [field.name for field in batch.fields]
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:

@@ -1,4 +1,4 @@
-"""Libraries that are optional: imported where they are used, missed with advice."""
+"""Optional libraries: the error of a missing one says how to install it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-# The types of a pandas frame, and of its numeric columns.
+# The families of pandas dtypes, and the dtypes of numeric columns.
 Dtypes = Literal["numpy", "nullable", "arrow"]
 Decimals = Literal["float64", "decimal", "object"]
 
 
 @contextlib.contextmanager
 def needed_by(user: str, library: str) -> Generator[None, None, None]:
-    """Around an import: a failure says who needs the library and how to get it.
+    """Wrap an import: its ImportError says that `user` needs the library and how to install it.
 
-    The library's name is the name of the extra that installs it.
+    The library's name is also the name of the extra that installs it.
     """
     try:
         yield

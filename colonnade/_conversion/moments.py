@@ -1,4 +1,4 @@
-"""Dates and times as PostgreSQL prints them, of every year it has."""
+"""Dates and times as PostgreSQL prints them, for every year that it supports."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _EPOCH_DAYS = 719_468
 
 
 def date_text(days: int) -> str:
-    """A day since 1970-01-01: `2024-02-29`, `0044-03-15 BC`."""
+    """Format a date, in days since 1970-01-01: `2024-02-29`, `0044-03-15 BC`."""
     year, month, day = _civil(days)
     return _with_era(year, f"-{month:02}-{day:02}")
 
 
 def time_text(us: int) -> str:
-    """Microseconds since midnight: `12:30:00`, `12:30:00.25`."""
+    """Format a time, in microseconds since midnight: `12:30:00`, `12:30:00.25`."""
     seconds, fraction = divmod(us, _SECOND_US)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
@@ -26,7 +26,7 @@ def time_text(us: int) -> str:
 
 
 def timestamp_text(us: int, *, is_zoned: bool) -> str:
-    """Microseconds since 1970-01-01 00:00:00: `2024-02-29 12:30:00`, with `+00` when in UTC."""
+    """Format microseconds since 1970-01-01: `2024-02-29 12:30:00`, with `+00` if it is zoned."""
     days, clock = divmod(us, _DAY_US)
     year, month, day = _civil(days)
     zone = "+00" if is_zoned else ""
@@ -34,7 +34,7 @@ def timestamp_text(us: int, *, is_zoned: bool) -> str:
 
 
 def offset_text(seconds: int) -> str:
-    """An offset from UTC, seconds east of it: `+02`, `-03:30`."""
+    """Format an offset from UTC, in seconds east: `+02`, `-03:30`."""
     sign = "-" if seconds < 0 else "+"
     minutes, second = divmod(abs(seconds), 60)
     hour, minute = divmod(minutes, 60)
@@ -49,7 +49,10 @@ def _with_era(year: int, rest: str) -> str:
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Year (0 is 1 BC), month and day; years begin in March, so that the leap day is their last."""
+    """Return year (0 is 1 BC), month and day.
+
+    The computation counts years from March, so that a leap day is the last day of its year.
+    """
     cycle, day_of_cycle = divmod(days + _EPOCH_DAYS, _CYCLE_DAYS)
     leaps = day_of_cycle // 1460 - day_of_cycle // 36_524 + day_of_cycle // 146_096
     year_of_cycle = (day_of_cycle - leaps) // 365

@@ -1,4 +1,4 @@
-"""Columns as NumPy arrays, over the columns' own memory where NumPy has the type."""
+"""Columns as NumPy arrays, over the columns' own memory if NumPy has the type."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def column_array(batch: Batch, index: int, user: str) -> NDArray[Any]:
-    """The array of a column, NULLs in its own form or masked.
+    """Return a column as an array; NULL is NaN, NaT or None, or masked.
 
-    Arrays over the columns' memory are read-only; those that had to be made are the caller's.
+    An array over the column's memory is read-only; an array with memory of its own is writable.
     """
     with needed_by(user, "numpy"):
         importlib.import_module("numpy")
@@ -33,7 +33,7 @@ def column_array(batch: Batch, index: int, user: str) -> NDArray[Any]:
 
 
 def array_of(column: Column) -> NDArray[Any]:
-    """The array of a column, or of a column within one."""
+    """Return a column, or a nested column, as an array."""
     import numpy as np
 
     if column.has_codec:
@@ -44,7 +44,7 @@ def array_of(column: Column) -> NDArray[Any]:
     if (make := _MADE.get(kind)) is not None:
         return make(column)
     values = values_of(column)
-    # Booleans are bits in the column and were unpacked for this call.
+    # Booleans are bits in the column: this call unpacked them into new memory.
     values.flags.writeable = kind is Kind.BOOL
     if kind in {Kind.FLOAT, Kind.TIMESTAMP, Kind.DURATION}:
         return values
@@ -57,13 +57,13 @@ def _masked(values: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[Any]:
 
     masked = np.ma.MaskedArray(values, mask=mask)
     if values.dtype.kind == "i" and np.iinfo(values.dtype).max < masked.fill_value:
-        # NumPy's 999999 would wrap around to an innocent 16959 in `filled()`.
+        # NumPy's default fill value 999999 would wrap around to 16959, which looks like data.
         masked.fill_value = np.iinfo(values.dtype).min
     return masked
 
 
 def _lists(column: Column) -> NDArray[np.object_]:
-    """An array per row, each a view of the array of all elements."""
+    """Return an array per row, each a view of the array of all elements."""
     import numpy as np
 
     offsets: NDArray[np.int64] = np.frombuffer(memoryview(column.offsets()), dtype=np.int64)
@@ -85,14 +85,14 @@ def _lists(column: Column) -> NDArray[np.object_]:
 
 
 def _any(mask: NDArray[Any]) -> bool:
-    """Whether anything is masked, also a field of a structured array alone."""
+    """Return whether any value, or any field of a structured value, is masked."""
     if mask.dtype.names is None:
         return bool(mask.any())
     return any(bool(mask[name].any()) for name in mask.dtype.names)
 
 
 def _fixed_lists(column: Column) -> NDArray[Any]:
-    """An array of one more dimension; the floats of a NULL are NaN."""
+    """Return an array of one more dimension; a NULL becomes NaNs."""
     size = column_type(column.arrow_type).size
     ((_, part),) = column.parts()
     elements = array_of(part)
@@ -113,9 +113,9 @@ _FIELD_KINDS = {
 
 
 def _structs(column: Column) -> NDArray[Any]:
-    """A structured array where every field has a NumPy type, else the objects of rows.
+    """Return a structured array if every field has a NumPy type, else an array of Python objects.
 
-    It is masked where a row, or a field without a null of its own, is NULL.
+    A structured array masks NULL rows, and NULL fields of types that have no NaN or NaT.
     """
     import numpy as np
 
@@ -141,15 +141,15 @@ def _structs(column: Column) -> NDArray[Any]:
 
 
 def stored_values(batch: Batch, index: int) -> NDArray[Any]:
-    """The values of a fixed-width column where they lie, to be written to as well.
+    """Return a writable array over the memory of a fixed-width column.
 
-    Slots of NULLs hold NaN or NaT, and 0 in types that have neither.
+    NULL is NaN or NaT, and 0 in types that have neither.
     """
     return values_of(batch.column(index))
 
 
 def values_of(column: Column) -> NDArray[Any]:
-    """The values of a fixed-width column where they lie."""
+    """Return an array over the memory of a fixed-width column."""
     import numpy as np
 
     dtype: np.dtype[Any] = np.dtype(column_type(column.arrow_type).values)
@@ -157,12 +157,12 @@ def values_of(column: Column) -> NDArray[Any]:
 
 
 def null_mask(batch: Batch, index: int) -> NDArray[np.bool_] | None:
-    """True where the column is NULL, in memory of its own; None where it never is."""
+    """Return an array, with memory of its own, that is True for NULL; None without any NULL."""
     return mask_of(batch.column(index))
 
 
 def mask_of(column: Column) -> NDArray[np.bool_] | None:
-    """True where the column is NULL; None where it never is."""
+    """Return an array that is True for NULL; None if the column has no NULL."""
     import numpy as np
 
     mask = column.null_mask()
@@ -170,7 +170,7 @@ def mask_of(column: Column) -> NDArray[np.bool_] | None:
 
 
 def column_null_mask(batch: Batch, index: int) -> NDArray[np.bool_]:
-    """True where the column is NULL, also of a column that never is."""
+    """Return an array that is True for NULL, also for a column without any NULL."""
     with needed_by("Columns.null_mask()", "numpy"):
         import numpy as np
     mask = null_mask(batch, index)
@@ -178,12 +178,12 @@ def column_null_mask(batch: Batch, index: int) -> NDArray[np.bool_]:
 
 
 def dates(batch: Batch, index: int, unit: str) -> NDArray[np.datetime64]:
-    """A column of dates as `datetime64` of a unit of days or seconds, NULL as NaT."""
+    """Return dates as `datetime64` in the unit "D" or "s", NULL as NaT."""
     return dates_of(batch.column(index)).astype(f"M8[{unit}]", copy=False)
 
 
 def dates_of(column: Column) -> NDArray[np.datetime64]:
-    """A column of dates as `datetime64` of days, NULL as NaT."""
+    """Return dates as `datetime64[D]`, NULL as NaT."""
     import numpy as np
 
     days = values_of(column).astype(np.int64).view("M8[D]")
@@ -194,9 +194,9 @@ def dates_of(column: Column) -> NDArray[np.datetime64]:
 
 
 def times(batch: Batch, index: int) -> NDArray[np.timedelta64]:
-    """A column of times of day as `timedelta64` of its unit, NULL as NaT, to be written to.
+    """Return times of day as a writable `timedelta64` array of the column's unit, NULL as NaT.
 
-    Those of 32 bits are widened and the caller's; others lie where the column has them.
+    Times of 32 bits are copied; others share the column's memory.
     """
     return _times_of(batch.column(index))
 
@@ -211,7 +211,7 @@ def _times_of(column: Column) -> NDArray[np.timedelta64]:
     widened = values.astype(np.int64).view(f"m8[{unit}]")
     mask = mask_of(column)
     if mask is not None:
-        # NaT is the same in all units, and one without a unit is deprecated.
+        # NaT is the same in all units, but NumPy deprecates a NaT without one.
         widened[mask] = np.timedelta64("NaT", "s")
     return widened
 
@@ -223,7 +223,10 @@ def _guarded_times(column: Column) -> NDArray[np.timedelta64]:
 
 
 def intervals(batch: Batch, index: int) -> NDArray[np.timedelta64]:
-    """A column of intervals as `timedelta64[us]`, of those objects that rows have, NULL as NaT."""
+    """Return intervals as `timedelta64[us]`, made of the timedeltas of rows; NULL is NaT.
+
+    Raises DecodeError for an interval beyond the range of `timedelta64[us]`.
+    """
     import numpy as np
 
     values = python_values(batch, index)
@@ -236,17 +239,17 @@ def intervals(batch: Batch, index: int) -> NDArray[np.timedelta64]:
 
 
 def objects(batch: Batch, index: int) -> NDArray[np.object_]:
-    """The column's Python objects, None for NULL."""
+    """Return the column's Python objects, None for NULL."""
     return _object_array(python_values(batch, index))
 
 
 def objects_of(column: Column) -> NDArray[np.object_]:
-    """The Python objects of a column, or of one within a column."""
+    """Return the Python objects of a column, or of a nested column; None for NULL."""
     return _object_array(column.to_pylist())
 
 
 def texts(batch: Batch, index: int) -> NDArray[np.object_]:
-    """The texts of a column, also where a row has an object of them."""
+    """Return the stored texts of a column, even if rows have objects made of them."""
     return _object_array(batch.column(index).stored_pylist())
 
 
@@ -258,7 +261,7 @@ def _object_array(values: list[Any]) -> NDArray[np.object_]:
     return array
 
 
-# How arrays are made of columns that NumPy cannot read as they lie.
+# Conversions of the columns whose memory NumPy cannot read in place.
 _MADE: dict[Kind, Callable[[Column], NDArray[Any]]] = {
     Kind.DATE: dates_of,
     Kind.TIME: _guarded_times,

@@ -1,4 +1,4 @@
-"""Columns as a pandas frame: one block per column, over the columns' memory where it can be."""
+"""Columns as a pandas DataFrame: one block per column, over the column's memory if possible."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from colonnade._core import Batch
     from colonnade._schema import Schema
 
-# Python objects where pyarrow is not there.
+# Columns of these kinds hold Python objects if pyarrow is not installed.
 _ARROW_KINDS = {Kind.DECIMAL, Kind.LIST, Kind.FIXED_LIST, Kind.STRUCT, Kind.MAP}
 
 _USER = "Columns.to_pandas()"
@@ -44,12 +44,12 @@ _DIGITS_SHOWN = 60
 
 
 class PandasFrames:
-    """How the batches of one result become frames, one after the other.
+    """Converts the batches of one result to frames.
 
-    The columns have the dtypes of one family, and some of them are the frame's index. Decimals
-    whose type nobody asked for become what ``decimals`` says. Where it says nothing, they become
-    float64, and the first frame with one that its float64 does not hold warns for all.
-    ``stacklevel`` leads from `frame` to the user's line.
+    ``dtypes`` is the family of dtypes, ``index`` names the columns of the index. ``decimals``
+    chooses the dtype of numeric columns that no schema decides. If it is None, they become float64,
+    and the first frame with a value that float64 cannot hold exactly warns, once for all frames.
+    ``stacklevel`` is the number of calls from the user's line to `frame`.
     """
 
     def __init__(
@@ -70,14 +70,15 @@ class PandasFrames:
         self._inexact = Inexact()
 
     def asked(self, schema: Schema | None) -> Schema | WithFloats | None:
-        """The schema for a query whose result becomes these frames.
+        """Return the schema to request for a result that becomes these frames.
 
-        Where they want floats, the core makes them, for there are numbers that decimals are not.
+        If numeric becomes float64, the core converts it, because NaN and infinities of numeric are
+        floats but not Arrow decimals.
         """
         return WithFloats(schema, self._inexact) if self._decimals == "float64" else schema
 
     def frame(self, batch: Batch, asked: Collection[str]) -> pd.DataFrame:
-        """The batch as a frame; ``asked`` are the columns whose types a schema decided."""
+        """Convert a batch to a frame; ``asked`` are the columns whose types a schema decided."""
         with needed_by(_USER, "pandas"):
             import pandas as pd
         source = _Source(batch)
@@ -111,7 +112,7 @@ def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDe
         'Pass decimals="decimal" or decimals="object" for exact values; where floats are meant, '
         'decimals="float64"'
     )
-    # A schema makes no infinity of a number beyond the floats: of its column it is no way out.
+    # schema="float64" raises an error for a number beyond float64: do not suggest it for those.
     finite = [names[place] for place, _, text in sorted(inexact) if math.isfinite(float(text))]
     if finite:
         hint += f', or schema={{"{finite[0]}": "float64"}} for one column'
@@ -139,26 +140,26 @@ def _indexed(frame: pd.DataFrame, index: str | Sequence[str]) -> pd.DataFrame:
 
 
 class _Source:
-    """A batch, and what is made of it once for several columns."""
+    """A batch, with the conversions that several of its columns share."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        # Of each column with one: its place, and the first row whose decimal its float64 does not
-        # hold, with the decimal.
+        # For each column with a decimal that float64 cannot hold: the column's index, the first
+        # such row, and the decimal.
         self.inexact: list[tuple[int, int, str]] = []
 
     @cached_property
     def table(self) -> pa.Table:
-        # pandas keeps its strings in this layout.
+        # The layout of pandas' own strings.
         return arrow_table(self._batch, "large", f'{_USER} with dtypes="arrow"')
 
     def is_decimal(self, index: int) -> bool:
-        """Whether it is a column of decimals that no codec reads."""
+        """Whether the column has decimals, and no codec decodes it."""
         kind = column_type(self._batch.fields[index].arrow_type).kind
         return kind is Kind.DECIMAL and not self._batch.column(index).has_codec
 
     def decimals(self, index: int, dtypes: Dtypes, decimals: Decimals) -> Any:
-        """The column of decimals as floats, Arrow's decimals or Python's."""
+        """Convert a column of decimals to floats, Arrow decimals or Python's Decimal."""
         if decimals == "object":
             return objects(self._batch, index)
         if decimals == "float64":
@@ -198,7 +199,7 @@ class _Source:
         return bool(pa)
 
     def arrow_column(self, index: int, dtypes: Dtypes) -> Any:
-        """The column in its Arrow type."""
+        """Convert the column to an ArrowDtype array."""
         del dtypes
         import pandas as pd
 
@@ -214,7 +215,7 @@ class _Source:
         return pd.arrays.ArrowExtensionArray(_storage(self.table.column(index)))
 
     def column(self, index: int, dtypes: Dtypes) -> Any:
-        """The column in NumPy's types, or in pandas' own where NumPy's have no NULL."""
+        """Convert the column to a NumPy dtype, or to a pandas dtype if NumPy's has no NULL."""
         import pandas as pd
 
         batch = self._batch
@@ -225,7 +226,7 @@ class _Source:
             return self._number(index, kind, dtypes)
         if kind is Kind.TIMESTAMP and zone is not None:
             instants = stored_values(batch, index).view("i8")
-            # Only from integers is this dtype made without a copy.
+            # pandas makes this dtype without a copy from integers only.
             return pd.array(instants, dtype=f"datetime64[{unit}, {zone}]", copy=False)
         if kind is Kind.TIME:
             return times(batch, index)
@@ -244,7 +245,7 @@ class _Source:
         return objects(batch, index)
 
     def _has_uuids(self, index: int) -> bool:
-        """Whether there are UUIDs within the column, for which pandas has no type."""
+        """Whether the column contains UUIDs, for which pandas has no dtype."""
         return "extension<arrow.uuid>" in str(self.table.column(index).type)
 
     def _number(self, index: int, kind: Kind, dtypes: Dtypes) -> Any:
@@ -292,6 +293,6 @@ class _Source:
 
 
 def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column without its extension type, as which pandas takes it for opaque."""
+    """Return the column without its extension type, which pandas would treat as opaque."""
     storage = getattr(column.type, "storage_type", None)
     return column if storage is None else column.cast(storage)

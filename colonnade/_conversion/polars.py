@@ -1,4 +1,4 @@
-"""Columns as a Polars frame."""
+"""Columns as a Polars DataFrame."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def polars_frame(batch: Batch) -> pl.DataFrame:
-    """The batch as a frame over the same memory, but for what Polars does not take.
+    """Return the batch as a DataFrame over the same memory, except for types that Polars lacks.
 
-    Decimals of 256 bits, on which it panics, become decimals of 38 digits where every value of the
-    column has that few, else text, with a warning. So do intervals: durations where none has
-    months, else text. uuid becomes text: Polars has no such type. json becomes plain text: Polars
-    would keep it as an extension type, without the methods of strings. All of this holds within
-    lists and structs too.
+    256-bit decimals, on which Polars panics, become decimals of 38 digits if all values of the
+    column fit, else text with a warning. Intervals become durations if none has months, else text
+    with a warning. uuid becomes text, because Polars has no such type. json becomes plain text,
+    because Polars would make it an extension type without string methods. The same holds within
+    lists and structs.
     """
     with needed_by("Columns.to_polars()", "polars"):
         import polars as pl

@@ -1,4 +1,4 @@
-"""The rows of a batch that are shown: all of a few, the first and the last of many."""
+"""The rows of a batch that a printed table shows: all of a few, the first and last of many."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDS = 5
 
 
 class ShownColumn(NamedTuple):
-    """What is shown of a column. `cells` has None for NULL, and dots for rows left out."""
+    """The printed form of a column. In `cells`, NULL is None, and dots stand for omitted rows."""
 
     name: str
     type_name: str
@@ -25,7 +25,7 @@ class ShownColumn(NamedTuple):
 
 
 class Sample:
-    """The shown rows of a batch, taken column by column as the columns are asked for."""
+    """The shown rows of a batch. A column is formatted when it is asked for."""
 
     def __init__(self, batch: Batch, characters_max: int) -> None:
         self._fields = batch.fields
@@ -37,7 +37,7 @@ class Sample:
             self._parts = [batch.slice(0, _ENDS), batch.slice(rows - _ENDS, _ENDS)]
 
     def column(self, index: int) -> ShownColumn:
-        """What is shown of the column at a position."""
+        """Return the printed form of the column at `index`."""
         field = self._fields[index]
         first, *last = (column_cells(part, index, self._characters_max) for part in self._parts)
         cells = [*first, DOTS, *last[0]] if last else first
@@ -47,7 +47,7 @@ class Sample:
 
 
 def shape_line(batch: Batch) -> str:
-    """`1,000 rows x 3 columns`."""
+    """Return the shape, such as `1,000 rows x 3 columns`."""
     rows = "row" if batch.num_rows == 1 else "rows"
     columns = "column" if batch.num_columns == 1 else "columns"
     return f"{batch.num_rows:,} {rows} x {batch.num_columns:,} {columns}"

@@ -1,4 +1,4 @@
-"""Columns as a structured array of NumPy: row after row in memory, each value checked."""
+"""Columns as a structured NumPy array: row by row in memory, with every value checked."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from colonnade._core import Batch, Column
 
 _USER = "Columns.to_structured()"
-# What a field is when nothing is said; objects where NumPy's fixed width would lose something.
+# Default dtypes that differ from the column's own; object if a fixed width would lose something.
 _NATURAL = {Kind.DATE: "M8[D]", Kind.UUID: "O"}
 
 
 def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -> NDArray[np.void]:
-    """The batch as one structured array; the fields of `dtype` name the columns they take."""
+    """Return the batch as one structured array; a field of `dtype` takes the column of its name."""
     with needed_by(_USER, "numpy"):
         import numpy as np
     require_unique_names(batch, _USER)
@@ -40,8 +40,8 @@ def structured_array(batch: Batch, dtype: Any, null: Mapping[str, Any] | None) -
     _refuse_unknown("dtype", row.names, positions)
     _refuse_unknown("null", replacements, row.names)
     targets = [_target(batch, positions[name], row[name], replacements, name) for name in row.names]
-    # Zeroed: the padding of an aligned dtype shows nothing of what was in memory before. Field by
-    # field is as fast here as weaving blocks of rows natively: new pages cost more than the copies.
+    # Zeroed, so that the padding of an aligned dtype does not leak old memory. Filling field by
+    # field is as fast as native code that goes row by row: new pages cost more than the copies.
     array = np.zeros(batch.num_rows, dtype=row)
     for target in targets:
         array[target.name][...] = target.values()
@@ -71,7 +71,7 @@ def _natural_fields(batch: Batch) -> list[tuple[str, Any]]:
 
 
 def _fixed_list_dtype(column: Column) -> np.dtype[Any] | None:
-    """An array within the row; None where the elements are no floats."""
+    """Return a subarray dtype; None if the elements are not floats."""
     import numpy as np
 
     array = array_of(column)
@@ -93,7 +93,7 @@ def _target(
     field = batch.fields[index]
     column = column_type(field.arrow_type)
     fills = FILLS[column.kind]
-    # Only a list of a fixed length is an array within the row, of just that length.
+    # Only a list of a fixed length can be a subarray, and only one of the same length.
     size = (column.size,) if column.kind is Kind.FIXED_LIST and dtype.base.kind == "f" else ()
     if dtype.base.kind not in fills or dtype.shape != size or dtype.names is not None:
         possible = ", ".join(_DTYPE_WORDS[letter] for letter in fills)

@@ -1,4 +1,4 @@
-"""Columns as a table of a terminal, in the manner of psql."""
+"""Columns as a text table for a terminal, in psql's style."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEPARATOR = " | "
 
 
 def text_table(batch: Batch, width: int) -> str:
-    """The first and last rows, with as many columns from both ends as the width holds."""
+    """Return the first and last rows, with as many columns from both ends as fit into `width`."""
     sample = Sample(batch, _CHARACTERS_MAX)
     columns = list(_fitting(batch.num_columns, sample, width))
     title = f"Columns: {shape_line(batch)}"
@@ -29,14 +29,14 @@ def text_table(batch: Batch, width: int) -> str:
 
 
 def _fitting(count: int, sample: Sample, width: int) -> Iterator[list[str]]:
-    """The columns that fit, laid out; those left out in the middle are one of dots."""
+    """Yield the columns that fit, formatted; a column of dots replaces omitted ones."""
     left: list[list[str]] = []
     right: list[list[str]] = []
     used = 0
     for taken, index in enumerate(_ends_first(count)):
         column = _layout(sample.column(index))
         used += display_width(column[0]) + len(_SEPARATOR)
-        # The last separator is none; before the last column there must be room for dots.
+        # No separator follows the last column; before any other, leave room for the dots.
         rest = -len(_SEPARATOR) if taken == count - 1 else len(DOTS)
         if taken and used + rest > width:
             yield from [*left, [DOTS] * len(column), *reversed(right)]
@@ -46,13 +46,13 @@ def _fitting(count: int, sample: Sample, width: int) -> Iterator[list[str]]:
 
 
 def _ends_first(count: int) -> Iterator[int]:
-    """First, last, second, last but one, ..."""
+    """Yield the indexes first, last, second, last but one, ..."""
     for step in range(count):
         yield step // 2 if step % 2 == 0 else count - 1 - step // 2
 
 
 def _layout(column: ShownColumn) -> list[str]:
-    """Name, type and cells, all padded to one width."""
+    """Return name, type and cells, padded to the same width."""
     cells = ("NULL" if cell is None else cell for cell in column.cells)
     texts = [column.name, column.type_name, *cells]
     widths = [display_width(text) for text in texts]
@@ -63,7 +63,7 @@ def _layout(column: ShownColumn) -> list[str]:
 
 
 def display_width(text: str) -> int:
-    """Cells of a terminal that the text takes: two for wide characters, none for joined marks."""
+    """Return the terminal cells of a text: two for a wide character, none for a combining mark."""
     if text.isascii():
         return len(text)
     return sum(_character_width(character) for character in text)

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def python_values(batch: Batch, index: int) -> list[Any]:
-    """The column's values as rows give them, None for NULL.
+    """Return the column's values as rows have them, None for NULL.
 
-    A value that Python's type has no place for, as a date before Christ, is a `DecodeError` that
-    names column and row.
+    Raises DecodeError, with column and row, for a value that Python's class cannot hold, such as a
+    date before Christ.
     """
     try:
         return batch.column(index).to_pylist()
@@ -23,7 +23,7 @@ def python_values(batch: Batch, index: int) -> list[Any]:
 
 
 def refused_value(batch: Batch, index: int) -> DecodeError:
-    """The error of the first value that has no Python object."""
+    """Return the error for the first value that has no Python object."""
     row, count = 0, batch.num_rows
     while count > 1:
         half = count // 2

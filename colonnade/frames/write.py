@@ -45,9 +45,8 @@ def write_table(
     """Copy a frame into a table, creating it if needed; return the number of rows written.
 
     `frame` is a frame of pandas or Polars, a table, batch or reader of pyarrow, a relation of
-    DuckDB, a mapping of names to arrays, a structured array, `Columns`, or an iterable of these,
-    which are copied one after another. `con` is as in `read_sql`. Missing values and nulls become
-    NULL.
+    DuckDB, a mapping of names to arrays, a structured array, `Columns`, or an iterable of these.
+    Missing values and nulls become NULL. `con` is as in `read_sql`.
 
     `if_exists` says how to treat an existing table: "fail" raises DuplicateTableError, "append"
     adds the rows, "replace" drops and recreates the table, "truncate" empties it and keeps its
@@ -67,13 +66,13 @@ def write_table(
     and "update" overwrites it. The function then returns the number of rows inserted or updated.
 
     `progress` is called with the number of rows sent so far; True shows a bar and needs `rich`.
-    `timeout`, in seconds, limits the copying.
+    `timeout`, in seconds, limits the copy.
 
     Raises DuplicateTableError as said above; InterfaceError for columns that the table does not
     have, and for a new table whose name has a dot if no `schema_name` is given; SchemaError for an
     Arrow type without a PostgreSQL type; EncodeError, with column, type and row, for a value that
-    does not fit; PostgresError if the server refuses a value or the table; ValueError if `frame` is
-    an empty iterable and the table does not exist.
+    does not fit; PostgresError for an error of the server; ValueError for a new table if `frame`
+    is an empty iterable.
     """
     _check_options(table_name, schema_name, if_exists, on_conflict, conflict_columns)
     source = with_index(frame, index)

@@ -1,8 +1,8 @@
 """Writes the tables of docs/types.md that have a line for every type.
 
-The core's own table has the types and their Arrow types. This file has their types in the
-libraries, in rows and as parameters, and their limits; tests/types checks it against a server. A
-type that is missing here is an error.
+The core's own table has the types and their Arrow types, `samples` has their values in rows and as
+parameters, and their limits. This file has their types in the libraries. tests/types checks all of
+it against a server. A type that is missing is an error.
 
     python -m tools.type_table            write the tables
     python -m tools.type_table --check    fail when they are not up to date
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from colonnade import _core
+from samples import EXTENSIONS, SAMPLES, SERVER_ONLY, SPATIAL_TYPES, Facts
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "types.md"
@@ -113,188 +114,41 @@ MADE = {
 }
 
 
-class Facts(NamedTuple):
-    """The values in rows and as parameters, and their limits."""
-
-    types: str
-    row: str
-    parameter: str
-    edges: str = ""
-
-
-INFINITIES = "infinities: `infinity=`; years BC and from 10000 on have no Python object"
-OWN_PARSER = "in a composite and by COPY the driver parses the text"
-#: Names between blanks.
-FACTS = (
-    Facts("bool", "`bool`", "`bool`, NumPy's boolean"),
-    Facts(
-        "int2 int4 int8",
-        "`int`",
-        "`int`, any object with `__index__`, such as NumPy's integers, and a `float` or "
-        "`Decimal` that is whole: 5.0, not 1.5",
-        "out of range is refused",
-    ),
-    Facts("oid xid cid", "`int`", "the same, from 0 to 4294967295", "out of range is refused"),
-    Facts(
-        "xid8 pg_lsn",
-        "`int`",
-        "the same, from 0 to 18446744073709551615",
-        "out of range is refused",
-    ),
-    Facts(
-        "float4 float8",
-        "`float`",
-        "`float`, any object with `__float__`, and an `int` that a float holds exactly",
-        "NaN, infinities, -0.0 and subnormals are kept; out of float4's range is refused",
-    ),
-    Facts(
-        "numeric",
-        "`Decimal`, with its scale",
-        "`Decimal`, `int`, `float` (its shortest digits), `str`",
-        "NaN and infinities: `infinity=`; no decimal holds more than 76 digits",
-    ),
-    Facts(
-        "text varchar name xml",
-        "`str`",
-        "`str`",
-        "any character but NUL, which the server cannot store",
-    ),
-    Facts("bpchar", "`str`", "`str`", "with its trailing blanks"),
-    Facts(
-        "json jsonb",
-        "`str`: the text",
-        "`str`, such as that of `json.dumps`",
-        "`json` as stored, with blanks and repeated keys",
-    ),
-    Facts("jsonpath refcursor unknown cstring", "`str`", "`str`"),
-    Facts(
-        "char",
-        "`bytes`, one",
-        "`bytes`, one or none",
-        r"columns print it: empty for 0, `\377` above 127",
-    ),
-    Facts("bytea", "`bytes`", "`bytes`, `bytearray`, and other buffers of bytes", "any byte"),
-    Facts("uuid", "`uuid.UUID`", "`uuid.UUID`, `str`"),
-    Facts("date", "`datetime.date`", "`date`, `datetime` (its day)", INFINITIES),
-    Facts("time", "`datetime.time`", "`time` without time zone", "24:00 is refused"),
-    Facts("timestamp", "`datetime` without time zone", "the same, `date`", INFINITIES),
-    Facts(
-        "timestamptz",
-        "`datetime` in UTC",
-        "`datetime`, `date` ([without a time zone](#naive-moments) they are local time)",
-        INFINITIES,
-    ),
-    Facts("timetz", "`datetime.time` with a fixed offset", "the same", "24:00 is refused"),
-    Facts(
-        "interval",
-        "`timedelta`: a year is 365 days, a month 30",
-        "`timedelta`",
-        "more than 64 bits of nanoseconds: not in columns; beyond `timedelta`: not in rows;"
-        " infinities: `infinity=`, not in rows",
-    ),
-    Facts(
-        "bit varbit",
-        "`BitString`",
-        "`BitString`, `str` of 0 and 1, `bytes` (all their bits)",
-        "without bits: an empty text",
-    ),
-    Facts(
-        "inet",
-        "`IPv4Address`, or `IPv4Interface` with a prefix length; the same for IPv6",
-        "any class of `ipaddress`, `str`",
-    ),
-    Facts("cidr", "`IPv4Network`, `IPv6Network`", "the same; an address is its own network"),
-    Facts("macaddr macaddr8", "`str`", "`str`"),
-    Facts(
-        "point line lseg box circle",
-        "`Point`, `Line`, `LineSegment`, `Box`, `Circle`: tuples",
-        "the same, sequences of that form",
-        "NaN, infinities and -0.0 are kept",
-    ),
-    Facts("path", "`Path`", "`Path`, a list of points (open), a tuple of points (closed)"),
-    Facts("polygon", "`Polygon`", "`Polygon`, a sequence of points"),
-    Facts("tid", "`(block, offset)`", "the same"),
-    Facts("pg_snapshot txid_snapshot", "`(xmin, xmax, (xip, ...))`", "the same"),
-    Facts(
-        "tsvector tsquery",
-        "`str`: as the server prints it",
-        "`str`: the server parses it",
-    ),
-    Facts(
-        "money regclass regcollation regconfig regdictionary regnamespace regoper regoperator"
-        " regproc regprocedure regrole regtype aclitem",
-        "`str`: as the server prints it",
-        "`str`: the server parses it",
-        "a composite or range of it is one text",
-    ),
-    Facts(
-        "pg_node_tree pg_ndistinct pg_dependencies pg_mcv_list pg_brin_bloom_summary"
-        " pg_brin_minmax_multi_summary gtsvector anyarray",
-        "`str`: as the server prints it",
-        "nothing: the server accepts none",
-    ),
-    Facts("void", "`None`", "nothing: the server accepts none"),
-    Facts("citext ltree lquery ltxtquery sparsevec", "`str`", "`str`: the server parses it"),
-    Facts(
-        "hstore",
-        "`str`, or with `extension_types` a `dict` of `str`",
-        "`str`: the server parses it; a mapping of `str` to `str` or `None`",
-        OWN_PARSER,
-    ),
-    Facts(
-        "vector halfvec",
-        "`str`, or with `extension_types` a `list` of `float`",
-        "`str`: the server parses it; a sequence of numbers",
-        f"of the declared length, if any; {OWN_PARSER}",
-    ),
-    Facts(
-        "geometry geography",
-        "`str`: the digits of its EWKB, or with `extension_types` `bytes`: WKB",
-        "`str`: the server parses it; `bytes`: WKB or EWKB",
-        "WKB omits the SRID; `binary` keeps it in columns",
-    ),
-)
 #: Types made of other types, and unknown types.
-MADE_FACTS = (
-    Facts(
-        "an array, `int2vector`, `oidvector`",
+MADE_FACTS = {
+    "an array, `int2vector`, `oidvector`": Facts(
         "`list`, nested as its dimensions",
         "sized iterables except `str`, `bytes` and mappings; arrays of NumPy, Arrow, pandas,"
         " Polars",
         "lower bounds are not kept; in a column all arrays have the same number of dimensions",
     ),
-    Facts(
-        "a composite",
+    "a composite": Facts(
         "`Record`",
         "tuple, list or `Record` by position; mapping by name, with NULL for missing keys",
     ),
-    Facts(
-        "an anonymous record",
+    "an anonymous record": Facts(
         "`tuple`; a composite in it is a `Record`",
         "nothing: PostgreSQL accepts none",
         "the first record sets the type of a column, whose objects hold Arrow's Python values",
     ),
-    Facts(
-        "an enum",
+    "an enum": Facts(
         "`str`",
         "`str`, a member of an `enum.Enum` whose value is a `str`",
         "a label added later is accepted",
     ),
-    Facts("a domain", "as its base type", "the same", "as its base type"),
-    Facts(
-        "a range",
+    "a domain": Facts("as its base type", "the same", "as its base type"),
+    "a range": Facts(
         "`Range`",
         "`Range`, a tuple of both bounds (inclusive), `()` for empty",
         "an empty range has a flag; a missing bound is null",
     ),
-    Facts("a multirange", "`list` of `Range`", "the same"),
-    Facts(
-        "an unknown type",
+    "a multirange": Facts("`list` of `Range`", "the same"),
+    "an unknown type": Facts(
         "`str`: the text form, but `bytes` within a composite, a record or a range",
         "`str`: the text form, or `bytes`: the binary form",
         "`arrow.opaque`; without a binary form it is text",
     ),
-)
+}
 
 
 def shown(name: str) -> str:
@@ -317,13 +171,21 @@ def columns_table() -> list[str]:
 
 def values_table() -> list[str]:
     """The head and the rows of the table of rows and parameters."""
-    told = [name for facts in FACTS for name in facts.types.split()]
+    extensions = (sample for _, sample in EXTENSIONS.values())
+    by_facts: dict[Facts, list[str]] = {}
+    for sample in (*SAMPLES, *SERVER_ONLY, *extensions, *SPATIAL_TYPES):
+        if sample.facts is not None:
+            by_facts.setdefault(sample.facts, []).append(sample.base.strip('"'))
+    told = [name for names in by_facts.values() for name in names]
     known = [line.name for line in (*_core.TYPES, *_core.EXTENSION_TYPES)]
     if sorted(told) != sorted(known):
         raise SystemExit(f"types without facts, or with two: {set(told) ^ set(known)}")
-    rows = [(", ".join(map(shown, facts.types.split())), *facts[1:]) for facts in FACTS]
-    head = "PostgreSQL | row | parameter | limits"
-    return [head, *map(" | ".join, rows), *map(" | ".join, MADE_FACTS)]
+    rows = [(", ".join(map(shown, names)), facts) for facts, names in by_facts.items()]
+    lines = [
+        f"{name} | {facts.row} | {facts.parameter} | {facts.limits}"
+        for name, facts in (*rows, *MADE_FACTS.items())
+    ]
+    return ["PostgreSQL | row | parameter | limits", *lines]
 
 
 def written(page: str) -> str:

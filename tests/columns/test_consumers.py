@@ -12,7 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.columns.samples import PLACEMENTS, SAMPLES, Sample, expected, query
+from samples import Sample
+from tests.columns.samples import PLACEMENTS, SAMPLES, expected, query
 
 if TYPE_CHECKING:
     from colonnade.columns import Columns
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 every_case = pytest.mark.parametrize(
     ("sample", "placement"),
     [(sample, placement) for sample in SAMPLES for placement in PLACEMENTS],
-    ids=lambda part: str(part).replace(" ", "_"),
+    ids=lambda part: getattr(part, "sql_type", part),
 )
 
 
@@ -91,12 +92,12 @@ def test_polars(fetch: Fetch, sample: Sample, placement: str) -> None:
     cols = fetch(query(sample, placement))
     want = expected(sample, placement)
     values = cols.to_polars()["v"].to_list()
-    if sample.type_name == "uuid":
+    if sample.sql_type == "uuid":
         assert_same(values, [None if value is None else str(value) for value in want])
         want = [None if value is None else value.bytes for value in want]
     else:
         assert_same(values, want)
-    if not sample.type_name.startswith("json"):
+    if not sample.sql_type.startswith("json"):
         assert_same(pl.DataFrame(cols)["v"].to_list(), want)
 
 
@@ -107,7 +108,7 @@ def test_pyarrow(fetch: Fetch, sample: Sample, placement: str, strings: Any) -> 
     table = cols.to_arrow(strings)
     table.validate(full=True)
     # Without a modifier, the scale of a numeric column is the largest of its values'.
-    if sample.type_name != "numeric":
+    if sample.sql_type != "numeric":
         assert table.schema == fetch(query(sample, "none")).to_arrow(strings).schema
     assert_same(table.column("v").to_pylist(), expected(sample, placement))
     if strings == "small":
@@ -127,7 +128,7 @@ def test_duckdb(fetch: Fetch, sample: Sample, placement: str) -> None:
     want = expected(sample, placement)
     assert scanned(cols, "count(v)") == [sum(value is not None for value in want)]
     # DuckDB needs pytz to make Python objects of instants; what it read is seen without.
-    item = "make_timestamp(epoch_us(v))" if sample.type_name == "timestamptz" else "v"
+    item = "make_timestamp(epoch_us(v))" if sample.sql_type == "timestamptz" else "v"
     assert_same(scanned(cols, item), want)
     # The same object is scanned again, and not to its end.
     assert_same(scanned(cols, item, "limit 1"), want[:1])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("benches", "colonnade", "crates", "docs", "fuzz", "tests", "tools")
+FOLDERS = ("benches", "colonnade", "crates", "docs", "fuzz", "samples", "tests", "tools")
 SUFFIXES = {".md", ".py", ".rs", ".tsv"}
 #: They name the type of the example, and a new type does not need to be there.
 BESIDES = {
@@ -16,7 +16,6 @@ BESIDES = {
     "crates/columnar/examples/decode_bench/wire.rs": "measures the types that are worth it",
     "docs/compatibility.md": "lists where another driver differs",
     "tests/tidy/test_recipes.py": "is this file",
-    "tests/types/test_scalars.py": "has random values of the types that travel as text",
 }
 
 

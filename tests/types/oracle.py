@@ -12,6 +12,8 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from samples import base_type
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -149,10 +151,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     ),
     "hstore": hstore,
 }
-
-
-def base_type(sql_type: str) -> str:
-    return sql_type.partition("(")[0]
 
 
 def expected(sql_type: str, texts: Sequence[str | None]) -> list[Any]:

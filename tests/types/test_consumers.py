@@ -8,8 +8,8 @@ import duckdb
 import numpy as np
 import pytest
 
+from samples import BY_TYPE, COMMON, query
 from tests.types import oracle
-from tests.types.corpus import BY_TYPE, SAMPLES, query
 
 if TYPE_CHECKING:
     from colonnade.columns import Columns
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TIMES = ("date", "time", "timestamp", "timestamptz")
 # Seconds, as pandas counts days.
 UNIT = {"date": 86_400}
-DECIMALS = [sample.sql_type for sample in SAMPLES if sample.sql_type.startswith("numeric")]
+DECIMALS = [sample.sql_type for sample in COMMON if sample.sql_type.startswith("numeric")]
 
 
 def fetch(link: Connection, sql_type: str) -> tuple[Columns, list[Any]]:

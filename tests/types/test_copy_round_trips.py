@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from colonnade.errors import DecodeError, EncodeError, InterfaceWarning
+from samples import EXTENSIONS, FOREIGN, SAMPLES, Sample
 from tests.types import oracle
-from tests.types.corpus import Sample
-from tests.types.rare_samples import EXTENSION_SAMPLES, FOREIGN_SAMPLES
 from tests.types.test_every_type import (
-    ALL_SAMPLES,
     PSEUDO_TYPES,
     VECTORS,
-    base_of,
     create_extension,
 )
 
@@ -50,11 +47,11 @@ NOT_HELD: dict[tuple[str, str], set[str]] = {
     ("pandas", "interval"): SCALARS,
 }
 WITH_EXTENSIONS = [
-    *(("", sample) for sample in ALL_SAMPLES if base_of(sample) not in PSEUDO_TYPES),
-    *EXTENSION_SAMPLES.values(),
+    *(("", sample) for sample in SAMPLES if sample.base not in PSEUDO_TYPES),
+    *EXTENSIONS.values(),
     *(
         (extension, Sample(name, arrow, texts))
-        for name, (extension, arrow, texts) in FOREIGN_SAMPLES.items()
+        for name, (extension, arrow, texts) in FOREIGN.items()
     ),
 ]
 
@@ -68,7 +65,7 @@ def made(link: Connection) -> Iterator[str]:
 
 def make_table(link: Connection, made: str, sample: Sample) -> None:
     """A table of the sample's values, beside their number, and an empty one of its form."""
-    kind, base = sample.sql_type, base_of(sample)
+    kind, base = sample.sql_type, sample.base
     link.execute(f"CREATE DOMAIN {made}_domain AS {kind}")
     link.execute(f"CREATE TYPE {made}_pair AS (a {kind}, b int4)")
     lists = "NULL" if base in VECTORS else f"ARRAY[v, NULL, v]::{base}[]"

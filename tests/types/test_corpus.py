@@ -10,16 +10,16 @@ import pytest
 
 import colonnade
 from colonnade.errors import DecodeError
+from samples import BY_TYPE, COMMON, HUGE_NUMERICS, WIDE_NUMERICS, Sample, query
 from tests.types import oracle
 from tests.types.conftest import SETTINGS
-from tests.types.corpus import BY_TYPE, HUGE_NUMERICS, SAMPLES, WIDE_NUMERICS, Sample, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from colonnade.sync import Connection
 
-every_type = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.sql_type)
+every_type = pytest.mark.parametrize("sample", COMMON, ids=lambda sample: sample.sql_type)
 
 
 def null_patterns(values: Sequence[str]) -> dict[str, list[str | None]]:
@@ -100,7 +100,7 @@ def test_values_that_python_has_no_place_for(link: Connection, sample: Sample) -
         with pytest.raises(DecodeError) as refused:
             link.fetch(query(sample.sql_type), oracle.json_texts([None, text]))
         assert (refused.value.column, refused.value.row) == ("v", 1)
-        assert refused.value.type_name == oracle.base_type(sample.sql_type)
+        assert refused.value.type_name == sample.base
     for text in sample.rows_refuse:
         columns = link.fetch_columns(query(sample.sql_type), oracle.json_texts([None, text]))
         with pytest.raises(DecodeError, match="cast it to text") as unreadable:
@@ -114,7 +114,7 @@ def test_values_that_arrow_has_no_place_for(link: Connection, sample: Sample) ->
         with pytest.raises(DecodeError) as refused:
             link.fetch_columns(query(sample.sql_type), oracle.json_texts([None, text]))
         assert (refused.value.column, refused.value.row) == ("v", 1)
-        assert refused.value.type_name == oracle.base_type(sample.sql_type)
+        assert refused.value.type_name == sample.base
         # The connection is none the worse for it.
         assert link.fetchval("SELECT 1") == 1
 
@@ -166,7 +166,7 @@ def test_infinities_in_rows(link: Connection) -> None:
 
 async def test_the_asynchronous_connection_decodes_the_same(dsn: str, link: Connection) -> None:
     async with await colonnade.connect(dsn, server_settings=SETTINGS) as connection:
-        for sample in SAMPLES:
+        for sample in COMMON:
             if sample.sql_type == "xml":
                 continue
             argument = oracle.json_texts([*sample.in_columns, None])

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from samples import SAMPLES, base_type
 from tests.columns.every_type import EVERY
 from tests.types import oracle
-from tests.types.corpus import SAMPLES
-from tests.types.rare_samples import RARE_SAMPLES
-from tests.types.test_every_type import OUTPUT_ONLY, base_of
+from tests.types.test_every_type import OUTPUT_ONLY
 from tests.types.test_schema import CASTS, TEXTS
 from tests.types.test_type_table import MADE_OTHERWISE
 from tools import type_table
@@ -45,7 +44,7 @@ def code(cell: str) -> list[str]:
 BY_SCHEMA = "### Other types by `schema`"
 IN_COLUMNS = [(name, row) for row in table("## In columns") for name in code(row[0])]
 IN_ROWS = [(name, row) for row in table("## In rows and as parameters") for name in code(row[0])]
-SAMPLED = {base_of(sample): sample for sample in (*RARE_SAMPLES, *SAMPLES)}
+SAMPLED = {sample.base: sample for sample in SAMPLES}
 
 
 def is_said(given: str, said: str) -> bool:
@@ -59,7 +58,7 @@ def column_of(link: Connection, sql_type: str) -> Columns:
         return link.fetch_columns(MADE_OTHERWISE[sql_type])
     if sql_type in OUTPUT_ONLY:
         return link.fetch_columns(f"SELECT NULL::{sql_type} AS v")
-    sample = SAMPLED.get(sql_type) or SAMPLED.get(oracle.base_type(sql_type))
+    sample = SAMPLED.get(sql_type) or SAMPLED.get(base_type(sql_type))
     text = sample.values[0] if sample else EVERY[sql_type][0]
     return link.fetch_columns(f"SELECT $1::text::{sql_type} AS v", text)
 
@@ -117,6 +116,6 @@ def test_casts() -> None:
     rows = {sql_type: code(casts) for types, casts in table(BY_SCHEMA) for sql_type in code(types)}
     assert [code(casts) for types, casts in table(BY_SCHEMA) if types == "any"] == [list(TEXTS)]
     for sql_type, known in CASTS.items():
-        base = "bpchar" if sql_type == "char(5)" else oracle.base_type(sql_type)
+        base = "bpchar" if sql_type == "char(5)" else base_type(sql_type)
         wanted = {said(cast) for cast in known} - set(TEXTS)
         assert {said(cast) for cast in rows.get(base, [])} == wanted, sql_type

@@ -10,8 +10,8 @@ import pytest
 
 from colonnade import BitString, Range
 from colonnade.errors import DecodeError
+from samples import PLANES
 from tests.types import oracle
-from tests.types.corpus import PLANES
 from tests.types.test_docs_tables import table
 
 if TYPE_CHECKING:

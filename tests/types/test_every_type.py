@@ -14,10 +14,9 @@ import pytest
 import colonnade.sync
 from colonnade import Path, Polygon, Range, Record, _core
 from colonnade.errors import DecodeError
+from samples import EXTENSIONS, FOREIGN, SAMPLES, SERVER_ONLY, Sample
 from tests.types import literals, oracle
 from tests.types.conftest import SETTINGS
-from tests.types.corpus import SAMPLES, Sample
-from tests.types.rare_samples import EXTENSION_SAMPLES, FOREIGN_SAMPLES, RARE_SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,22 +25,13 @@ if TYPE_CHECKING:
 
     Read = literals.Read
 
-ALL_SAMPLES = (*SAMPLES, *RARE_SAMPLES)
-# No text makes a value of them, or no expression has them; `test_type_table.py` selects them.
-OUTPUT_ONLY = {
-    *("anyarray", "gtsvector", "pg_brin_bloom_summary", "pg_brin_minmax_multi_summary", "unknown"),
-    *("pg_dependencies", "pg_mcv_list", "pg_ndistinct", "pg_node_tree", "void"),
-}
+# `test_type_table.py` selects values of them.
+OUTPUT_ONLY = {sample.sql_type for sample in SERVER_ONLY}
 # What the server makes no array of values of.
 VECTORS = {"int2vector", "oidvector"}
 # No column is of it.
 PSEUDO_TYPES = {"cstring"}
-UNORDERED = {
-    *("json", "point", "line", "lseg", "path", "box", "polygon", "circle", "xml", "cid", "xid"),
-    *("aclitem", "refcursor", "cstring", "jsonpath", "pg_snapshot", "txid_snapshot"),
-    *("int2vector", "regproc", "regprocedure", "regoper", "regoperator", "regclass"),
-    *("regcollation", "regtype", "regrole", "regnamespace", "regconfig", "regdictionary"),
-}
+UNORDERED = {sample.base for sample in SAMPLES if not sample.is_ordered}
 # Without a binary form that means anything elsewhere: what is made of them is text as a whole.
 TEXT_ONLY = {line.name for line in _core.TYPES if not line.send}
 # Parsed by the server alone: no composite or range of them can be sent but as text.
@@ -51,7 +41,7 @@ LOSSY = {"interval"}
 # A byte, of which columns have the text.
 OTHERWISE_IN_ROWS = {'"char"'}
 NUMBERS = itertools.count(1)
-every_sample = pytest.mark.parametrize("sample", ALL_SAMPLES, ids=lambda sample: sample.sql_type)
+every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.sql_type)
 
 
 @pytest.fixture(autouse=True)
@@ -71,29 +61,25 @@ def made(request: pytest.FixtureRequest, link: Connection) -> Iterator[str]:
 
 
 def test_every_line_has_a_sample() -> None:
-    sampled = {base_of(sample).strip('"') for sample in ALL_SAMPLES}
+    sampled = {sample.base.strip('"') for sample in SAMPLES}
     assert {line.name for line in _core.TYPES} - sampled == OUTPUT_ONLY
-    assert {line.name for line in _core.EXTENSION_TYPES} - EXTENSION_SAMPLES.keys() == {
+    assert {line.name for line in _core.EXTENSION_TYPES} - EXTENSIONS.keys() == {
         "geometry",
         "geography",
     }
 
 
-def base_of(sample: Sample) -> str:
-    return oracle.base_type(sample.sql_type)
-
-
 def reader(sample: Sample) -> Read:
-    return oracle.READERS.get(base_of(sample), str)
+    return oracle.READERS.get(sample.base, str)
 
 
 def array_reader(sample: Sample) -> Read:
-    return literals.array(reader(sample), ";" if base_of(sample) == "box" else ",")
+    return literals.array(reader(sample), ";" if sample.base == "box" else ",")
 
 
 def of_parts(sample: Sample, read: Read) -> Read:
     """How to read what is made of values in parts: as one text, where a part is text only."""
-    return str if base_of(sample) in TEXT_ONLY else read
+    return str if sample.base in TEXT_ONLY else read
 
 
 def same(column: object, row: object) -> bool:
@@ -130,10 +116,10 @@ def check(link: Connection, sample: Sample, wrapped: str, read: Read, sql_type: 
     table = oracle.arrow_table(columns)
     texts = table["t"].to_pylist()
     assert oracle.raw(table["v"]) == [None if text is None else read(text) for text in texts]
-    if sql_type != "record" and base_of(sample) not in OTHERWISE_IN_ROWS:
+    if sql_type != "record" and sample.base not in OTHERWISE_IN_ROWS:
         assert_rows_are_the_columns(link, sample, sql)
     rows = link.fetch(sql, oracle.json_texts([*sample.in_rows, None]))
-    if sql_type not in ("", "record") and base_of(sample) not in LOSSY:
+    if sql_type not in ("", "record") and sample.base not in LOSSY:
         again = [link.fetchval(f"SELECT concat($1::{sql_type})", row["v"]) for row in rows]
         assert again == [row["t"] or "" for row in rows]
 
@@ -145,7 +131,7 @@ def test_alone(link: Connection, sample: Sample) -> None:
 
 @every_sample
 def test_in_arrays(link: Connection, sample: Sample) -> None:
-    base = base_of(sample)
+    base = sample.base
     if base in VECTORS:
         pytest.skip("arrays of it are not made of its values")
     for shape in ("ARRAY[v, NULL, v]", "ARRAY[[v, NULL], [NULL, v]]", "ARRAY[v]"):
@@ -154,7 +140,7 @@ def test_in_arrays(link: Connection, sample: Sample) -> None:
 
 @every_sample
 def test_in_composites(link: Connection, sample: Sample, made: str) -> None:
-    base = base_of(sample)
+    base = sample.base
     if base in PSEUDO_TYPES:
         pytest.skip("no column is of a pseudo-type")
     link.execute(f"CREATE TYPE {made} AS (a {sample.sql_type}, b int4, c {sample.sql_type}[])")
@@ -170,7 +156,7 @@ def test_in_composites(link: Connection, sample: Sample, made: str) -> None:
 
 @every_sample
 def test_in_records(link: Connection, sample: Sample) -> None:
-    if base_of(sample) in PSEUDO_TYPES | TEXT_ONLY:
+    if sample.base in PSEUDO_TYPES | TEXT_ONLY:
         pytest.skip("a record of it is of no use: its parts come in their binary form")
     read = literals.composite([("f1", reader(sample)), ("f2", str)])
     # Its fields have no types but those of Arrow when its column is read as objects.
@@ -179,7 +165,7 @@ def test_in_records(link: Connection, sample: Sample) -> None:
 
 @every_sample
 def test_in_domains(link: Connection, sample: Sample, made: str) -> None:
-    base = base_of(sample)
+    base = sample.base
     if base in PSEUDO_TYPES:
         pytest.skip("no domain is over a pseudo-type")
     link.execute(f"CREATE DOMAIN {made}_outer AS {sample.sql_type}")
@@ -195,7 +181,7 @@ def test_in_domains(link: Connection, sample: Sample, made: str) -> None:
 
 @every_sample
 def test_in_ranges(link: Connection, sample: Sample, made: str) -> None:
-    base = base_of(sample)
+    base = sample.base
     if base in UNORDERED:
         pytest.skip("it has no order, so no ranges")
     link.execute(
@@ -215,7 +201,7 @@ def test_in_ranges(link: Connection, sample: Sample, made: str) -> None:
 @every_sample
 def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
     """What a query gave goes into a table, and the server prints the same of it."""
-    base = base_of(sample)
+    base = sample.base
     if base in PSEUDO_TYPES:
         pytest.skip("no column is of a pseudo-type")
     lists = "NULL" if base in VECTORS else f"ARRAY[v, NULL, v]::{base}[]"
@@ -242,7 +228,7 @@ def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
 @every_sample
 def test_by_copy_in_a_text(link: Connection, sample: Sample, made: str) -> None:
     """Beside a part that the server alone parses, a value is written as text."""
-    base = base_of(sample)
+    base = sample.base
     if base in PSEUDO_TYPES:
         pytest.skip("no column is of a pseudo-type")
     kind = sample.sql_type
@@ -281,13 +267,13 @@ def own_values(dsn: str) -> Iterator[Connection]:
         connection.execute("ROLLBACK")
 
 
-@pytest.mark.parametrize("name", EXTENSION_SAMPLES)
+@pytest.mark.parametrize("name", EXTENSIONS)
 def test_types_of_extensions(own_values: Connection, name: str) -> None:
     link, made = own_values, f"every_{next(NUMBERS)}"
-    extension, sample = EXTENSION_SAMPLES[name]
+    extension, sample = EXTENSIONS[name]
     create_extension(link, extension)
     check(link, sample, "v", reader(sample), sample.sql_type)
-    base = base_of(sample)
+    base = sample.base
     check(link, sample, f"ARRAY[v, NULL]::{base}[]", array_reader(sample), f"{base}[]")
     link.execute(f"CREATE TYPE {made} AS (a {sample.sql_type}, b int4)")
     read = literals.composite([("a", reader(sample)), ("b", int)])
@@ -300,10 +286,10 @@ def create_extension(link: Connection, name: str) -> None:
     link.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
 
 
-@pytest.mark.parametrize("name", FOREIGN_SAMPLES)
+@pytest.mark.parametrize("name", FOREIGN)
 def test_types_of_other_extensions(link: Connection, name: str) -> None:
     """Bytes in columns and text in rows, or what the functions of a built-in type have written."""
-    extension, arrow, texts = FOREIGN_SAMPLES[name]
+    extension, arrow, texts = FOREIGN[name]
     create_extension(link, extension)
     for text in texts:
         sql = f"SELECT $1::text::{name} AS v, $1::text::{name}::text AS t, NULL::{name}[] AS n"

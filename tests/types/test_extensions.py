@@ -22,8 +22,8 @@ import colonnade.dbapi
 import colonnade.sync
 from colonnade._quoting import quote_literal
 from colonnade.errors import EncodeError, InterfaceError, InvalidTextRepresentationError
+from samples import EXTENSIONS, FOREIGN
 from tests.types import oracle
-from tests.types.rare_samples import EXTENSION_SAMPLES, FOREIGN_SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from colonnade.sync import Connection
 
 TEXTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    **{name: (extension, sample.values) for name, (extension, sample) in EXTENSION_SAMPLES.items()},
-    **{name: (extension, texts) for name, (extension, _arrow, texts) in FOREIGN_SAMPLES.items()},
+    **{name: (extension, sample.values) for name, (extension, sample) in EXTENSIONS.items()},
+    **{name: (extension, texts) for name, (extension, _arrow, texts) in FOREIGN.items()},
     "isbn13": ("isn", ("978-0-393-04002-9",)),
     "citext": ("citext", ("Ab", "a b, c")),
 }
@@ -258,10 +258,10 @@ def test_it_is_a_switch(database: str) -> None:
         colonnade.sync.connect(database, extension_types=word)
 
 
-@pytest.mark.parametrize("name", EXTENSION_SAMPLES)
+@pytest.mark.parametrize("name", EXTENSIONS)
 def test_what_a_column_holds_is_what_the_server_has(own: Connection, name: str) -> None:
     needs(own, name)
-    sample = EXTENSION_SAMPLES[name][1]
+    sample = EXTENSIONS[name][1]
     query = f"SELECT e::{sample.sql_type} AS v FROM jsonb_array_elements_text($1) x(e)"
     argument = oracle.json_texts(sample.values)
     rows = [row["v"] for row in own.fetch(query, argument)]

@@ -10,22 +10,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from colonnade.errors import DecodeError
-from tests.types import oracle, strategies
-from tests.types.corpus import query
+from samples import COMMON, SAMPLES, query, strategies
+from tests.types import oracle
 from tests.types.test_corpus import char_text
 
 if TYPE_CHECKING:
     from colonnade.sync import Connection
 
+TEXTS = {
+    sample.sql_type: sample.texts if sample.column_texts is None else sample.column_texts
+    for sample in COMMON
+    if sample.texts is not None
+}
+OBJECTS = {sample.sql_type: sample.drawn for sample in SAMPLES if sample.drawn is not None}
 # One connection serves all examples: it keeps nothing of them.
 generated = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
-@pytest.mark.parametrize("sql_type", strategies.TEXTS)
+@pytest.mark.parametrize("sql_type", TEXTS)
 def test_columns_are_the_servers_text(link: Connection, sql_type: str) -> None:
-    column = st.lists(st.none() | strategies.TEXTS[sql_type], max_size=80)
+    column = st.lists(st.none() | TEXTS[sql_type], max_size=80)
 
     @generated
     @given(column)
@@ -59,12 +65,12 @@ def compare_rows(link: Connection, sql_type: str, argument: str, columns: Any) -
     assert all(oracle.same(row, column) for row, column in pairs)
 
 
-@pytest.mark.parametrize("sql_type", strategies.OBJECTS)
+@pytest.mark.parametrize("sql_type", OBJECTS)
 def test_a_parameter_comes_back_as_itself(link: Connection, sql_type: str) -> None:
     sql = f"SELECT $1::{sql_type} AS v"
 
     @generated
-    @given(strategies.OBJECTS[sql_type])
+    @given(OBJECTS[sql_type])
     def run(value: Any) -> None:
         came_back = link.fetchval(sql, value)
         assert oracle.same(came_back, value), came_back

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from colonnade.errors import DecodeError, SchemaError
+from samples import query
 from tests.types import oracle
-from tests.types.corpus import query
 
 if TYPE_CHECKING:
     from colonnade.sync import Connection

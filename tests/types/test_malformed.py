@@ -14,6 +14,7 @@ import pytest
 import colonnade
 from colonnade import _core
 from colonnade.errors import DecodeError
+from samples import SAMPLES, Sample
 from tests.support.scripted_server import (
     GREETING,
     READ_STARTUP,
@@ -27,14 +28,13 @@ from tests.support.scripted_server import (
     row_description,
 )
 from tests.types import oracle
-from tests.types.test_every_type import ALL_SAMPLES, PSEUDO_TYPES, TEXT_ONLY, VECTORS, base_of
+from tests.types.test_every_type import PSEUDO_TYPES, TEXT_ONLY, VECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from colonnade.sync import Connection
     from tests.support.scripted_server import Connection as Accepted, Step
-    from tests.types.corpus import Sample
 
 OIDS = {line.name: line.oid for line in _core.TYPES}
 ARRAYS = {line.oid: line.array_oid for line in _core.TYPES}
@@ -182,7 +182,7 @@ def binary_form(link: Connection, sample: Sample, expression: str) -> bytes:
 
 every_sample = pytest.mark.parametrize(
     "sample",
-    [s for s in ALL_SAMPLES if "(" not in s.sql_type and base_of(s) not in PSEUDO_TYPES | {"xml"}],
+    [s for s in SAMPLES if "(" not in s.sql_type and s.base not in PSEUDO_TYPES | {"xml"}],
     ids=lambda sample: sample.sql_type,
 )
 
@@ -199,7 +199,7 @@ def assert_told(type_oid: int, name: str, good: bytes, *, is_strict: bool) -> No
 
 @every_sample
 def test_alone(link: Connection, sample: Sample) -> None:
-    name = base_of(sample).strip('"')
+    name = sample.base.strip('"')
     type_oid = OIDS.get(name) or {"int2vector": 22, "oidvector": 30}[name]
     if name in TEXT_ONLY:
         assert_told(type_oid, name, sample.values[-1].encode(), is_strict=False)
@@ -210,7 +210,7 @@ def test_alone(link: Connection, sample: Sample) -> None:
 
 @every_sample
 def test_in_arrays(link: Connection, sample: Sample) -> None:
-    name = base_of(sample).strip('"')
+    name = sample.base.strip('"')
     if name in VECTORS | TEXT_ONLY:
         pytest.skip("its arrays have no binary form, or are tested alone")
     good = binary_form(link, sample, "ARRAY[v, NULL, v]")
@@ -221,7 +221,7 @@ def test_in_arrays(link: Connection, sample: Sample) -> None:
 
 @every_sample
 def test_in_records(link: Connection, sample: Sample) -> None:
-    if base_of(sample).strip('"') in TEXT_ONLY:
+    if sample.base.strip('"') in TEXT_ONLY:
         pytest.skip("a record of it is of no use")
     good = binary_form(link, sample, "ROW(v, 7)")
     assert_told(RECORD, "record", good, is_strict=True)
@@ -231,7 +231,7 @@ def test_in_records(link: Connection, sample: Sample) -> None:
 def test_ranges(link: Connection, line: tuple[str, str, int, tuple[int, int, int, int]]) -> None:
     name, many, subtype, oids = line
     (sub_name,) = [known for known, oid in OIDS.items() if oid == subtype]
-    (sample,) = [sample for sample in ALL_SAMPLES if sample.sql_type == sub_name]
+    (sample,) = [sample for sample in SAMPLES if sample.sql_type == sub_name]
     both = f"{name}(v, v, '[]')"
     values = {
         (oids[0], name): both,

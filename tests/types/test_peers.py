@@ -18,11 +18,10 @@ import numpy as np
 import psycopg
 import pytest
 
+from samples import HUGE_NUMERICS, SAMPLES, query
 from tests.support.case_ids import named
 from tests.types import oracle
 from tests.types.conftest import SETTINGS
-from tests.types.corpus import HUGE_NUMERICS, SAMPLES, query
-from tests.types.rare_samples import RARE_SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -161,7 +160,7 @@ MADE = (
 def cases() -> list[tuple[str, str]]:
     found = [
         (sample.sql_type, text)
-        for sample in (*SAMPLES, *RARE_SAMPLES)
+        for sample in SAMPLES
         if sample.sql_type != "xml"
         for text in (*sample.in_rows, *sample.rows_refuse, *sample.both_refuse)
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,8 +11,6 @@ from colonnade.errors import DecodeError, EncodeError
 from tests.types import oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from colonnade.sync import Connection
 
 DAY_US = 86_400_000_000
@@ -22,76 +19,6 @@ PRINTED = (
     "SELECT value::{0} AS v, format('%s', value::{0}) AS printed"
     " FROM json_array_elements_text($1::text::json)"
 )
-
-
-def words(random: Random) -> str:
-    return random.choice(["a", "b b", "it''s", "x\\\\y", "\u00e9", "c:d", ",", "z"])
-
-
-def tsquery(random: Random, depth: int | None = None) -> str:
-    depth = random.randint(0, 4) if depth is None else depth
-    if depth == 0:
-        marks = "".join(random.sample("ABCD*", random.choice([0, 0, 1, 2, 5])))
-        return f"'{words(random)}'" + (f":{marks}" if marks else "")
-    operand = f"({tsquery(random, depth - 1)})"
-    if random.random() < 0.2:
-        return f"!{operand}"
-    operator = random.choice(["&", "|", "<->", "<3>", "<0>"])
-    return f"{operand} {operator} ({tsquery(random, depth - 1)})"
-
-
-def tsvector(random: Random) -> str:
-    lexemes = []
-    for _ in range(random.randint(0, 5)):
-        places = [
-            f"{random.randint(1, 16383)}{random.choice(['', 'A', 'B', 'C', 'D'])}"
-            for _ in range(random.randint(0, 4))
-        ]
-        lexemes.append(f"'{words(random)}'" + (":" + ",".join(places) if places else ""))
-    return " ".join(lexemes)
-
-
-def inet(random: Random) -> str:
-    if random.random() < 0.2:
-        address = ".".join(str(random.choice([0, random.randint(0, 255)])) for _ in range(4))
-        return address + random.choice(["", f"/{random.randint(0, 32)}"])
-    parts = [random.choice([0, 0, 0, 1, 0xFFFF, random.randint(0, 0xFFFF)]) for _ in range(8)]
-    address = ":".join(f"{part:x}" for part in parts)
-    return address + random.choice(["", f"/{random.randint(0, 128)}"])
-
-
-def bits(random: Random) -> str:
-    return "".join(random.choice("01") for _ in range(random.randint(0, 40)))
-
-
-def snapshot(random: Random) -> str:
-    running = sorted(random.sample(range(5, 1000), random.randint(0, 5)))
-    return "4:1000:" + ",".join(map(str, running))
-
-
-GENERATED: dict[str, Callable[[Random], str]] = {
-    "tsquery": tsquery,
-    "tsvector": tsvector,
-    "inet": inet,
-    "inet::cidr": inet,
-    "varbit": bits,
-    "bit(7)": bits,
-    "macaddr": lambda random: f"{random.getrandbits(48):012x}",
-    "macaddr8": lambda random: f"{random.getrandbits(64):016x}",
-    "pg_snapshot": snapshot,
-    "txid_snapshot": snapshot,
-}
-
-
-@pytest.mark.parametrize("sql_type", GENERATED)
-def test_columns_are_the_servers_text(link: Connection, sql_type: str) -> None:
-    random = Random(sql_type)
-    texts = [None, *(GENERATED[sql_type](random) for _ in range(500))]
-    columns = link.fetch_columns(PRINTED.format(sql_type), oracle.json_texts(texts))
-    assert columns.fields[0].arrow_type == "utf8"
-    table = oracle.arrow_table(columns)
-    printed = [None, *table["printed"].to_pylist()[1:]]
-    assert table["v"].to_pylist() == printed
 
 
 NAMED = {

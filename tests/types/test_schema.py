@@ -11,8 +11,8 @@ import pytest
 
 from colonnade import ArrowStream, read_sql
 from colonnade.errors import DecodeError, InterfaceError, SchemaError
+from samples import BY_TYPE, HUGE_NUMERICS, base_type, query
 from tests.types import oracle
-from tests.types.corpus import BY_TYPE, HUGE_NUMERICS, query
 
 if TYPE_CHECKING:
     from colonnade.sync import Connection
@@ -210,7 +210,7 @@ def listed(cast: str) -> str:
 def test_a_cast_that_there_is_not(link: Connection, sql_type: str, cast: str) -> None:
     with pytest.raises(SchemaError) as refused:
         link.fetch_columns(f"SELECT NULL::{sql_type} AS v", schema={"v": cast})
-    type_name = oracle.base_type(sql_type).strip('"')
+    type_name = base_type(sql_type).strip('"')
     type_name = {"char": "bpchar"}.get(type_name, type_name) if "(" in sql_type else type_name
     possible = ", ".join(dict.fromkeys(map(listed, CASTS[sql_type])))
     said = f'schema asks for column "v" of type {type_name} as {cast}; possible: {possible}'

@@ -194,7 +194,7 @@ def _list(value: list[Any]) -> tuple[Any, int]:
         return value, ARRAY_OIDS[_int_oid(taken)]
     if len(known) > 1:
         classes = ", ".join(sorted({class_name(leaf) for leaf in leaves}))
-        raise DataError(f"a list is an array of one type, and this one has values of {classes}")
+        raise DataError(f"a list becomes an array of one type, but this one has {classes}")
     oid = known.pop()
     if all(a is b for a, b in zip(taken, leaves, strict=True)):
         return value, ARRAY_OIDS[oid]

@@ -72,7 +72,7 @@ def checked_level(level: object) -> IsolationLevel | None:
         if isinstance(level, int) and level == known:
             return known
     names = ", ".join(each.name for each in IsolationLevel)
-    raise ProgrammingError(f"isolation_level is one of {names}, not {shown(level)}")
+    raise ProgrammingError(f"isolation_level must be one of {names}, not {shown(level)}")
 
 
 def run_in_transaction(
@@ -110,5 +110,5 @@ def check_prepared(status: str) -> None:
     """
     if status != "PREPARE TRANSACTION":
         raise InternalError(
-            "the transaction had failed before, and was rolled back instead of prepared"
+            "the transaction had already failed: the server rolled it back instead of preparing it"
         )

@@ -63,8 +63,8 @@ class ColumnsMixin:
             result = self._checked_result()
             if self._rows is not None:
                 raise ProgrammingError(
-                    "rows of this result were fetched already: fetch columns, which are all of "
-                    "it, first, or run the query again"
+                    "rows of this result were already fetched: fetch columns before any row, or "
+                    "run the query again"
                 )
             self._connection._expects = "columns"
             columns = result.fetch_columns(schema=schema, infinity=infinity)
@@ -138,11 +138,13 @@ class ColumnsMixin:
         column cannot hold.
         """
         if mode not in _IF_EXISTS:
-            raise ProgrammingError(f"mode is one of {', '.join(_IF_EXISTS)}, not {shown(mode)}")
+            raise ProgrammingError(
+                f"mode must be one of {', '.join(_IF_EXISTS)}, not {shown(mode)}"
+            )
         if catalog_name is not None and catalog_name != self._driver.database:
             raise NotSupportedError(
-                f"the connection is to {self._driver.database!r}, and a connection to "
-                f"PostgreSQL sees no other database such as {shown(catalog_name)}"
+                f"a connection to the database {self._driver.database!r} cannot write to another "
+                f"database: leave catalog_name out, which is {shown(catalog_name)}"
             )
         if temporary:
             if db_schema_name is not None:
@@ -177,4 +179,6 @@ def _check_exists(driver: sync.Connection, table: str, schema: str | None) -> No
     if not table_exists(driver, table, schema):
         names = [table] if schema is None else [schema, table]
         target = ".".join(map(quote_identifier, names))
-        raise ProgrammingError(f'there is no table {target} to append to: mode "create" makes it')
+        raise ProgrammingError(
+            f'there is no table {target} to append to: use mode "create" or "create_append"'
+        )

@@ -122,7 +122,10 @@ class CatalogMixin:
         connection's database.
         """
         if catalog_filter is not None and catalog_filter != self._driver.database:
-            raise ProgrammingError(f"the connection is to {self._driver.database!r} alone")
+            raise ProgrammingError(
+                f"the connection sees only the database {self._driver.database!r}: "
+                "leave catalog_filter out"
+            )
         names = [table_name] if db_schema_filter is None else [db_schema_filter, table_name]
         target = ".".join(map(quote_identifier, names))
         with self._guard:
@@ -148,7 +151,7 @@ class CatalogMixin:
         ProgrammingError for an unknown `depth`.
         """
         if depth not in _DEPTHS:
-            raise ProgrammingError(f"depth is one of {', '.join(_DEPTHS)}, not {shown(depth)}")
+            raise ProgrammingError(f"depth must be one of {', '.join(_DEPTHS)}, not {shown(depth)}")
         kinds = [
             letter
             for letter, kind in _KINDS.items()

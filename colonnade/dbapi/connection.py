@@ -163,7 +163,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     @autocommit.setter
     def autocommit(self, value: bool) -> None:
         with self._guard:
-            self._check_idle("autocommit")
+            self._check_idle("set autocommit")
             self._autocommit = bool(value)
 
     @property
@@ -177,7 +177,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     @isolation_level.setter
     def isolation_level(self, value: int | None) -> None:
         with self._guard:
-            self._check_idle("isolation_level")
+            self._check_idle("set isolation_level")
             self._options.isolation_level = checked_level(value)
 
     @property
@@ -191,7 +191,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     @read_only.setter
     def read_only(self, value: bool | None) -> None:
         with self._guard:
-            self._check_idle("read_only")
+            self._check_idle("set read_only")
             self._options.read_only = None if value is None else bool(value)
 
     @property
@@ -206,7 +206,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
     @deferrable.setter
     def deferrable(self, value: bool | None) -> None:
         with self._guard:
-            self._check_idle("deferrable")
+            self._check_idle("set deferrable")
             self._options.deferrable = None if value is None else bool(value)
 
     # Notices
@@ -306,11 +306,11 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         if self._driver.is_closed():
             raise OperationalError("the connection is closed")
 
-    def _check_idle(self, what: str) -> None:
+    def _check_idle(self, action: str) -> None:
         self._check_open()
         if self._driver.is_in_transaction() or self._tpc is not None:
             raise ProgrammingError(
-                f"{what} cannot be set within a transaction: commit or roll back first"
+                f"cannot {action} within a transaction: commit or roll back first"
             )
 
     def _check_no_block(self, action: str) -> None:
@@ -320,7 +320,8 @@ class Connection(TwoPhaseMixin, CatalogMixin):
             )
         if self._blocks:
             raise ProgrammingError(
-                f"{action}() cannot be used within a transaction() block, which does it at its end"
+                f"{action}() cannot be used within a transaction() block, whose end commits or "
+                "rolls back"
             )
 
     def _with_values(
@@ -357,7 +358,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         """
         if self._tpc is not None and self._tpc[1]:
             raise ProgrammingError(
-                "the transaction is prepared: end it by tpc_commit() or tpc_rollback() first"
+                "the transaction is prepared: end it with tpc_commit() or tpc_rollback() first"
             )
         if self._autocommit or self._driver.is_in_transaction():
             return False

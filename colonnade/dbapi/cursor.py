@@ -278,7 +278,7 @@ class Cursor(ColumnsMixin):
         if self.statusmessage is None:
             raise ProgrammingError("there is no result: no query was run")
         raise ProgrammingError(
-            f"there is no result: the last command gave no rows (its status is "
+            f"there is no result: the last command returned no rows (its status is "
             f"{self.statusmessage})"
         )
 
@@ -366,5 +366,5 @@ class Cursor(ColumnsMixin):
 
 def _is_relative(mode: str) -> bool:
     if mode not in {"relative", "absolute"}:
-        raise ValueError(f'mode is "relative" or "absolute", not {shown(mode)}')
+        raise ValueError(f'mode must be "relative" or "absolute", not {shown(mode)}')
     return mode == "relative"

@@ -81,7 +81,7 @@ class NamedCursor(Cursor):
     ) -> None:
         """Raise NotSupportedError: a server-side cursor runs one query."""
         del query, params_seq, returning
-        raise NotSupportedError("a named cursor is for one query: use a cursor without a name")
+        raise NotSupportedError("a named cursor runs only one query: use a cursor without a name")
 
     def fetchone(self) -> Any:
         """Return the next row, or None after the last; one round trip."""
@@ -115,7 +115,7 @@ class NamedCursor(Cursor):
         After the last row, fetches return nothing. Moving backwards needs `scrollable`.
         """
         if mode not in {"relative", "absolute"}:
-            raise ValueError(f'mode is "relative" or "absolute", not {shown(mode)}')
+            raise ValueError(f'mode must be "relative" or "absolute", not {shown(mode)}')
         with self._connection._guard:
             self._check_declared()
             value = max(-_ROWS_MAX, min(value, _ROWS_MAX))

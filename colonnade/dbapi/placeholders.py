@@ -117,7 +117,7 @@ class _Translation:
     def code(self, text: str) -> str:
         if self._has_percent and (found := _NUMBERED.search(text)) is not None:
             raise ProgrammingError(
-                f"the query has {found[0]} besides placeholders with %: use one kind of them"
+                f"the query mixes {found[0]} with placeholders such as %s: use only one style"
             )
         return _PLACEHOLDER.sub(self._number, text) if "%" in text else text
 
@@ -142,11 +142,11 @@ class _Translation:
 def _wrong(placeholder: str, kind: str) -> ProgrammingError:
     if not kind or kind.isspace():
         return ProgrammingError(
-            f"incomplete placeholder {placeholder.strip()!r}: where parameters are given, the "
-            "operator % is written %%"
+            f"incomplete placeholder {placeholder.strip()!r}: in a query with parameters, write "
+            "the operator % as %%"
         )
     return ProgrammingError(
-        f"{placeholder!r} is no placeholder: they are %s, %(name)s and %% for a percent sign"
+        f"{placeholder!r} is not a placeholder: use %s or %(name)s, and %% for a percent sign"
     )
 
 
@@ -159,8 +159,8 @@ def _outside_code(kind: str, text: str) -> str:
             return "%"
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         raise ProgrammingError(
-            f"{found[0]} in {shown} is no parameter, for it stands within quotes: leave the quotes "
-            f"away, or write %{found[0]} for the characters themselves"
+            f"{found[0]} within the quotes of {shown} is not a placeholder: remove the quotes, or "
+            f"write %{found[0]} for the literal characters"
         )
 
     return _QUOTED_PERCENT.sub(percent, text)
@@ -170,14 +170,16 @@ def _values(text: _Text, parameters: Parameters) -> Sequence[Any]:
     if text.names is not None:
         if not isinstance(parameters, Mapping):
             kind = class_name(parameters)
-            raise ProgrammingError(f"the query takes its values by name, from a dict, not a {kind}")
+            raise ProgrammingError(f"the query has placeholders by name: pass a dict, not a {kind}")
         try:
             return [parameters[name] for name in text.names]
         except KeyError as error:
             raise ProgrammingError(f"there is no value for %({error.args[0]})s") from None
     if isinstance(parameters, Mapping):
         if text.values:
-            raise ProgrammingError("the query takes its values in order (%s), not from a dict")
+            raise ProgrammingError(
+                "the query has placeholders without names: pass a list, not a dict"
+            )
         return ()
     values = _sequence(parameters)
     if len(values) != text.values:
@@ -191,4 +193,6 @@ def _sequence(parameters: Parameters) -> Sequence[Any]:
     if isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes | bytearray):
         return parameters
     kind = class_name(parameters)
-    raise TypeError(f"parameters are a sequence or a mapping, not {kind}: one value is (value,)")
+    raise TypeError(
+        f"parameters must be a sequence or a mapping, not {kind}: pass one value as (value,)"
+    )

@@ -109,7 +109,7 @@ class TwoPhaseMixin:
         Raises ProgrammingError within another transaction, and with autocommit.
         """
         with self._guard:
-            self._check_idle("a two-phase transaction")
+            self._check_idle("begin a two-phase transaction")
             if self._autocommit:
                 raise ProgrammingError("tpc_begin() cannot be used with autocommit")
             self._driver.execute(self._options.begin())
@@ -162,7 +162,7 @@ class TwoPhaseMixin:
         name = f"tpc_{action.lower()}"
         with self._guard:
             if xid is not None:
-                self._check_idle(f"{name}() of a recovered transaction")
+                self._check_idle(f"use {name}(xid)")
                 self._driver.execute(f"{action} PREPARED {quote_literal(str(xid))}")
                 return
             begun, is_prepared = self._checked_tpc(name)
@@ -181,7 +181,7 @@ class TwoPhaseMixin:
     def _check_open(self) -> None:
         raise NotImplementedError
 
-    def _check_idle(self, what: str) -> None:
+    def _check_idle(self, action: str) -> None:
         raise NotImplementedError
 
     def _end(self, command: str) -> None:

@@ -87,7 +87,7 @@ def _fetch(
     columns = result.context.cursor.columns
     result.close()
     if not isinstance(columns, Columns):
-        raise TypeError(f"columns were asked for, and the cursor gave {shown(columns)}")
+        raise TypeError(f"the cursor must return Columns, not {shown(columns)}")
     return columns
 
 
@@ -294,7 +294,7 @@ def _executed(
     if isinstance(statement, str):
         raise TypeError("the statement is a str: wrap it in sqlalchemy.text()")
     if params is not None and not isinstance(params, Mapping):
-        raise TypeError(f"params are one mapping of names to values, not {class_name(params)}")
+        raise TypeError(f"params must be one mapping of names to values, not {class_name(params)}")
     _check_connection(connection)
     engine = connection.get_bind() if isinstance(connection, Session) else connection
     if engine.dialect.driver != "colonnade":
@@ -314,6 +314,6 @@ def _check_connection(connection: object) -> None:
     elif hasattr(connection, "sync_engine"):
         hint = "async with engine.connect() as connection"
     else:
-        hint = "engine.connect() gives one"
+        hint = "engine.connect() returns one"
     kind = class_name(connection)
-    raise TypeError(f"columns are fetched by a connection or a session, not by {kind}: {hint}")
+    raise TypeError(f"columns need a connection or a session, not {kind}: {hint}")

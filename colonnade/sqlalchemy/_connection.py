@@ -244,8 +244,8 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
         """Prepare a statement and open a cursor over its rows; return both."""
         if self._autocommit:
             raise OperationalError(
-                "a cursor on the server lives in a transaction, and this connection is in "
-                "AUTOCOMMIT: leave stream_results and yield_per out, or begin a transaction"
+                "a server-side cursor needs a transaction, and this connection is in AUTOCOMMIT: "
+                "leave stream_results and yield_per out, or use another isolation level"
             )
         arguments = as_parameters(parameters)
 

@@ -51,7 +51,7 @@ def _element_type(expression: sa.ColumnElement[Any]) -> sqltypes.TypeEngine[Any]
         )
     if isinstance(kind, sqltypes.ARRAY):
         raise ValueError(  # noqa: TRY004
-            "in_array is for single values, and this column has arrays"
+            "in_array needs a column of single values, and this column has arrays"
         )
     return kind
 
@@ -63,7 +63,7 @@ def _checked(values: Any) -> Any:
         return list(values)
     dimensions = getattr(values, "ndim", 1)
     if dimensions != 1:
-        raise ValueError(f"in_array takes an array of one dimension, not of {dimensions}")
+        raise ValueError(f"in_array takes an array with one dimension, not with {dimensions}")
     return values
 
 

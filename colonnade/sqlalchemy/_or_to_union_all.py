@@ -89,7 +89,7 @@ def _rewritten(select: Any, functions: frozenset[str]) -> Any:
         described["expr"] is described.get("entity") for described in select.column_descriptions
     )
     if parts.options and not makes_objects:
-        refuse("it has options, and selects no objects that they could be for")
+        refuse("it has options, but selects no ORM objects")
     # from_statement() matches the columns of ORM objects by position.
     rows: sa.Select[Any] = (
         select.with_only_columns(*select.selected_columns, maintain_column_froms=True)
@@ -126,7 +126,7 @@ def _taken_apart(where: Any) -> tuple[list[Any], list[Any]]:
             for other in shared:
                 check_shared(other)
             return shared, list(clause.clauses)
-    return refuse("there is no or_() in its where(), neither alone nor beside other conditions")
+    return refuse("its where() has no or_(), neither alone nor joined by AND")
 
 
 def _is_list(clause: Any, operator: Any) -> bool:
@@ -165,7 +165,7 @@ def _united(rows: sa.Select[Any], conditions: Sequence[_Condition], parts: Aroun
         numbers: list[Any] = [sa.literal_column(str(place + 1)) for place in range(len(columns))]
         return _limited(united, [term.over(numbers) for term in terms], parts)
     if parts.is_distinct:
-        refuse("it is DISTINCT, and ordered by what it does not select")
+        refuse("it is DISTINCT and ordered by an expression that it does not select")
     labelled = [term.label(f"colonnade_order_{index}") for index, term in enumerate(hidden)]
     wider = rows.add_columns(*labelled)
     below = sa.union_all(*(branch(wider, condition) for condition in conditions)).subquery(
@@ -197,7 +197,7 @@ def _term(term: Any, modifiers: tuple[Any, ...], columns: list[Any], hidden: lis
     place = _place(term, columns)
     if place is None:
         if not isinstance(term, sa.ColumnElement) or is_bare_text(term):
-            refuse("it is ordered by a text", "Order it by a column or an expression.")
+            refuse("it is ordered by SQL text", "Order it by a column or an expression.")
         hidden.append(term)
         place = len(columns) + len(hidden) - 1
     return _Term(place, modifiers)
@@ -210,7 +210,10 @@ def _place(term: Any, columns: list[Any]) -> int | None:
     if isinstance(term, _textual_label_reference):
         found = [index for index, column in enumerate(columns) if column.key == term.element]
         if len(found) != 1:
-            refuse(f"it is ordered by the name {term.element!r}, which is no one column of it")
+            refuse(
+                f"it is ordered by the name {term.element!r}, which must be exactly one of its "
+                "columns"
+            )
         return found[0]
     for index, column in enumerate(columns):
         inner = column.element if isinstance(column, Label) else column

@@ -47,13 +47,13 @@ def check_select(select: sa.Select[Any], parts: Around, functions: frozenset[str
     if part is not None:
         refuse(
             f"it has {part}",
-            "Rewrite the select of the rows alone, and put this around its subquery().",
+            "Rewrite a select of the rows without it, and select from the result's subquery().",
         )
     for described in select.column_descriptions:
         if isinstance(described["expr"], Bundle):
             refuse("it selects a Bundle", "Select its columns.")
         if isinstance(described["expr"], sa.TextClause):
-            refuse("it selects a text", "Select literal_column(...) with a label.")
+            refuse("it selects SQL text", "Select literal_column(...) with a label.")
     if any(isinstance(option, LoaderCriteriaOption) for option in parts.options):
         refuse("it has with_loader_criteria", "Write the condition into where().")
     for element, is_nested in _elements(select, is_nested=False):
@@ -64,8 +64,8 @@ def check_shared(clause: Any) -> None:
     """Refuse SQL text beside the OR that may hold an OR too, because AND binds tighter."""
     if is_bare_text(clause) and _OR.search(bare_text(clause)):
         refuse(
-            f"the text {bare_text(clause)!r} stands beside the OR, and may hold another",
-            "Write it with or_(), or in brackets and apart: or_(text(...), text(...)).",
+            f"the SQL text {bare_text(clause)!r} is joined to the OR, and may contain another OR",
+            "Write that OR as or_(text(...), text(...)).",
         )
 
 
@@ -79,9 +79,9 @@ def _elements(parent: Any, *, is_nested: bool) -> Iterator[tuple[Any, bool]]:
 
 def _check_element(element: Any, functions: frozenset[str], *, is_nested: bool) -> None:
     if isinstance(element, TableSample):
-        refuse("TABLESAMPLE would be taken for each branch")
+        refuse("TABLESAMPLE would return another sample for each branch")
     if isinstance(element, _OF_ALL_ROWS) and not is_nested:
-        refuse("a window or an aggregate sees all its rows")
+        refuse("a window function or an aggregate is computed over all its rows")
     if isinstance(element, FunctionElement):
         _check_call(_function_name(element), functions, is_nested=is_nested)
     elif is_bare_text(element):
@@ -98,11 +98,11 @@ def _check_call(name: str, functions: frozenset[str], *, is_nested: bool) -> Non
         if is_nested:
             return
         refuse(
-            f"{plain}() sees all its rows",
-            "Rewrite the select of the rows alone, and aggregate over its subquery().",
+            f"{plain}() is computed over all its rows",
+            "Rewrite a select of the rows without it, and aggregate over the result's subquery().",
         )
     refuse(
-        f"{name}() may be an aggregate, or give another value with each call",
+        f"{name}() may be an aggregate, or return another value for each call",
         f"If it is neither, say so: or_to_union_all(select, functions={{{name!r}}}).",
     )
 

@@ -79,7 +79,7 @@ def refused_part(select: sa.Select[Any]) -> str | None:
             continue
         value = getattr(select, name, None)
         if value is not None and value is not False and value not in ((), {}):
-            return _REFUSED.get(name, f"a part that is not known here, `{name}`")
+            return _REFUSED.get(name, f"an unknown part, `{name}`")
     return None
 
 

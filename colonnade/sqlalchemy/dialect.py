@@ -111,7 +111,7 @@ class ColonnadeDialect(PGDialect):
             word = str(query.pop("extension_types")).lower()
             if word not in _SWITCHES:
                 raise sa_exc.ArgumentError(
-                    f"extension_types is true or false in the URL, not {word!r}"
+                    f"extension_types must be true or false in the URL, not {word!r}"
                 )
             arguments["extension_types"] = _SWITCHES[word]
         if "naive_datetimes" in query:

@@ -129,7 +129,7 @@ def test_what_has_failed_is_not_prepared(conn: dbapi.Connection, two_phase_dsn: 
     conn.execute("INSERT INTO t VALUES (1)")
     with pytest.raises(dbapi.DataError):
         conn.execute("SELECT 1/0")
-    with pytest.raises(dbapi.InternalError, match="rolled back instead of prepared"):
+    with pytest.raises(dbapi.InternalError, match="instead of preparing it"):
         conn.tpc_prepare()
     with pytest.raises(dbapi.ProgrammingError, match="tpc_begin"):
         conn.tpc_commit()

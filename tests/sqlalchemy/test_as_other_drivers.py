@@ -435,8 +435,8 @@ def test_column_types_fit_every_type(within: Within, engine: sa.Engine) -> None:
 def test_an_engine_is_no_connection(engine: sa.Engine, async_engine: AsyncEngine) -> None:
     one: Any = engine
     for fetch in (fetch_columns, lambda *args: next(iter_columns(*args))):
-        with pytest.raises(TypeError, match=r"not by Engine: with engine\.connect"):
+        with pytest.raises(TypeError, match=r"not Engine: with engine\.connect"):
             fetch(one, sa.select(sa.literal(1)))
     other: Any = async_engine
-    with pytest.raises(TypeError, match=r"not by AsyncEngine: async with engine\.connect"):
+    with pytest.raises(TypeError, match=r"not AsyncEngine: async with engine\.connect"):
         fetch_columns(other, sa.select(sa.literal(1)))

@@ -285,7 +285,7 @@ def test_what_has_failed_is_not_prepared(
         connection.execute(table.insert(), {"n": 1})
         with pytest.raises(sa.exc.DataError):
             connection.execute(sa.text("SELECT 1/0"))
-        with pytest.raises(sa.exc.InternalError, match="rolled back instead of prepared"):
+        with pytest.raises(sa.exc.InternalError, match="instead of preparing it"):
             transaction.prepare()
         transaction.rollback()
         assert connection.recover_twophase() == []

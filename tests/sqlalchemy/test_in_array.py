@@ -152,5 +152,5 @@ def test_what_is_no_column_of_single_values() -> None:
         in_array(sa.column("x"), [1])
     with pytest.raises(ValueError, match="has arrays"):
         in_array(Thing.tags, [["a"]])
-    with pytest.raises(ValueError, match="one dimension, not of 2"):
+    with pytest.raises(ValueError, match="one dimension, not with 2"):
         in_array(Thing.id, np.zeros((2, 2), dtype=int))

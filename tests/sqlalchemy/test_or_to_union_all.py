@@ -189,7 +189,7 @@ def test_the_rows_are_the_same(  # noqa: PLR0917 - hypothesis gives them by name
 def test_what_is_refused_of_texts_is_refused() -> None:
     condition = sa.or_(ITEM.c.size == 1, ITEM.c.size == 2)
     select = sa.select(ITEM.c.id).where(sa.text("is_red or size = 3"), condition)
-    with pytest.raises(colonnade.InterfaceError, match="may hold another"):
+    with pytest.raises(colonnade.InterfaceError, match="may contain another"):
         or_to_union_all(select)
     or_to_union_all(sa.select(ITEM.c.id).where(sa.text("is_red"), condition))
 
@@ -324,26 +324,29 @@ DISTINCT_ON: Any = (
         (sa.select(ITEM.c.size).where(~EITHER), "no or_"),
         (SIZE.group_by(ITEM.c.size), "GROUP BY"),
         (SIZE.having(ITEM.c.size > 1), "HAVING"),
-        (DISTINCT_ON, "DISTINCT ON|not known here"),
+        (DISTINCT_ON, "DISTINCT ON|unknown part"),
         (SIZE.with_for_update(), "FOR UPDATE"),
         (SIZE.prefix_with("/* x */"), "prefixes"),
         (SIZE.suffix_with("/* x */"), "suffixes"),
         (SIZE.with_hint(ITEM, "x"), "hints"),
         (SIZE.with_statement_hint("x"), "hints"),
         (SIZE.add_cte(sa.select(1).cte("other")), "WITH"),
-        (SIZE.add_columns(sa.func.count()), r"count\(\) sees all its rows"),
-        (SIZE.add_columns(sa.func.max(ITEM.c.size) + 1), r"max\(\) sees all its rows"),
+        (SIZE.add_columns(sa.func.count()), r"count\(\) is computed over all its rows"),
+        (SIZE.add_columns(sa.func.max(ITEM.c.size) + 1), r"max\(\) is computed over all its rows"),
         (SIZE.add_columns(sa.func.row_number().over()), "window"),
         (SIZE.add_columns(sa.func.lower(ITEM.c.word).over()), "window"),
         (SIZE.add_columns(sa.func.mine(ITEM.c.size)), r"mine\(\) may be an aggregate"),
-        (SIZE.add_columns(sa.literal_column("count(*)").label("n")), "sees all its rows"),
-        (SIZE.add_columns(sa.text("1")), "selects a text"),
+        (
+            SIZE.add_columns(sa.literal_column("count(*)").label("n")),
+            "is computed over all its rows",
+        ),
+        (SIZE.add_columns(sa.text("1")), "selects SQL text"),
         (SIZE.where(sa.func.random() < 1), r"random\(\) may be"),
         (SIZE.where(sa.text("random() < 1")), r"random\(\) may be"),
         (SIZE.where(sa.exists().where(OWNER.c.rank > sa.func.random())), r"random\(\) may be"),
-        (SIZE.order_by(sa.text("size + 1")), "ordered by a text"),
+        (SIZE.order_by(sa.text("size + 1")), "ordered by SQL text"),
         (SIZE.order_by("nothing"), "'nothing'"),
-        (SIZE.distinct().order_by(ITEM.c.word), "DISTINCT, and ordered"),
+        (SIZE.distinct().order_by(ITEM.c.word), "DISTINCT and ordered"),
         (sa.select(ITEM.tablesample(50)).where(EITHER), "TABLESAMPLE"),
         (sa.select(Bundle("b", Item.size)).where(EITHER), "Bundle"),
         (

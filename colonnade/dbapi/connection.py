@@ -449,10 +449,10 @@ def connect(
     Raises OperationalError if no server can be reached or the server refuses the connection,
     ProgrammingError for an invalid option, and TypeError for an argument of the wrong class.
     """
-    arguments, words = split_words(options)
     check_callable("connection_class", connection_class)
     check_switch("autocommit", autocommit)
     check_callable("row_factory", row_factory)
     with Guard():
+        arguments, words = split_words(options)
         driver = sync.connect(with_words(dsn, words), **arguments)
     return connection_class(driver, autocommit=autocommit, row_factory=row_factory)

@@ -98,6 +98,8 @@ def test_connecting_to_nothing() -> None:
     assert isinstance(caught.value.__cause__, OSError)
     with pytest.raises(dbapi.ProgrammingError):
         dbapi.connect("host=127.0.0.1 port=none")
+    with pytest.raises(dbapi.ProgrammingError, match="sslmode must be a str, not list"):
+        dbapi.connect("host=127.0.0.1 port=1", sslmode=[])
 
 
 def test_errors_are_pickled(conn: dbapi.Connection) -> None:

@@ -99,7 +99,7 @@ def by_name(name: str) -> Format:
         if form.name == name:
             return form
     raise InterfaceError(
-        f"there is no format {shown(name)}; there are {', '.join(map(str, FORMATS))}"
+        f"there is no format {shown(name)}: use one of {', '.join(map(str, FORMATS))}"
     )
 
 
@@ -110,7 +110,10 @@ def by_file_name(path: Path) -> Format:
         if ending in form.endings:
             return form
     known = ", ".join(ending for form in FORMATS for ending in form.endings)
-    raise InterfaceError(f'the name "{path.name}" says no format', hint=f"end it in one of {known}")
+    raise InterfaceError(
+        f'the name "{path.name}" does not end with that of a format',
+        hint=f"use one of the endings {known}",
+    )
 
 
 def described() -> str:

@@ -131,5 +131,5 @@ class Format:
             return self.codecs[0]
         if asked not in self.codecs:
             known = ", ".join(self.codecs)
-            raise InterfaceError(f"{self} has no compression {shown(asked)}; it has {known}")
+            raise InterfaceError(f"{self} has no compression {shown(asked)}; choose from {known}")
         return asked

@@ -31,7 +31,7 @@ def _refuse_repeated(names: Sequence[str]) -> None:
     again = next((name for name in names if names.count(name) > 1), None)
     if again is not None:
         raise InterfaceError(
-            f'two columns are named "{again}", and an object of JSON has each name once',
+            f'two columns are named "{again}", but a JSON object can have each name only once',
             hint="name them in the query: SELECT a AS first, b AS second",
         )
 

@@ -94,8 +94,8 @@ class ParquetWriter:
                 name = field.name
                 raise InterfaceError(
                     f'Parquet has no type for the intervals of the column "{name}"',
-                    hint=f'ask for their text with schema={{"{name}": "utf8"}}, or for a length of '
-                    f'time with schema={{"{name}": "duration[us]"}}',
+                    hint=f'ask for their text with schema={{"{name}": "utf8"}}, or for durations '
+                    f'with schema={{"{name}": "duration[us]"}}',
                 )
 
 

@@ -81,7 +81,7 @@ def check_dialect(con: Any) -> None:
     dialect = (con.get_bind() if hasattr(con, "get_bind") else con).dialect
     if dialect.driver != "colonnade" or dialect.is_async:
         raise TypeError(
-            f"{class_name(con)} is of the dialect {dialect.name}+{dialect.driver}"
+            f"{class_name(con)} uses the dialect {dialect.name}+{dialect.driver}"
             f"{' for asyncio' if dialect.is_async else ''}: make it with "
             'create_engine("postgresql+colonnade://..."), or pass a DSN'
         )
@@ -105,7 +105,7 @@ def _refusal(con: object) -> str:
     name = full_name(kind)
     if inspect.iscoroutinefunction(getattr(kind, "fetch_columns", None)):
         return (
-            f"con is of the class {name}, whose methods are awaited: await its fetch_columns "
+            f"con is of the class {name}, whose methods are asynchronous: await its fetch_columns "
             "and copy_columns_to_table instead, or pass a DSN or a connection of colonnade.sync"
         )
     return (

@@ -24,7 +24,7 @@ def with_index(frame: Any, index: bool | str | Sequence[str]) -> Any:
     check_names("index", None if index is True else index)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(frame, pandas.DataFrame):
-        raise TypeError(f"index is for frames of pandas: a {class_name(frame)} has none")
+        raise TypeError(f"index is for pandas frames: a {class_name(frame)} has no index")
     levels = _level_names(frame, index)
     columns: dict[str, Any] = {
         name: frame.index.get_level_values(level) for level, name in enumerate(levels)
@@ -32,7 +32,10 @@ def with_index(frame: Any, index: bool | str | Sequence[str]) -> Any:
     for place, label in enumerate(frame.columns):
         name = str(label)
         if name in columns:
-            raise ValueError(f"two columns, the index among them, would be named {shown(name)}")
+            raise ValueError(
+                f"two columns would be named {shown(name)}: index writes the frame's index as "
+                "columns, too"
+            )
         columns[name] = frame.iloc[:, place]
     return columns
 
@@ -47,9 +50,9 @@ def _level_names(frame: pd.DataFrame, index: bool | str | Sequence[str]) -> list
         names = [index] if isinstance(index, str) else list(index)
         for name in names:
             if not isinstance(name, str):
-                raise TypeError(f"index has {shown(name)}, and names of columns are str")
+                raise TypeError(f"index must contain names of columns (str), not {shown(name)}")
     if len(names) != count:
-        raise ValueError(f"index has {len(names)} names, and the frame's index {count} levels")
+        raise ValueError(f"index has {len(names)} names, but the frame's index has {count} levels")
     if len(set(names)) < count:
-        raise ValueError(f"several levels of the index are named the same: {names}")
+        raise ValueError(f"several levels of the index have the same name: {names}")
     return names

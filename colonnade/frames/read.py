@@ -192,7 +192,7 @@ def read_sql(
             return convert(fetched(query, con, params, options))
         return (convert(columns) for columns in batches(query, con, params, options))
     if not isinstance(query, str):
-        raise TypeError(f"query must be a str, not {class_name(query)}; con comes second")
+        raise TypeError(f"query must be a str, not {class_name(query)}; con is the second argument")
     sql, args = _arguments(query, params)
     if batch_rows is not None:
         return _frames(con, sql, args, options, convert)
@@ -229,11 +229,11 @@ def _conversion(
     if into not in _INTO:
         raise ValueError(f"into must be one of {', '.join(map(repr, _INTO))}, not {shown(into)}")
     if index_col is not None:
-        raise ValueError(f"index_col is for pandas: there is no index in {into}")
+        raise ValueError(f"index_col is for pandas: {into} has no index")
     if dtypes != "numpy":
-        raise ValueError(f"dtypes is for pandas; for {into}, schema= asks for other types")
+        raise ValueError(f"dtypes is for pandas: for {into}, choose types with schema=")
     if decimals is not None:
-        raise ValueError(f"decimals is for pandas; {into} has them exactly, or as schema= asks")
+        raise ValueError(f"decimals is for pandas: for {into}, choose types with schema=")
     return lambda schema: schema, operator.methodcaller(f"to_{into}")
 
 

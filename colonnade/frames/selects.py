@@ -52,4 +52,4 @@ def _checked(params: Any) -> Mapping[str, Any] | None:
     if params is None or hasattr(params, "keys"):
         named: Mapping[str, Any] | None = params
         return named
-    raise InterfaceError("the parameters of SQLAlchemy's statements have names: pass a mapping")
+    raise InterfaceError("the parameters of a SQLAlchemy statement have names: pass a mapping")

@@ -94,7 +94,7 @@ def write_table(
                 timeout=timeout,
             )
         if is_made and not table_exists(connection, table_name, schema_name):
-            raise ValueError(f"no frame came, so that {shown(table_name)} cannot be made")
+            raise ValueError(f"frame is an empty iterable: cannot create {shown(table_name)}")
     return int(status.rpartition(" ")[2])
 
 
@@ -114,14 +114,12 @@ def _check_options(
         if not isinstance(name, str) and (name is not None or option == "table_name"):
             raise TypeError(f"{option} must be a str, not {class_name(name)}")
     if on_conflict is not None and if_exists != "append":
-        raise InterfaceError(f'on_conflict goes with if_exists="append", not with "{if_exists}"')
+        raise InterfaceError(f'on_conflict needs if_exists="append", not "{if_exists}"')
 
 
 def _no_key(table_name: str, schema_name: str | None) -> str:
     target = _target(table_name, schema_name)
-    return (
-        f"on_conflict needs a table with a unique key: there is no table {target}, make it before"
-    )
+    return f"on_conflict needs a table with a unique key, and there is no table {target}: create it"
 
 
 def _prepared(
@@ -137,15 +135,15 @@ def _prepared(
     target = _target(table_name, schema_name)
     if if_exists == "fail":
         error = DuplicateTableError(f"the table {target} exists")
-        error.hint = 'if_exists is one of "append", "replace" and "truncate", too.'
+        error.hint = 'Pass if_exists="append", "replace" or "truncate" to write to it.'
         raise error
     if if_exists == "replace":
         connection.execute(f"DROP TABLE {target}")
         return True
     if types:
         raise InterfaceError(
-            f"types is for a table that is made, and {target} exists: "
-            'leave it out, or say if_exists="replace"'
+            f"types is for a new table, and {target} exists: "
+            'leave it out, or pass if_exists="replace"'
         )
     if if_exists == "truncate":
         connection.execute(f"TRUNCATE {target}")

@@ -178,7 +178,7 @@ def test_values_that_have_no_place_are_named(dsn: str, tmp_path: Path) -> None:
     ("words", "told"),
     [
         (("export", "t"), "--output"),
-        (("export", "t", "-o", "x.what"), 'the name "x.what" says no format'),
+        (("export", "t", "-o", "x.what"), 'the name "x.what" does not end'),
         (("export", "t", "-o", "-"), "say --format"),
         (("export", "t", "-o", "x.csv", "--max-file-size", "big"), "256MB"),
         (("export", "-o", "x.csv"), "there is no query"),

@@ -99,6 +99,6 @@ async def test_other_engines_are_told_apart(dsn: str) -> None:
     with pytest.raises(TypeError, match="for asyncio"):
         read_sql(sa.select(TABLE), engine.sync_engine)
     sqlite = sa.create_engine("sqlite://")
-    with pytest.raises(TypeError, match=r"Engine is of the dialect sqlite\+pysqlite: make it"):
+    with pytest.raises(TypeError, match=r"Engine uses the dialect sqlite\+pysqlite: make it"):
         read_sql("SELECT 1", sqlite)
     await engine.dispose()

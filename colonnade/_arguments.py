@@ -50,7 +50,7 @@ def column_error(error: KeyError, column: object) -> Exception:
     """Return the error to raise for `column` of a record: TypeError if it cannot name a column."""
     if isinstance(column, str | int):
         return error
-    return TypeError(f"column must be a column's name or its place, not {class_name(column)}")
+    return TypeError(f"column must be a column's name or position, not {class_name(column)}")
 
 
 def check_names(option: str, value: object) -> None:

@@ -48,7 +48,7 @@ def install_as_asyncpg() -> None:
     loaded = sorted(name for name in sys.modules if name.split(".")[0] == "asyncpg")
     if loaded:
         raise errors.InterfaceError(
-            "asyncpg has been imported already, and what holds it would not see Colonnade",
+            "asyncpg is already imported, and modules that imported it would continue to use it",
             detail=f"These modules are loaded: {', '.join(loaded[:5])}.",
             hint="Call colonnade.install_as_asyncpg() before the first import that needs asyncpg.",
         )

@@ -42,7 +42,7 @@ def checked_conflict(
     """Check `on_conflict` and `conflict_columns`; return None if there is no `on_conflict`."""
     if on_conflict is None:
         if keys is not None:
-            msg = 'conflict_columns goes with on_conflict="nothing" or "update"'
+            msg = 'conflict_columns needs on_conflict="nothing" or "update"'
             raise InterfaceError(msg)
         return None
     if not isinstance(on_conflict, str):
@@ -52,7 +52,7 @@ def checked_conflict(
         msg = f'on_conflict must be "nothing" or "update", not {shown(on_conflict)}'
         raise ValueError(msg)
     if create:
-        msg = "a table that create=True makes has no rows and no key to be in conflict with"
+        msg = "on_conflict cannot be used with create=True: a new table has no key"
         raise InterfaceError(msg)
     check_names("conflict_columns", keys)
     keys = (keys,) if isinstance(keys, str) else tuple(keys or ())
@@ -74,7 +74,7 @@ class Matching:
     ) -> None:
         check_names("columns", columns)
         if isinstance(columns, str):
-            msg = f"columns must be a list or a mapping of names, not the text {shown(columns)}"
+            msg = f"columns must be a list or a mapping of names, not the str {shown(columns)}"
             raise TypeError(msg)
         if columns is not None:
             _check_names("columns", columns)
@@ -96,12 +96,12 @@ class Matching:
         if isinstance(asked, Mapping):
             unknown = [name for name in asked if name not in source]
             if unknown:
-                msg = f"columns names {shown(unknown[0])}, and the source has {_listed(source)}"
+                msg = f"columns names {shown(unknown[0])}, but the source has {_listed(source)}"
                 raise InterfaceError(msg)
             return [asked.get(name) for name in source]
         if len(asked) != len(source):
             msg = (
-                f"columns has {len(asked)} names, and the source has {len(source)} columns: "
+                f"columns has {len(asked)} names, but the source has {len(source)} columns: "
                 f"{_listed(source)}"
             )
             raise InterfaceError(msg)
@@ -140,7 +140,7 @@ class Matching:
 def _check_names(argument: str, names: Iterable[object]) -> None:
     for name in names:
         if not isinstance(name, str):
-            msg = f"{argument} has {shown(name)}, and names of columns are str"
+            msg = f"{argument} must contain names of columns (str), not {shown(name)}"
             raise TypeError(msg)
 
 
@@ -196,7 +196,7 @@ def types_to_make(
     unknown = [name for name in given if name not in names]
     if unknown:
         listed = _listed(name for name in names if name is not None)
-        msg = f'a type is given for "{unknown[0]}", and the columns are {listed}'
+        msg = f'create gives a type for "{unknown[0]}", but the columns are {listed}'
         raise InterfaceError(msg)
     return [
         (name, given[name] if name in given else _with_schema(piece.sql_type(index)))
@@ -217,8 +217,8 @@ def check_new_name(table: str, schema: str | None) -> None:
     hint = schema_hint(table, schema)
     if hint is not None:
         msg = (
-            f"no table of the name {shown(table)} is made without its schema: {hint}; for a name "
-            "with a dot, say its schema, as schema_name='public'"
+            f"cannot create the table {shown(table)} without its schema: {hint}; if the dot "
+            "belongs to the table's name, pass its schema, such as schema_name='public'"
         )
         raise InterfaceError(msg)
 
@@ -256,7 +256,7 @@ def staging_for(table: str, columns: Sequence[Column], conflict: Conflict | None
         return Staging(table, _staged(columns))
     missing = [name for name in conflict.keys if name not in names]
     if missing:
-        msg = f'conflict_columns names "{missing[0]}", and the source has {_listed(names)}'
+        msg = f'conflict_columns names "{missing[0]}", but the source has {_listed(names)}'
         raise InterfaceError(msg)
     rest = f" ON CONFLICT {_action(names, conflict)}"
     return Staging(table, _staged(columns), rest=rest)

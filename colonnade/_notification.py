@@ -58,6 +58,6 @@ def pause_before(attempt: int) -> float:
 def checked_channels(channels: tuple[str, ...]) -> tuple[str, ...]:
     """Return the channels without duplicates. Raises InterfaceError if there are none."""
     if not channels:
-        msg = "no channel is named to listen on"
+        msg = "listen() needs at least one channel"
         raise InterfaceError(msg)
     return tuple(dict.fromkeys(channels))

@@ -166,7 +166,7 @@ def row_dtype(schema: Any) -> Any:
 
 def _column(name: Any) -> str:
     if not isinstance(name, str):
-        raise SchemaError(f"schema names a column by {shown(name)}, and names are str")
+        raise SchemaError(f"schema must name columns by str, not {shown(name)}")
     return name
 
 
@@ -188,7 +188,7 @@ def _arrow_schema(schema: Any) -> dict[str, str]:
         wanted = _arrow_name(text)
         if asked.setdefault(name, wanted) != wanted:
             raise SchemaError(
-                f'schema has two columns "{name}" of two types: name them in the query with AS'
+                f'schema has two types for columns "{name}": rename one in the query with AS'
             )
     return asked
 
@@ -207,7 +207,7 @@ def _asked(name: str, wanted: Any) -> str:
     if library == "pyarrow" and _is_type_of(wanted, "DataType"):
         return _arrow_name(str(wanted))
     if library != "polars" or not (isinstance(wanted, type) or _is_type_of(wanted, "DataType")):
-        _refuse(name, wanted, "a name, or a type of NumPy, pyarrow or Polars, is asked for")
+        _refuse(name, wanted, "give a name, or a type of NumPy, pandas, pyarrow or Polars")
     return _polars_name(name, wanted)
 
 
@@ -230,18 +230,18 @@ def _as_dtype(name: str, wanted: Any) -> Any:
     if not isinstance(wanted, type):
         if hasattr(wanted, "kind") and hasattr(wanted, "itemsize"):
             return wanted
-        _refuse(name, wanted, "it is no dtype")
+        _refuse(name, wanted, "it is not a dtype")
     import numpy as np
 
     try:
         return np.dtype(wanted)
     except TypeError:
-        _refuse(name, wanted, "it is no dtype")
+        _refuse(name, wanted, "it is not a dtype")
 
 
 def _spelled(name: str, text: str) -> str:
     if text in {"O", "object"}:
-        _refuse(name, text, "leave the column out to have it as it comes")
+        _refuse(name, text, "leave the column out to get its own type")
     # An unknown name goes to the core, whose error lists the known names.
     return _NAMES.get(text) or _numpy_name(name, text) or _arrow_name(text)
 
@@ -249,7 +249,7 @@ def _spelled(name: str, text: str) -> str:
 def _numpy_name(name: str, text: str) -> str | None:
     """Return the Arrow type of a dtype in NumPy's spelling; None for another text."""
     if text.startswith(">"):
-        _refuse(name, text, "columns have the least byte of a number first")
+        _refuse(name, text, "columns are little-endian")
     plain = text.lstrip("<=|")
     if re.fullmatch(_CELLS, plain):
         return plain
@@ -266,10 +266,10 @@ def _dtype_name(name: str, dtype: Any) -> str:
     if dtype.kind in "US" and dtype.itemsize == 0:
         _refuse(name, dtype, 'the width is missing, as in "U20"')
     if dtype.kind == "O":
-        _refuse(name, dtype, "leave the column out to have it as it comes")
+        _refuse(name, dtype, "leave the column out to get its own type")
     known = _numpy_name(name, dtype.str)
     if known is None:
-        _refuse(name, dtype, "no column becomes that")
+        _refuse(name, dtype, "no column can have this type")
     return known
 
 
@@ -278,7 +278,7 @@ def _moment_name(name: str, given: Any, kind: str, unit: str) -> str:
     if is_timestamp and unit == "D":
         return "date32"
     if unit not in _UNITS:
-        _refuse(name, given, "the units of columns are s, ms, us and ns, and D of dates")
+        _refuse(name, given, "the units of columns are s, ms, us and ns, and D for dates")
     return f"{'timestamp' if is_timestamp else 'duration'}[{unit}]"
 
 
@@ -297,7 +297,7 @@ def _polars_name(name: str, wanted: Any) -> str:
         return f"decimal128({decimal[1]}, {decimal[2]})"
     known = _POLARS.get("Categorical" if text.startswith("Categorical") else text)
     if known is None:
-        _refuse(name, wanted, "no column becomes that; to_polars() may, and cast() afterwards")
+        _refuse(name, wanted, "no column can have this type; use cast() after to_polars()")
     return known
 
 

@@ -45,8 +45,8 @@ class ArrowStream:
     def __init__(self, batches: Iterable[Columns]) -> None:
         if isinstance(batches, AsyncIterable):
             raise TypeError(
-                f"{class_name(batches)} is an asynchronous iterable, which no other library "
-                "can wait for: use iter_columns of colonnade.sync, or a list of the batches"
+                f"{class_name(batches)} is an asynchronous iterable, which other libraries "
+                "cannot read: use iter_columns of colonnade.sync, or a list of the batches"
             )
         # `Columns.__iter__` is None; other classes that are not iterable lack the attribute.
         if getattr(type(batches), "__iter__", None) is None:
@@ -133,7 +133,7 @@ class _Reading:
         if self._first is None:
             self._first = self._fetched()
         if self._first is None:
-            raise ValueError("there is no batch, and so no columns to make a stream of")
+            raise ValueError("an Arrow stream needs at least one batch, which has its schema")
         return self._first
 
     def next_batch(self) -> _core.Batch | None:

@@ -59,7 +59,7 @@ class Columns:
     ) -> None:
         if not isinstance(batch, _core.Batch):
             raise TypeError(
-                f"Columns are made by fetch_columns and iter_columns, not of {class_name(batch)}"
+                f"Columns are made by fetch_columns and iter_columns, not from {class_name(batch)}"
             )
         self._batch = batch
         self._asked = asked
@@ -349,7 +349,7 @@ class Columns:
     def _rows(self, rows: slice) -> Columns:
         start, stop, step = rows.indices(self.num_rows)
         if step != 1:
-            raise ValueError("rows are taken one after another: a slice of Columns has no step")
+            raise ValueError("a slice of Columns cannot have a step")
         return Columns(self._batch.slice(start, max(stop - start, 0)), self._asked)
 
     def _position(self, key: str | SupportsIndex) -> int:
@@ -362,7 +362,7 @@ class Columns:
             index = operator.index(key)
         except TypeError:
             raise TypeError(
-                f"a column is taken by its name or position, not by {class_name(key)}"
+                f"a column's key must be its name or position, not {class_name(key)}"
             ) from None
         count = self.num_columns
         if not -count <= index < count:
@@ -374,7 +374,7 @@ class Columns:
 
         if found:
             places = ", ".join(f"cols[{index}]" for index in found)
-            return f'several columns are named "{name}": take {places}'
+            return f'several columns are named "{name}": use {places}'
         known = ", ".join(f'"{known}"' for known in self.names) or "none"
         close = difflib.get_close_matches(name, self.names, 1)
         hint = f' did you mean "{close[0]}"?' if close else ""

@@ -101,12 +101,10 @@ class BitString:
         text: object = "" if bitstring is None else bitstring
         if not isinstance(text, str):
             kind = class_name(text)
-            raise TypeError(f"a BitString is made of a str, not of {kind}; see frombytes, from_int")
+            raise TypeError(f"a BitString needs a str, not {kind}; see frombytes and from_int")
         for position, bit in enumerate(text):
             if bit not in "01" and not bit.isspace():
-                raise ValueError(
-                    f"a bit is 0 or 1, not {shown(bit)}, which is at position {position}"
-                )
+                raise ValueError(f"a bit must be 0 or 1, not {shown(bit)} at position {position}")
         bits = "".join(text.split())
         self._length = len(bits)
         self._bytes = _left_aligned(int(bits, 2) if bits else 0, self._length)
@@ -120,7 +118,7 @@ class BitString:
         data = bytes(bytes_ or b"")
         length = len(data) * 8 if bitlength is None else bitlength
         if (length + 7) // 8 != len(data) or length < 0:
-            raise ValueError(f"{len(data)} bytes do not hold {bitlength} bits, no more and no less")
+            raise ValueError(f"bitlength={bitlength} does not match {len(data)} bytes")
         self = cls()
         self._length = length
         # Bits past the end are zero, so that equal values have equal bytes.
@@ -137,7 +135,7 @@ class BitString:
         negative `length` or an unknown `bitorder`.
         """
         if length < 0:
-            raise ValueError(f"a length is 0 or more, not {shown(length)}")
+            raise ValueError(f"length must be 0 or more, not {shown(length)}")
         if x < 0 and not signed:
             raise OverflowError(f"{shown(x)} is negative and has no unsigned bits")
         least, limit = (-(1 << length) // 2, (1 << length) // 2) if signed else (0, 1 << length)
@@ -206,7 +204,7 @@ def _left_aligned(number: int, length: int) -> bytes:
 
 def _checked(bitorder: str) -> str:
     if bitorder not in {"big", "little"}:
-        raise ValueError(f"bitorder is 'big' or 'little', not {shown(bitorder)}")
+        raise ValueError(f"bitorder must be 'big' or 'little', not {shown(bitorder)}")
     return bitorder
 
 

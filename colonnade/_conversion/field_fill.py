@@ -78,8 +78,8 @@ class Target:
         if nulls is not None and self._replacement is None and dtype.kind not in "fmMO":
             raise self.refused(
                 int(nulls.argmax()),
-                f"NULL has no form in {self.dtype}: give null={{...}} a value for it, "
-                "or the field a dtype that has one (object, a float, datetime64, timedelta64)",
+                f"{self.dtype} cannot hold NULL: give a value for it in null={{...}}, or give the "
+                "field a dtype that can hold it (object, a float, datetime64, timedelta64)",
             )
         filled = self._fill(self)
         if nulls is None:
@@ -230,7 +230,7 @@ def _moments(target: Target, values: NDArray[Any]) -> Any:
             target.name,
             target.batch.fields[target.index].type_name,
             _overflowing(target, values),
-            f"reaches past {target.dtype}",
+            f"is out of range for {target.dtype}",
         ) from error
     target.refuse_first(bad, values)
     return converted
@@ -294,7 +294,7 @@ def _bytes(target: Target) -> Any:
         if value is not None and value.endswith(b"\0"):
             raise target.refused(
                 row,
-                "NumPy's S drops zero bytes at the end, and the value has some: use object or V",
+                "NumPy's S drops zero bytes at the end of the value: use object or V",
             )
     return _fixed_width(target, values, b"", "bytes", target.dtype.itemsize)
 
@@ -316,7 +316,7 @@ def _raw_bytes(target: Target) -> Any:
     values = python_values(target.batch, target.index)
     for row, value in enumerate(values):
         if value is not None and len(value) != width:
-            raise target.refused(row, f"{len(value)} bytes are not exactly {width}")
+            raise target.refused(row, f"the field needs exactly {width} bytes, not {len(value)}")
     zeros = bytes(width)
     joined = b"".join(zeros if value is None else value for value in values)
     return np.frombuffer(joined, dtype=target.dtype) if width else np.zeros(len(values), "V")
@@ -325,7 +325,7 @@ def _raw_bytes(target: Target) -> Any:
 def _uuid_bytes(target: Target) -> Any:
     if target.dtype.itemsize != 16:  # noqa: PLR2004
         raise SchemaError(
-            f'column "{target.name}" (uuid) has 16 bytes, not those of {target.dtype}'
+            f'column "{target.name}" (uuid) needs a field of 16 bytes, not {target.dtype}'
         )
     return _as_stored(target)
 

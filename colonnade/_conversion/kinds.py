@@ -124,6 +124,6 @@ def require_unique_names(batch: Batch, user: str) -> None:
     if twice:
         shown = ", ".join(f'"{name}"' for name in twice)
         raise ValueError(
-            f"{user} needs column names that differ, and several columns are named {shown}: "
-            "name them in the query with AS, or take them by position"
+            f"{user} needs unique column names, and several columns are named {shown}: "
+            "rename them in the query with AS, or take them by position"
         )

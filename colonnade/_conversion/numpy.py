@@ -234,7 +234,8 @@ def intervals(batch: Batch, index: int) -> NDArray[np.timedelta64]:
     for row, value in enumerate(values):
         if value is not None and not -most < value.days * 86_400 < most:
             field = batch.fields[index]
-            raise DecodeError(field.name, field.type_name, row, f"{value} is no timedelta64[us]")
+            reason = f"{value} is out of range for timedelta64[us]"
+            raise DecodeError(field.name, field.type_name, row, reason)
     return np.array(values, dtype="m8[us]")
 
 

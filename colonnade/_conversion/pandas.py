@@ -109,7 +109,7 @@ def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:
 def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDecimalWarning:
     told = [f'"{names[place]}" (row {row}: {_cut(text)})' for place, row, text in sorted(inexact)]
     hint = (
-        'Pass decimals="decimal" or decimals="object" for exact values; where floats are meant, '
+        'Pass decimals="decimal" or decimals="object" for exact values; to accept floats, '
         'decimals="float64"'
     )
     # schema="float64" raises an error for a number beyond float64: do not suggest it for those.
@@ -117,7 +117,7 @@ def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDe
     if finite:
         hint += f', or schema={{"{finite[0]}": "float64"}} for one column'
     return InexactDecimalWarning(
-        f"a float64 does not hold every decimal of {', '.join(told)}", hint=f"{hint}."
+        f"float64 cannot hold every decimal of {', '.join(told)}", hint=f"{hint}."
     )
 
 

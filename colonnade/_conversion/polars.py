@@ -30,7 +30,7 @@ def polars_frame(batch: Batch) -> pl.DataFrame:
     require_unique_names(batch, "Columns.to_polars()")
     converted, decimals, intervals = batch.for_polars()
     reasons = (
-        (decimals, "Polars' decimals end at 38 digits, and the column has more.", "float64"),
+        (decimals, "Polars' decimals have at most 38 digits, and the column has more.", "float64"),
         (intervals, "Polars' durations have no months, and the column has some.", "utf8"),
     )
     for columns, detail, dtype in reasons:
@@ -41,9 +41,9 @@ def polars_frame(batch: Batch) -> pl.DataFrame:
             other = ', or "utf8"' if dtype != "utf8" else ""
             warnings.warn(
                 InterfaceWarning(
-                    f"given to Polars as text: {shown}",
+                    f"converted to text for Polars: {shown}",
                     detail=detail,
-                    hint=f"Choose for yourself with {choice}{other}.",
+                    hint=f"Choose the type with {choice}{other}.",
                 ),
                 stacklevel=3,
             )

@@ -54,7 +54,7 @@ def _dtype(given: Any) -> np.dtype[Any]:
     try:
         made: np.dtype[Any] = np.dtype(given)
     except (TypeError, ValueError) as error:
-        msg = f"dtype must be what NumPy takes for one, not {shown(given)}"
+        msg = f"dtype must be a dtype of NumPy, not {shown(given)}"
         raise TypeError(msg) from error
     return made
 
@@ -82,8 +82,8 @@ def _refuse_unknown(argument: str, names: Iterable[str], known: Collection[str])
     unknown = [name for name in names if name not in known]
     if unknown:
         raise SchemaError(
-            f'{argument} has "{unknown[0]}", which is no column here',
-            hint="Known are: " + ", ".join(f'"{name}"' for name in known) + ".",
+            f'{argument} has "{unknown[0]}", which is not a column',
+            hint="The columns are: " + ", ".join(f'"{name}"' for name in known) + ".",
         )
 
 

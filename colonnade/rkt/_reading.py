@@ -182,7 +182,7 @@ def intervals(part: Part) -> NDArray[np.int64]:
     whole = days.astype(np.float64) * _DAY_US + parts["ns"] / 1_000
     far = part.first_of(np.abs(whole) >= 2.0**63)
     if far is not None:
-        raise part.refused(far, f"reaches past {part.field.dtype}")
+        raise part.refused(far, f"is out of range for {part.field.dtype}")
     return _durations(part, days * _DAY_US + parts["ns"] // 1_000)
 
 
@@ -230,5 +230,5 @@ def _finer(part: Part, counts: NDArray[np.int64], factor: int) -> NDArray[np.int
     most = np.iinfo(np.int64).max // factor
     far = part.first_of((counts > most) | (counts < -most))
     if far is not None:
-        raise part.refused(far, f"reaches past {part.field.dtype}")
+        raise part.refused(far, f"is out of range for {part.field.dtype}")
     return counts * factor

@@ -60,13 +60,13 @@ async def test_columns_by_order_and_by_mapping(
     copy = connection.copy_columns_to_table
     with pytest.raises(InterfaceError, match=r'has no column "k".* it has "id", "a name"'):
         await copy(table, source)
-    with pytest.raises(InterfaceError, match="columns has 2 names, and the source has 3 columns"):
+    with pytest.raises(InterfaceError, match="columns has 2 names, but the source has 3 columns"):
         await copy(table, source, columns=["id", "a name"])
     with pytest.raises(InterfaceError, match=r'did you mean "price"\?'):
         await copy(table, source, columns=["id", "a name", "prices"])
     with pytest.raises(InterfaceError, match=r'filled twice: "id", "a name", "id"'):
         await copy(table, source, columns=["id", "a name", "id"])
-    with pytest.raises(InterfaceError, match="columns names 'key', and the source has \"k\""):
+    with pytest.raises(InterfaceError, match="columns names 'key', but the source has \"k\""):
         await copy(table, source, columns={"key": "id"})
     with pytest.raises(TypeError, match="a list or a mapping of names"):
         await copy(table, source, columns="id")
@@ -235,11 +235,11 @@ async def test_conflicts_that_cannot_be(connection: colonnade.Connection, table:
         await copy(table, numbers(1), on_conflict="replace")  # type: ignore[arg-type]
     with pytest.raises(InterfaceError, match="needs conflict_columns"):
         await copy(table, numbers(1), on_conflict="update")
-    with pytest.raises(InterfaceError, match="goes with on_conflict"):
+    with pytest.raises(InterfaceError, match="needs on_conflict"):
         await copy(table, numbers(1), conflict_columns=["id"])
     with pytest.raises(InterfaceError, match="no key to be in conflict"):
         await copy(table, numbers(1), create=True, on_conflict="nothing")
-    with pytest.raises(InterfaceError, match='names "stock", and the source has "id", "price"'):
+    with pytest.raises(InterfaceError, match='names "stock", but the source has "id", "price"'):
         await copy(table, numbers(1), on_conflict="update", conflict_columns=["stock"])
     with pytest.raises(InvalidColumnReferenceError, match="no unique or exclusion constraint"):
         await copy(table, numbers(1), on_conflict="update", conflict_columns=["price"])

@@ -279,7 +279,7 @@ async def test_a_moment_past_its_unit_is_an_error(
     connection: colonnade.Connection, value: str, dtype: str
 ) -> None:
     query = f"SELECT CASE g WHEN 3 THEN {value} END FROM generate_series(0, 3) g"
-    with pytest.raises(DecodeError, match=r"row 3: reaches past \w+\[.s\]") as caught:
+    with pytest.raises(DecodeError, match=r"row 3: is out of range for \w+\[.s\]") as caught:
         await connection.fetch(set_query_dtype(query, [("v", dtype)]))
     assert caught.value.row == 3
 

@@ -216,7 +216,7 @@ def test_text_within_lists_keeps_its_layout_and_characters(link: Connection) -> 
 def test_intervals_with_months_are_text_in_polars(link: Connection) -> None:
     sql = "select '1 mon 2 days'::interval as a, array['1 year -00:00:01'::interval] as b"
     cols = link.fetch_columns(sql)
-    with pytest.warns(InterfaceWarning, match='given to Polars as text: "a", "b"') as caught:
+    with pytest.warns(InterfaceWarning, match='converted to text for Polars: "a", "b"') as caught:
         frame = cols.to_polars()
     assert "months" in str(caught[0].message)
     assert frame.rows() == [("1 mon 2 days", ["1 year -00:00:01"])]

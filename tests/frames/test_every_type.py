@@ -60,7 +60,7 @@ def query_rows(sql: str) -> str:
 
 @pytest.mark.parametrize("library", FRAMES)
 @pytest.mark.parametrize("sql_type", EVERY)
-@pytest.mark.filterwarnings("ignore:given to Polars as text")
+@pytest.mark.filterwarnings("ignore:converted to text for Polars")
 def test_out_and_in_again(typed: Connection, sql_type: str, library: str) -> None:
     sql = query(sql_type)
     frame = FRAMES[library](sql, typed)

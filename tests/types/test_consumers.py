@@ -66,7 +66,7 @@ def test_floats(link: Connection, sql_type: str) -> None:
 
 
 @pytest.mark.parametrize("sql_type", DECIMALS)
-@pytest.mark.filterwarnings("ignore:given to Polars as text")
+@pytest.mark.filterwarnings("ignore:converted to text for Polars")
 def test_decimals(link: Connection, sql_type: str) -> None:
     columns, values = fetch(link, sql_type)
     assert columns["v"].tolist() == values

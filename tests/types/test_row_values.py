@@ -223,7 +223,7 @@ REFUSED: tuple[tuple[str, object, str], ...] = (
     ("interval", (1, 2, 3), "expected a datetime.timedelta, got tuple"),
     ("timetz", time(11), "takes a tzinfo with a fixed offset"),
     ("timetz", "11:00+00", "expected a datetime.time, got str"),
-    ("bit(4)", "1020", "a bit is 0 or 1, not '2', which is at position 2"),
+    ("bit(4)", "1020", "a bit must be 0 or 1, not '2' at position 2"),
     ("bit(4)", 5, "expected a BitString, or a str of 0 and 1, got int"),
     ("inet", "x", "'x' does not appear to be an IPv4 or IPv6 interface"),
     ("inet", 5, "expected an address of ipaddress, or a str, got int"),

@@ -143,7 +143,7 @@ def test_the_real_asyncpg_must_not_be_there_yet() -> None:
             print(error)
         assert asyncpg.connect is not colonnade.connect
     """)
-    assert "asyncpg has been imported already" in text
+    assert "asyncpg is already imported" in text
     assert "before the first import" in text
 
 

@@ -162,17 +162,17 @@ def test_bits_by_position() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "told"),
     [
-        (lambda: BitString("102"), ValueError, "a bit is 0 or 1, not '2', which is at position 2"),
-        (lambda: BitString(5), TypeError, "made of a str, not of int"),  # type: ignore[arg-type]
-        (lambda: BitString.frombytes(b"a", 9), ValueError, "1 bytes do not hold 9 bits"),
-        (lambda: BitString.frombytes(b"ab", 8), ValueError, "2 bytes do not hold 8 bits"),
-        (lambda: BitString.frombytes(b"", -1), ValueError, "do not hold -1 bits"),
+        (lambda: BitString("102"), ValueError, "a bit must be 0 or 1, not '2' at position 2"),
+        (lambda: BitString(5), TypeError, "needs a str, not int"),  # type: ignore[arg-type]
+        (lambda: BitString.frombytes(b"a", 9), ValueError, "bitlength=9 does not match 1 byte"),
+        (lambda: BitString.frombytes(b"ab", 8), ValueError, "bitlength=8 does not match 2 bytes"),
+        (lambda: BitString.frombytes(b"", -1), ValueError, "bitlength=-1 does not match 0 bytes"),
         (lambda: BitString.from_int(16, 4), OverflowError, "16 does not fit in 4 bits"),
         (lambda: BitString.from_int(-9, 4, signed=True), OverflowError, "-9 does not fit"),
         (lambda: BitString.from_int(8, 4, signed=True), OverflowError, "8 does not fit"),
         (lambda: BitString.from_int(-1, 4), OverflowError, "-1 is negative"),
-        (lambda: BitString.from_int(1, -1), ValueError, "a length is 0 or more"),
-        (lambda: BitString("1").to_int(ANY), ValueError, "bitorder is 'big' or 'little'"),
+        (lambda: BitString.from_int(1, -1), ValueError, "length must be 0 or more"),
+        (lambda: BitString("1").to_int(ANY), ValueError, "bitorder must be 'big' or 'little'"),
         (lambda: Point("a", 1), ValueError, "could not convert"),
         (lambda: Box((1, 2), 3), TypeError, "after \\*"),  # type: ignore[arg-type]
     ],

@@ -96,7 +96,7 @@ def test_unknown_columns_are_named(fetch: Fetch) -> None:
         cols[3]
     with pytest.raises(TypeError, match="name or position, not float"):
         cols[1.0]  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="no step"):
+    with pytest.raises(ValueError, match="cannot have a step"):
         cols[::2]
 
 

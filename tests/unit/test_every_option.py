@@ -62,7 +62,7 @@ CALLS: dict[str, Call] = {
 }
 # What is no option that has a wrong class, and why.
 ANY_CLASS = {
-    "Connection.copy_columns_to_table": {"conflict_columns": 'goes with on_conflict="update"'},
+    "Connection.copy_columns_to_table": {"conflict_columns": 'needs on_conflict="update"'},
     "Connection.copy_to_table": {"source": "anything that can be iterated over"},
 }
 

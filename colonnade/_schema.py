@@ -73,7 +73,7 @@ _NUMBERS = {
     "f8": "float64",
     "V16": "fixed_size_binary[16]",
 }
-_MOMENT = r"(M8|datetime64|m8|timedelta64)\[(\w+)\]"
+_NUMPY_TIME = r"(M8|datetime64|m8|timedelta64)\[(\w+)\]"
 _CELLS = r"[US]\d+"
 _UNITS = {"s", "ms", "us", "ns"}
 _POLARS = {
@@ -95,7 +95,7 @@ _POLARS = {
     "Datetime": "timestamp[us]",
     "Duration": "duration[us]",
 }
-_POLARS_MOMENT = r"(Datetime|Duration)\(time_unit='(\w\w)'(?:, time_zone=(?:None|'([^']*)'))?\)"
+_POLARS_TIME = r"(Datetime|Duration)\(time_unit='(\w\w)'(?:, time_zone=(?:None|'([^']*)'))?\)"
 _POLARS_DECIMAL = r"Decimal\(precision=(\d+), scale=(\d+)\)"
 
 
@@ -253,8 +253,8 @@ def _numpy_name(name: str, text: str) -> str | None:
     plain = text.lstrip("<=|")
     if re.fullmatch(_CELLS, plain):
         return plain
-    if moment := re.fullmatch(_MOMENT, plain):
-        return _moment_name(name, text, moment[1], moment[2])
+    if found := re.fullmatch(_NUMPY_TIME, plain):
+        return _time_name(name, text, found[1], found[2])
     return _NUMBERS.get(plain)
 
 
@@ -273,7 +273,7 @@ def _dtype_name(name: str, dtype: Any) -> str:
     return known
 
 
-def _moment_name(name: str, given: Any, kind: str, unit: str) -> str:
+def _time_name(name: str, given: Any, kind: str, unit: str) -> str:
     is_timestamp = kind in {"M8", "datetime64"}
     if is_timestamp and unit == "D":
         return "date32"
@@ -289,8 +289,8 @@ def _arrow_name(text: str) -> str:
 
 def _polars_name(name: str, wanted: Any) -> str:
     text = wanted.__name__ if isinstance(wanted, type) else str(wanted)
-    if moment := re.fullmatch(_POLARS_MOMENT, text):
-        kind, unit, zone = moment.groups()
+    if found := re.fullmatch(_POLARS_TIME, text):
+        kind, unit, zone = found.groups()
         word = "timestamp" if kind == "Datetime" else "duration"
         return f"{word}[{unit}, {zone}]" if zone else f"{word}[{unit}]"
     if decimal := re.fullmatch(_POLARS_DECIMAL, text):
@@ -303,5 +303,5 @@ def _polars_name(name: str, wanted: Any) -> str:
 
 def _refuse(name: str, wanted: Any, reason: str) -> NoReturn:
     is_dtype = any(_is_type_of(wanted, name) for name in ("dtype", "DataType"))
-    told = str(wanted) if is_dtype else shown(wanted)
-    raise SchemaError(f'schema["{name}"]: {told} is not possible: {reason}')
+    text = str(wanted) if is_dtype else shown(wanted)
+    raise SchemaError(f'schema["{name}"]: {text} is not possible: {reason}')

@@ -21,7 +21,7 @@ _PLAIN_LATER = {
     *(("datetime", "date"), ("datetime", "timedelta")),
     *(("decimal", "Decimal"), ("uuid", "UUID")),
 }
-_MOMENTS = {("datetime", "datetime"), ("datetime", "time")}
+_TIMES = {("datetime", "datetime"), ("datetime", "time")}
 _ZONES = {("datetime", "timezone"), ("zoneinfo", "ZoneInfo")}
 _SIZED = {list, tuple, dict, set, frozenset, bytearray}
 # Libraries whose `len` is trusted.
@@ -42,7 +42,7 @@ def shown(value: object) -> str:
     if kind is int:
         bits = value.bit_length()  # type: ignore[attr-defined]
         return repr(value) if bits <= _BITS_MOST else f"an int of {bits} bits"
-    if _is_one_of(kind, _MOMENTS):
+    if _is_one_of(kind, _TIMES):
         zone = value.tzinfo  # type: ignore[attr-defined]
         is_plain = zone is None or _is_one_of(type(zone), _ZONES)
         return _cut(repr(value)) if is_plain else _described(value)

@@ -317,7 +317,7 @@ class Range(Generic[_T_co]):
         return f"<Range {left}{lower}, {upper}{right}>"
 
 
-class _Figure(tuple[Any, ...]):
+class _Geometry(tuple[Any, ...]):
     """The base of geometric values that are tuples of their parts."""
 
     __slots__ = ()
@@ -332,7 +332,7 @@ class _Figure(tuple[Any, ...]):
 _Pair = Sequence[SupportsFloat]
 
 
-class Point(_Figure):
+class Point(_Geometry):
     """A value of `point`: the tuple (x, y)."""
 
     __slots__ = ()
@@ -352,7 +352,7 @@ class Point(_Figure):
         return float(self[1])
 
 
-class Box(_Figure):
+class Box(_Geometry):
     """A value of `box`: the tuple of two opposite corners."""
 
     __slots__ = ()
@@ -372,7 +372,7 @@ class Box(_Figure):
         return _point(self[1])
 
 
-class Line(_Figure):
+class Line(_Geometry):
     """A value of `line`: the tuple (A, B, C) of the line Ax + By + C = 0."""
 
     __slots__ = ()
@@ -397,7 +397,7 @@ class Line(_Figure):
         return float(self[2])
 
 
-class LineSegment(_Figure):
+class LineSegment(_Geometry):
     """A value of `lseg`: the tuple of its two end points."""
 
     __slots__ = ()
@@ -417,7 +417,7 @@ class LineSegment(_Figure):
         return _point(self[1])
 
 
-class Circle(_Figure):
+class Circle(_Geometry):
     """A value of `circle`: the tuple (center, radius)."""
 
     __slots__ = ()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NUMBERS = {Kind.INT, Kind.FLOAT, Kind.DECIMAL}
 _CUT = "..."
-_MOMENTS = {Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.DURATION}
+_TIME_KINDS = {Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.DURATION}
 # PostgreSQL's resolution is a microsecond.
 _MICROS: dict[str, Callable[[int], int]] = {
     "s": lambda count: count * 1_000_000,
@@ -40,12 +40,12 @@ def _cells(column: Column, characters_max: int, around: str = "plain") -> list[s
         texts = nested(column, characters_max, around)
         cells = zip(texts, _nulls(column), strict=True)
         return [None if null else cut(text, characters_max) for text, null in cells]
-    if kind.kind in _MOMENTS:
+    if kind.kind in _TIME_KINDS:
         # Not through Python's datetime classes, which cannot represent the year 44 BC.
         numbers = memoryview(column.values()).cast("i" if kind.values == "i4" else "q")
-        moments = zip(numbers, _nulls(column), strict=True)
-        text = _moment(kind)
-        return [None if null else text(number) for number, null in moments]
+        pairs = zip(numbers, _nulls(column), strict=True)
+        text = _time_text(kind)
+        return [None if null else text(number) for number, null in pairs]
     if kind.kind is Kind.INTERVAL:
         return cast("list[str | None]", column.interval_texts().to_pylist())
     values = column.stored_pylist()
@@ -160,7 +160,7 @@ _NESTED: dict[Kind, Callable[[Column, int, str], list[str]]] = {
 }
 
 
-def _moment(kind: ColumnType) -> Callable[[int], str]:
+def _time_text(kind: ColumnType) -> Callable[[int], str]:
     if kind.kind is Kind.DATE:
         return date_text
     micros = _MICROS[kind.unit]

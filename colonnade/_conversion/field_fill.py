@@ -207,18 +207,18 @@ def _decimal_to_int(target: Target) -> Any:
 
 
 def _dates(target: Target) -> Any:
-    return _moments(target, dates(target.batch, target.index, "D"))
+    return _to_unit(target, dates(target.batch, target.index, "D"))
 
 
 def _times(target: Target) -> Any:
-    return _moments(target, times(target.batch, target.index))
+    return _to_unit(target, times(target.batch, target.index))
 
 
-def _stored_moments(target: Target) -> Any:
-    return _moments(target, _as_stored(target))
+def _stored_to_unit(target: Target) -> Any:
+    return _to_unit(target, _as_stored(target))
 
 
-def _moments(target: Target, values: NDArray[Any]) -> Any:
+def _to_unit(target: Target, values: NDArray[Any]) -> Any:
     """Convert to the field's unit. Raises DecodeError for a value that it cannot hold exactly."""
     import numpy as np
 
@@ -351,9 +351,9 @@ FILLS: dict[Kind, dict[str, Fill]] = {
         "O": _objects,
     },
     Kind.DATE: {"M": _dates, "O": _objects},
-    Kind.TIMESTAMP: {"M": _stored_moments, "O": _objects},
+    Kind.TIMESTAMP: {"M": _stored_to_unit, "O": _objects},
     Kind.TIME: {"m": _times, "O": _objects},
-    Kind.DURATION: {"m": _stored_moments, "O": _objects},
+    Kind.DURATION: {"m": _stored_to_unit, "O": _objects},
     Kind.TEXT: {"U": _text, "S": _text_bytes, "O": _objects},
     Kind.DICTIONARY: {"U": _text, "S": _text_bytes, "O": _objects},
     Kind.CELLS: {"U": _cells, "S": _cells, "O": _objects},

@@ -78,7 +78,7 @@ _FIXED = {
     "month_day_nano_interval": ColumnType(Kind.INTERVAL, None),
     "null": ColumnType(Kind.NULL, None),
 }
-_MOMENT = re.compile(r"(timestamp|duration)\[(\w+)(?:, (.+))?\]")
+_WITH_UNIT = re.compile(r"(timestamp|duration)\[(\w+)(?:, (.+))?\]")
 _NESTED = re.compile(r"(fixed_size_list|large_list|list|struct|map)<.*>(?:\[(\d+)\])?", re.DOTALL)
 _NESTED_KINDS = {
     "fixed_size_list": Kind.FIXED_LIST,
@@ -107,8 +107,8 @@ def column_type(arrow_type: str) -> ColumnType:
         return ColumnType(_NESTED_KINDS[word], None, size=int(size or 0))
     if arrow_type[0] in "US":
         return ColumnType(Kind.CELLS, arrow_type)
-    if moment := _MOMENT.fullmatch(arrow_type):
-        word, unit, zone = moment.groups()
+    if found := _WITH_UNIT.fullmatch(arrow_type):
+        word, unit, zone = found.groups()
         if word == "duration":
             return ColumnType(Kind.DURATION, f"m8[{unit}]", unit=unit)
         return ColumnType(Kind.TIMESTAMP, f"M8[{unit}]", zone, unit)

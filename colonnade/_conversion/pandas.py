@@ -83,7 +83,7 @@ class PandasFrames:
             import pandas as pd
         source = _Source(batch)
         made = source.arrow_column if self._dtypes == "arrow" else source.column
-        # By position, because names may repeat; `copy=False` keeps each column where it is.
+        # By position, because names may repeat; `copy=False` avoids a copy of each column.
         columns = {}
         for place, field in enumerate(batch.fields):
             if source.is_decimal(place) and field.name not in asked:
@@ -107,7 +107,7 @@ def _check_word(name: str, word: object, known: tuple[str, ...]) -> None:
 
 
 def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDecimalWarning:
-    told = [f'"{names[place]}" (row {row}: {_cut(text)})' for place, row, text in sorted(inexact)]
+    cells = [f'"{names[place]}" (row {row}: {_cut(text)})' for place, row, text in sorted(inexact)]
     hint = (
         'Pass decimals="decimal" or decimals="object" for exact values; to accept floats, '
         'decimals="float64"'
@@ -117,7 +117,7 @@ def _warning(names: list[str], inexact: list[tuple[int, int, str]]) -> InexactDe
     if finite:
         hint += f', or schema={{"{finite[0]}": "float64"}} for one column'
     return InexactDecimalWarning(
-        f"float64 cannot hold every decimal of {', '.join(told)}", hint=f"{hint}."
+        f"float64 cannot hold every decimal of {', '.join(cells)}", hint=f"{hint}."
     )
 
 
@@ -132,8 +132,8 @@ def _indexed(frame: pd.DataFrame, index: str | Sequence[str]) -> pd.DataFrame:
         if (count := list(frame.columns).count(name)) != 1:
             known = ", ".join(f'"{known}"' for known in frame.columns) or "none"
             many = "no column" if not count else "more than one column"
-            told = f'"{name}"' if isinstance(name, str) else shown(name)
-            raise KeyError(f"{many} {told} for the index: there are {known}")
+            label = f'"{name}"' if isinstance(name, str) else shown(name)
+            raise KeyError(f"{many} {label} for the index: there are {known}")
     if not wanted:
         raise ValueError("index names no column: leave it out")
     return frame.set_index(wanted)

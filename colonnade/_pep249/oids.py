@@ -11,4 +11,4 @@ ARRAY_OIDS: dict[int, int] = {line.oid: line.array_oid for line in _core.TYPES}
 """The OID of each built-in type -> the OID of its array type."""
 
 UNKNOWN = OIDS["unknown"]
-"""Declared for a parameter whose type the server shall infer, as it does for a string literal."""
+"""Declared for a parameter whose type the server infers, as for a string literal."""

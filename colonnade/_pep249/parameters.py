@@ -56,7 +56,7 @@ _ZONED = {
     dt.time: (OIDS["time"], OIDS["timetz"]),
 }
 # The types of datetime64 and timedelta64, by NumPy's kind character.
-_MOMENTS = {"M": OIDS["timestamp"], "m": OIDS["interval"]}
+_NUMPY_TIMES = {"M": OIDS["timestamp"], "m": OIDS["interval"]}
 # The server converts these to timestamptz in the session's time zone.
 _NAIVE = {OIDS["timestamp"], ARRAY_OIDS[OIDS["timestamp"]]}
 
@@ -175,7 +175,7 @@ def _scalar(value: Any) -> tuple[Any, int]:
     plain = value.item()
     if type(plain) is type(value):
         return value, UNKNOWN
-    oid = _MOMENTS.get(value.dtype.kind)
+    oid = _NUMPY_TIMES.get(value.dtype.kind)
     if oid is not None and isinstance(plain, dt.datetime | dt.timedelta | int):
         # item() returns an int for units that datetime cannot represent, such as nanoseconds.
         return value, oid

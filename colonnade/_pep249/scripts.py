@@ -27,7 +27,7 @@ _WHOLE = re.compile(
 
 
 def with_rows(script: str) -> list[str] | None:
-    """Split a script whose statements can be sent one by one and of which one may return rows.
+    """Split a script whose statements can be sent one by one, and one of which may return rows.
 
     Returns None for any other script.
     """

@@ -80,7 +80,7 @@ class Connection(TwoPhaseMixin, CatalogMixin):
         self.row_factory = row_factory
         """The row factory of new cursors, from `colonnade.rows`; None for tuples."""
         self._notice_handlers: list[NoticeHandler] = []
-        driver.add_log_listener(_teller(weakref.ref(self)))
+        driver.add_log_listener(_notice_listener(weakref.ref(self)))
 
     # Queries
 
@@ -413,22 +413,22 @@ class Connection(TwoPhaseMixin, CatalogMixin):
                 if undo:
                     self._undone()
 
-    def _tell(self, message: PostgresLogMessage) -> None:
+    def _handle_notice(self, message: PostgresLogMessage) -> None:
         for handler in tuple(self._notice_handlers):
             handler(errors.Diagnostic(message))
 
 
-def _teller(
+def _notice_listener(
     reference: weakref.ref[Connection],
 ) -> Callable[[sync.Connection, PostgresLogMessage], None]:
     """Return a listener that passes notices on, and holds the connection by a weak reference."""
 
-    def tell(_driver: sync.Connection, message: PostgresLogMessage) -> None:
+    def listener(_driver: sync.Connection, message: PostgresLogMessage) -> None:
         connection = reference()
         if connection is not None:
-            connection._tell(message)  # noqa: SLF001 - a part of it
+            connection._handle_notice(message)  # noqa: SLF001 - a part of it
 
-    return tell
+    return listener
 
 
 def connect(

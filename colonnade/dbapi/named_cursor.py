@@ -157,24 +157,24 @@ class NamedCursor(Cursor):
             words.append("WITH HOLD")
         return " ".join(words)
 
-    def _fetched(self, what: str) -> list[Any]:
+    def _fetched(self, direction: str) -> list[Any]:
         with self._connection._guard:
-            rows = self._statement(what).fetch()
+            rows = self._statement(direction).fetch()
             self._position += len(rows)
             return self._shaped(rows)
 
-    def _statement(self, what: str) -> PreparedStatement[Any]:
+    def _statement(self, direction: str) -> PreparedStatement[Any]:
         """Return the FETCH statement, prepared without a name.
 
         Each use sends its text again, because a later cursor of the same name may have other
         columns.
         """
         self._check_declared()
-        found = self._statements.get(what)
+        found = self._statements.get(direction)
         if found is None:
-            text = f"FETCH {what} FROM {self._quoted}"
+            text = f"FETCH {direction} FROM {self._quoted}"
             found = self._driver.prepare(text, name="", record_class=tuple)
-            self._statements[what] = found
+            self._statements[direction] = found
         return found
 
     def _check_declared(self) -> None:

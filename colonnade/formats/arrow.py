@@ -72,7 +72,7 @@ class ArrowWriter:
 
 @contextmanager
 def open_arrow(path: Path) -> Generator[Opened, None, None]:
-    """Open a file of either IPC format, told by its content: endings are often mixed up."""
+    """Open a file of either IPC format. Its content decides, because endings are often mixed up."""
     pa = importlib.import_module("pyarrow")
     with path.open("rb") as file:
         is_stream = file.read(len(_STREAM_MARK)) == _STREAM_MARK

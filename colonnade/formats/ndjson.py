@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Values = Sequence[Any]
 
-_MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\S*?)([+-]\d\d)?( BC)?", re.ASCII)
+_TIMESTAMP = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\S*?)([+-]\d\d)?( BC)?", re.ASCII)
 
 
 def _refuse_repeated(names: Sequence[str]) -> None:
@@ -88,16 +88,16 @@ def _documents(values: Values) -> list[str]:
     ]
 
 
-def _moments(values: Values) -> list[str]:
-    return ["null" if text is None else _moment(text) for text in values]
+def _timestamps(values: Values) -> list[str]:
+    return ["null" if text is None else _timestamp(text) for text in values]
 
 
-def _moment(text: str) -> str:
+def _timestamp(text: str) -> str:
     """Write a timestamp as `row_to_json` does (ISO 8601): with a `T`, and minutes in the offset."""
     if text[4:5] == "-" and text[10:11] == " " and text[-1] <= "9":
         zone = ":00" if text[-3] in "+-" else ""
         return f'"{text[:10]}T{text[11:]}{zone}"'
-    found = _MOMENT.fullmatch(text)
+    found = _TIMESTAMP.fullmatch(text)
     if found is None:
         return _quoted(text)
     date, time, zone, era = found.groups()
@@ -109,6 +109,6 @@ _COLUMNS: dict[str, Callable[[Values], list[str]]] = {
     **dict.fromkeys(("int2", "int4", "int8", "oid"), _integers),
     **dict.fromkeys(("float4", "float8", "numeric"), _numbers),
     **dict.fromkeys(("json", "jsonb"), _documents),
-    **dict.fromkeys(("timestamp", "timestamptz"), _moments),
+    **dict.fromkeys(("timestamp", "timestamptz"), _timestamps),
     "bool": _booleans,
 }

@@ -115,7 +115,7 @@ class AdaptedConnection(SQLAlchemysAdaptedConnection):
 
     def _end(self, command: str) -> None:
         if self._connection.is_inherited() and command == "ROLLBACK":
-            # A forked child leaves a block: the transaction is its parent's, and is left alone.
+            # A forked child leaves a block: the transaction is its parent's, and must not end.
             return
         if self.closed:
             raise OperationalError("the connection is closed")
@@ -449,7 +449,7 @@ class AsyncAdaptedConnection(AsyncAdapt_terminate, AdaptedConnection):
 
 
 def as_parameters(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Mark each str as a literal for the server to parse, whatever the parameter's type is."""
+    """Mark each str as a literal for the server to parse, for a parameter of any type."""
     return tuple(TextValue(value) if type(value) is str else value for value in values)
 
 

@@ -1,6 +1,6 @@
 """The command line: `colonnade query`, `export`, `import`, `doctor` and `demo`.
 
-The programs need `click` and `rich`, which a driver does not: both come with the extra `cli`.
+The commands need `click` and `rich`; the extra `cli` installs both. The driver needs neither.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ def main() -> int:
 
         return run()
     except KeyboardInterrupt:
-        # Only before the command itself has begun, while its libraries are loaded.
+        # Reached only while the libraries load; the command handles later interrupts itself.
         return _INTERRUPTED

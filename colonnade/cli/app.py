@@ -1,4 +1,7 @@
-"""The command `colonnade` and its exit statuses: 0 done, 1 failed, 2 misused, 130 interrupted."""
+"""The command `colonnade`.
+
+Its exit status is 0 for success, 1 for a failure, 2 for wrong usage and 130 for an interrupt.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ def run() -> int:
 
 
 def _forget_output() -> None:
-    """Have nothing written to a pipe that nobody reads, not even at the interpreter's end."""
+    """Redirect standard output to the null device.
+
+    Otherwise the interpreter would fail at exit, when it flushes to the closed pipe.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

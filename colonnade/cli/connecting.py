@@ -1,4 +1,4 @@
-"""The options that say which server, the same for every command."""
+"""The options that choose the server, the same for every command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENVIRONMENT = "COLONNADE_DSN"
 
 @dataclass(frozen=True)
 class Target:
-    """Which server, as the user has said it. A password shows in no `repr`."""
+    """The server as the user's options name it. Its `repr` shows no password."""
 
     dsn: str | None = field(default=None, repr=False)
     service: str | None = None
@@ -32,9 +32,10 @@ class Target:
     def connect(
         self, *, server_settings: dict[str, str] | None = None
     ) -> colonnade.sync.Connection:
-        """Connect; what is not said here comes from the environment.
+        """Connect; missing options come from the environment.
 
-        No statement is kept on the server, so that poolers of any mode may stand in between.
+        No prepared statement stays on the server, so poolers work in every mode.
+        Raises CommandError if no server can be reached.
         """
         try:
             return colonnade.sync.connect(
@@ -48,15 +49,15 @@ class Target:
             raise unreachable(self.understood().places, error) from error
 
     def understood(self) -> Understood:
-        """The same as the driver understands it.
+        """Resolve the options as the driver does, without connecting.
 
-        Raises ClientConfigurationError for options that cannot be used.
+        Raises ClientConfigurationError for invalid options.
         """
         return understood(self.dsn, {"service": self.service, "password": self.password})
 
 
 def connection_options(function: F) -> F:
-    """Add the options to a command, which gets what they say as `target`."""
+    """Add the options to a command and pass them to it as the argument `target`."""
 
     @click.option(
         "-d",
@@ -84,5 +85,5 @@ def _asked_password() -> str:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """One line instead of a place in the source, which tells a user nothing."""
+    """Print the warning on one line, without a source location that means nothing to users."""
     click.echo(f"colonnade: warning: {message}", err=True)

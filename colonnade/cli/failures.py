@@ -1,4 +1,4 @@
-"""What went wrong, in words for the person at the terminal: one line, and what to do about it."""
+"""Error messages for the terminal: the error, and a hint that says what to do."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 #: The exit status of a command that failed.
 FAILED = 1
-# What the driver's messages offer, as Python has it.
+# Python arguments that the driver's messages suggest; the options below replace them.
 _SCHEMA = re.compile(r'schema=\{"((?:[^"\\]|\\.)*)": "([^"]*)"\}')
 _INFINITY = re.compile(r'infinity="(\w+)"')
-# All but the ends of lines and tabs.
+# All control characters except newline and tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INSTALL = 'pip install "colonnade[{extra}]"'
 _HINTS: tuple[tuple[type[BaseException], str], ...] = (
@@ -38,7 +38,7 @@ _HINTS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 class CommandError(click.ClickException):
-    """The command failed, and this is why."""
+    """The command failed: a message, and a hint that may be None."""
 
     exit_code = FAILED
 
@@ -47,7 +47,7 @@ class CommandError(click.ClickException):
         self.hint = hint
 
     def show(self, file: Any = None) -> None:
-        """Print it to standard error."""
+        """Print the message and the hint to standard error."""
         out = file or sys.stderr
         click.echo(f"colonnade: {_visible(self.format_message())}", file=out)
         if self.hint:
@@ -55,23 +55,23 @@ class CommandError(click.ClickException):
 
 
 def _visible(text: str) -> str:
-    """The text with the escapes of characters that would command a terminal.
+    """Escape the control characters, so that the text cannot drive the terminal.
 
-    Names and values of files and servers may have any.
+    Names and values from files and servers may contain any character.
     """
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def missing_library(name: str, extra: str, purpose: str) -> CommandError:
-    """Say which extra brings a library along."""
+    """Return an error that names the missing library and the extra that installs it."""
     return CommandError(f"{purpose} needs {name}", f"install it: {_INSTALL.format(extra=extra)}")
 
 
 @contextmanager
 def failures_told(sql: str | None = None) -> Generator[None, None, None]:
-    """Turn what the driver and the system raise into a `CommandError`.
+    """Turn errors of the driver and of the system into a `CommandError`.
 
-    `sql` is the user's own text: an error of the server points into it.
+    `sql` is the user's own text; the message then shows the position of the server's error in it.
     """
     try:
         yield
@@ -87,9 +87,9 @@ def failures_told(sql: str | None = None) -> Generator[None, None, None]:
 
 @contextmanager
 def failures_of(name: str) -> Generator[None, None, None]:
-    """Put a file's name in front of what its content makes go wrong.
+    """Put the file's name in front of errors that its content causes.
 
-    A file may have any names and values: what the driver refuses of them is the file's fault.
+    Files may contain any names and values; if the driver refuses one, the message blames the file.
     """
     try:
         yield
@@ -101,7 +101,7 @@ def failures_of(name: str) -> Generator[None, None, None]:
 
 
 def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
-    """The server's words, its code, and the place in the text that it complains about."""
+    """Return the server's message, its SQLSTATE, and the position of the error in `sql`."""
     if isinstance(error, errors.DecodeError):
         return CommandError(_in_options(str(error)))
     if isinstance(error, errors.EncodeError):
@@ -118,7 +118,7 @@ def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
 
 
 def _in_options(text: str) -> str:
-    """The driver's words, with the options of the command line in place of Python's arguments."""
+    """Replace the Python arguments in the driver's message by command-line options."""
     text = _SCHEMA.sub(lambda found: _option("schema", f"{found[1]}={found[2]}"), text)
     return _INFINITY.sub(lambda found: _option("infinity", found[1]), text)
 
@@ -128,18 +128,18 @@ def _option(name: str, value: str) -> str:
 
 
 def unreachable(places: str, error: OSError) -> CommandError:
-    """Say that no server could be reached, and what to look at."""
+    """Return an error that says why no server could be reached, with a hint."""
     said = error.strerror or str(error) or "no answer"
     return CommandError(f"no connection to {places}: {said}", connection_hint(places, error))
 
 
 def connection_hint(places: str, error: BaseException) -> str | None:
-    """What to look at when a server cannot be reached."""
+    """Return a hint for a server that cannot be reached; None if the error suggests none."""
     if isinstance(error, ConnectionRefusedError):
         return f"nobody listens there: is the server running on {places}?"
     if isinstance(error, FileNotFoundError):
         return f"there is no such socket: is the server running, and does it listen at {places}?"
-    # socket.gaierror, whose module only the transports know.
+    # socket.gaierror; only the transports may import socket.
     if type(error).__name__ == "gaierror":
         return "the host's name is not known: is it spelled right, and is the network there?"
     if isinstance(error, TimeoutError):

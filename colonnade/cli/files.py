@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Output files that appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class WholeFiles:
-    """Files that take their places together, when the block ends well.
+    """Files that get their final names together, when the block ends without an error.
 
-    Until then they lie beside their places, under names of their own; when the block ends in any
-    other way they are removed. A place that is a device, a pipe or a socket is written to as it is.
+    Until then each file has a temporary name in the same directory; if the block raises, the files
+    are removed. Devices, pipes and sockets are written to directly.
     """
 
     def __init__(self, *, sync: bool = False) -> None:
@@ -29,30 +29,33 @@ class WholeFiles:
         self._outdated: list[Path] = []
 
     def begin(self, place: Path) -> Path:
-        """The file to write for this place. The directory must be there."""
+        """Create and return the temporary file for this final path.
+
+        Raises FileNotFoundError if the directory does not exist.
+        """
         if _is_special(place):
             return place
         if not place.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, "there is no such directory", str(place.parent))
         unfinished = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-        # Noted before it is made: an interrupt in between must not leave it behind.
+        # Recorded before the file exists: an interrupt in between must not leave it behind.
         self._unfinished[unfinished] = place
         try:
             os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         except OSError as error:
             del self._unfinished[unfinished]
-            # The name that the user knows.
+            # The user knows the final name, not the temporary one.
             error.filename = str(place)
             raise
         return unfinished
 
     def remove_at_the_end(self, place: Path) -> None:
-        """Have a file go that the new ones make meaningless."""
+        """Remove this outdated file when the new files get their names."""
         self._outdated.append(place)
 
     @property
     def places(self) -> list[Path]:
-        """Where the files will be, in the order they were begun."""
+        """The final paths, in the order in which the files were begun."""
         return list(self._unfinished.values())
 
     def __enter__(self) -> Self:
@@ -83,7 +86,7 @@ class WholeFiles:
                     unfinished.replace(place)
                     placed.append(place)
             except OSError:
-                # One of several could not be placed: none of them stays.
+                # One rename failed: remove the files that already have their names.
                 for place in placed:
                     place.unlink()
                 raise

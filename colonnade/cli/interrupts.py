@@ -1,4 +1,4 @@
-"""How the command ends by signals: everything is unwound, and nothing half-done stays behind."""
+"""Signals that end the command: the stack unwinds, and no partial file stays behind."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-#: What is added to a signal's number to make an exit status of it, as shells do.
+#: Shells add this to a signal's number to form the exit status.
 SIGNAL_STATUS = 128
-#: The reader of our output went away; what tools that are killed by SIGPIPE end with.
+#: The exit status after the reader of our output closed the pipe, as for a death by SIGPIPE.
 PIPE_STATUS = SIGNAL_STATUS + signal.SIGPIPE
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -20,7 +20,7 @@ _MEANT_TO_STOP = (signal.SIGINT, *_ENDING)
 
 
 class TerminatedError(KeyboardInterrupt):
-    """A request to end, which unwinds just as an interrupt does."""
+    """SIGTERM or SIGHUP arrived; the stack unwinds as it does for Ctrl-C."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -28,18 +28,18 @@ class TerminatedError(KeyboardInterrupt):
 
 
 class ClosedPipeError(Exception):
-    """Whoever read our output wants no more of it."""
+    """The reader of our output closed the pipe."""
 
 
 def install() -> None:
-    """Make signals that ask for the end unwind the stack, unless the caller ignores them."""
+    """Make SIGTERM and SIGHUP unwind the stack, unless the parent process ignores them."""
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
 
 
 def status_of(interrupt: BaseException | None) -> int:
-    """The exit status that says which signal it was."""
+    """Return the exit status for the signal that raised this interrupt."""
     if isinstance(interrupt, TerminatedError):
         return SIGNAL_STATUS + interrupt.number
     return SIGNAL_STATUS + int(signal.SIGINT)
@@ -47,7 +47,7 @@ def status_of(interrupt: BaseException | None) -> int:
 
 @contextmanager
 def held_back() -> Generator[None, None, None]:
-    """Let signals wait while something is done that must be done whole."""
+    """Delay signals until the block ends, so that they cannot interrupt it halfway."""
     pending: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:

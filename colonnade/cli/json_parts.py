@@ -1,4 +1,4 @@
-"""Arrays and composites as JSON that the server makes of them, for formats that hold no others."""
+"""Arrays and composites as JSON from the server, for formats without nested types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _PARTED = {"array", "composite"}
 
 
 def with_json_of_parts(prepared: Prepared) -> Prepared:
-    """The same statement, with JSON of the server's instead of arrays and composites."""
+    """Wrap the statement so that the server returns arrays and composites as JSON.
+
+    Raises CommandError if the statement cannot be wrapped.
+    """
     attributes = prepared.attributes
     parted = [attribute for attribute in attributes if _has_parts(attribute)]
     if not parted:
@@ -30,7 +33,8 @@ def with_json_of_parts(prepared: Prepared) -> Prepared:
     )
     query = prepared.query
     names = f"query ({', '.join(places)})"
-    # What changes rows may stand in WITH alone, which keeps a selection whole before its first row.
+    # INSERT, UPDATE and DELETE can be wrapped only in WITH. A SELECT is wrapped in FROM instead,
+    # because WITH may materialize the whole result before the first row.
     sql = (
         f"SELECT {values} FROM ({query.sql}\n) AS {names}"
         if query.is_selection

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they are read as."""
+"""Options that several commands share, and their parameter types."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 class Command(click.Command):
-    """A command whose help ends with examples, line by line as they are.
+    """A command whose help ends with examples, which are printed without reflowing.
 
-    FORMATS in its text stands for all endings of names with their formats.
+    The word FORMATS in its help text is replaced by all file-name endings with their formats.
     """
 
     def __init__(self, *args: Any, examples: str, **options: Any) -> None:
@@ -40,7 +40,10 @@ class Command(click.Command):
         self._examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; a negative number among them is no unknown option."""
+        """Parse the arguments; explain a negative number that was read as an option.
+
+        Raises click.UsageError in that case.
+        """
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -50,7 +53,7 @@ class Command(click.Command):
             raise click.UsageError(said, ctx) from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, and where the server comes from."""
+        """Write the examples, and the section on how the server is chosen."""
         del ctx
         for heading, text in (("Examples", self._examples), ("Server", _SERVER)):
             with formatter.section(heading):
@@ -59,14 +62,14 @@ class Command(click.Command):
 
 
 class Pair(click.ParamType[tuple[str, str]]):
-    """NAME=VALUE; the value may have more of these signs."""
+    """NAME=VALUE; the value may contain further equals signs."""
 
     name = "name=value"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """Split at the first sign."""
+        """Split at the first equals sign."""
         if isinstance(value, tuple):
             return value
         name, sign, rest = str(value).partition("=")
@@ -76,12 +79,12 @@ class Pair(click.ParamType[tuple[str, str]]):
 
 
 class Size(click.ParamType[int]):
-    """Bytes, as 256MB, 1.5GiB or 100000."""
+    """A number of bytes, such as 256MB, 1.5GiB or 100000."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes."""
+        """Return the number of bytes."""
         if isinstance(value, int):
             return value
         found = _SIZE.fullmatch(str(value).strip())
@@ -100,7 +103,7 @@ class Character(click.ParamType[str]):
     name = "character"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The character."""
+        """Return the character."""
         text = str(value).replace("\\t", "\t")
         if len(text) != 1 or text in '"\r\n\\' or not text.isascii():
             self.fail(f"{value!r} is not one character that can stand between values", param, ctx)
@@ -111,15 +114,16 @@ def format_option(
     *others: str,
     help: str,  # noqa: A002 - click's own word
 ) -> Callable[[F], F]:
-    """--format, with the formats there are, and `others` before them."""
+    """Add --format, which accepts `others` and every file format."""
     names = [*others, *(form.name for form in formats.FORMATS)]
     return click.option("--format", "form", type=click.Choice(names), help=help)
 
 
 def chosen_format(word: str | None, path: Path) -> formats.Format:
-    """The format that --format names, else that of the file's name; its library is loaded.
+    """Return the format that --format names, else the format of the file name's ending.
 
-    An error comes before anything is asked of the server.
+    The library that the format needs is imported here, so that an error comes before any query.
+    Raises click.UsageError for an unknown format and CommandError for a missing library.
     """
     try:
         form = formats.by_file_name(path) if word is None else formats.by_name(word)
@@ -136,7 +140,7 @@ def chosen_format(word: str | None, path: Path) -> formats.Format:
 def format_settings(
     form: formats.Format, options: dict[str, Any], file_bytes: int | None = None
 ) -> formats.Settings:
-    """The choices within a format, of `result_options`."""
+    """Build the format's settings from the options of `result_options`."""
     csv = formats.CsvOptions(options["delimiter"], options["header"], options["null"])
     try:
         codec = form.codec(options["compression"])
@@ -146,7 +150,7 @@ def format_settings(
 
 
 def query_options(function: F) -> F:
-    """Where the query's text comes from, and its parameters."""
+    """Add the options for the query's file and its named parameters."""
     return _together(
         click.option(
             "-f", "--file", metavar="FILE", help="Read the query from a file; - is stdin."
@@ -163,7 +167,7 @@ def query_options(function: F) -> F:
 
 
 def result_options(function: F) -> F:
-    """What the result becomes, in every format."""
+    """Add the options that shape the result in each format."""
     return _together(
         click.option(
             "--schema",

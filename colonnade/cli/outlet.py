@@ -1,4 +1,4 @@
-"""Where bytes go: files that are whole or not there, standard output, devices and pipes."""
+"""Destinations for output bytes: temporary files, standard output, devices and pipes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from colonnade.cli.files import WholeFiles
 
 STDOUT = Path("-")
-#: Pieces smaller than this are put together.
+#: Smaller writes are collected in a buffer of this size.
 _PIECE_BYTES = 1 << 16
 
 
 class OutputFile(io.RawIOBase):
-    """A file that knows how much was written to it, and says where writing failed."""
+    """A file that counts the bytes written, and names itself in write errors."""
 
     def __init__(self, descriptor: int, name: str, *, owned: bool) -> None:
         super().__init__()
@@ -33,11 +33,14 @@ class OutputFile(io.RawIOBase):
         self.bytes_written = 0
 
     def writable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def write(self, data: Any, /) -> int:
-        """Write all of it, at once or with what follows."""
+        """Write or buffer all bytes, and return their number.
+
+        Raises ClosedPipeError if the reader closed the pipe, and OSError with the file's name.
+        """
         view = memoryview(data).cast("B")
         if self._is_discarded:
             return len(view)
@@ -50,17 +53,17 @@ class OutputFile(io.RawIOBase):
         return len(view)
 
     def flush(self) -> None:
-        """Give everything to the system."""
+        """Pass all buffered bytes to the operating system."""
         if self._waiting:
             waiting, self._waiting = self._waiting, bytearray()
             self._write_out(memoryview(waiting))
 
     def tell(self) -> int:
-        """How much was written."""
+        """Return the number of bytes written, buffered bytes included."""
         return self.bytes_written
 
     def discard(self) -> None:
-        """Throw away what is in it and what is still to come: a library may end its file late."""
+        """Drop buffered and later bytes: a library may still finish its file after an error."""
         self._waiting.clear()
         if self._owned and not self._is_discarded and not self.closed:
             with suppress(OSError):
@@ -68,7 +71,7 @@ class OutputFile(io.RawIOBase):
         self._is_discarded = True
 
     def close(self) -> None:
-        """Write what is left, and close."""
+        """Write the buffered bytes, and close the file."""
         if self.closed:
             return
         try:
@@ -90,7 +93,7 @@ class OutputFile(io.RawIOBase):
 
 
 class Outlet:
-    """Gives the files that a result goes to, one after another."""
+    """Opens the output files of a result, one after another."""
 
     def __init__(self, files: WholeFiles, place: Path, *, numbered: bool = False) -> None:
         self._files = files
@@ -100,7 +103,7 @@ class Outlet:
         self._open: OutputFile | None = None
 
     def next_file(self) -> OutputFile:
-        """Begin the first file, or the next one."""
+        """Open and return the next file; standard output is not opened anew."""
         self._count += 1
         if self._place == STDOUT:
             sys.stdout.flush()
@@ -113,23 +116,23 @@ class Outlet:
         return self._open
 
     def discard(self) -> None:
-        """Close a file that is still open."""
+        """Discard a file that is still open."""
         if self._open is not None:
             self._open.discard()
 
 
 def part_name(place: Path, number: int) -> Path:
-    """The name of a part: out.parquet has out-0001.parquet."""
+    """Return the name of a part: the first of out.parquet is out-0001.parquet."""
     return place.with_name(f"{place.stem}-{number:04}{place.suffix}")
 
 
 def is_terminal(place: Path) -> bool:
-    """Whether what is written would land on a terminal."""
+    """Whether the output goes to a terminal."""
     return place == STDOUT and sys.stdout.isatty()
 
 
 def older_parts(place: Path) -> list[Path]:
-    """The parts of this name that there are."""
+    """List the existing parts of this output file, sorted by name."""
     named = re.compile(rf"{re.escape(place.stem)}-\d{{4,}}{re.escape(place.suffix)}")
     if not place.parent.is_dir():
         return []

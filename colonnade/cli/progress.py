@@ -1,4 +1,4 @@
-"""What is shown while rows travel: on a terminal's standard error, and nowhere else."""
+"""Progress bars; they appear only if standard error is a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BAR_WIDTH = 30
 
 
 class _RowsColumn(ProgressColumn):
-    """Rows so far, of how many there may be; a guess is called one."""
+    """Rows so far and rows expected; "about" marks an estimate."""
 
     def render(self, task: Task) -> Text:
         expected = task.fields["expected"]
@@ -31,7 +31,7 @@ class _RowsColumn(ProgressColumn):
 
 
 class _BytesColumn(ProgressColumn):
-    """Bytes so far, and how many a second."""
+    """Bytes so far, and bytes per second."""
 
     def render(self, task: Task) -> Text:
         done = task.fields["bytes"]
@@ -45,10 +45,9 @@ class _BytesColumn(ProgressColumn):
 def rows_bar(
     description: str, expected_rows: int | None, *, is_guess: bool, quiet: bool = False
 ) -> Generator[Callable[[int, int], None], None, None]:
-    """Show a bar for the length of a block, which tells it of all rows and bytes so far.
+    """Show a bar during the block; yield a function that takes the rows and bytes so far.
 
-    Where the number of rows is only expected, and there turn out to be more, the bar has no end
-    any more.
+    If the number of rows is an estimate and more rows come, the bar drops its total.
     """
     with _bar(quiet, _RowsColumn(), _BytesColumn()) as progress:
         task = progress.add_task(
@@ -72,7 +71,7 @@ def rows_bar(
 def bytes_bar(
     description: str, total_bytes: int | None, *, quiet: bool = False
 ) -> Generator[Callable[[int], None], None, None]:
-    """The same where bytes are counted, and rows are not."""
+    """Show a bar during the block; yield a function that takes the bytes so far."""
     with _bar(quiet, _BytesColumn()) as progress:
         task = progress.add_task(description, total=total_bytes or None, bytes=0)
 
@@ -83,7 +82,7 @@ def bytes_bar(
 
 
 def _bar(quiet: bool, *columns: ProgressColumn) -> Progress:
-    """A bar that is drawn on a terminal only and leaves nothing behind."""
+    """Create a bar that is drawn only on a terminal and erased at the end."""
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}", markup=False),
@@ -97,12 +96,12 @@ def _bar(quiet: bool, *columns: ProgressColumn) -> Progress:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 row`, `2,000 rows`."""
+    """Format a count: `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def size(number: float) -> str:
-    """`512 bytes`, `1.5 MB`."""
+    """Format a number of bytes: `512 bytes`, `1.5 MB`."""
     unit = 0
     while number >= _STEP and unit < len(_UNITS) - 1:
         number /= _STEP
@@ -111,5 +110,5 @@ def size(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`12 ms`, `3.45 s`."""
+    """Format a duration: `12 ms`, `3.45 s`."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

@@ -1,4 +1,4 @@
-"""Runs a query and writes its result in any format but the table."""
+"""Runs a query and writes its result in a file format."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ResultOptions:
-    """The form of a result."""
+    """The format of a result, its settings and its limits."""
 
     form: formats.Format
     settings: formats.Settings = field(default_factory=formats.Settings)
-    #: Arrow's types by column, as `schema=` of the driver takes them.
+    #: Arrow types by column name, as in the driver's argument `schema`.
     schema: dict[str, str] = field(default_factory=dict)
     infinity: Infinity = "raise"
     limits: Limits = field(default_factory=Limits)
@@ -37,7 +37,10 @@ def write_result(
     options: ResultOptions,
     progress: Progress | None = None,
 ) -> Transfer:
-    """Run the query, and write its rows; the transfer says how many there were."""
+    """Run the query and write its rows; the returned transfer has the counts.
+
+    Raises CommandError for a schema with a text format.
+    """
     form = options.form
     if options.schema and form.takes_text:
         raise CommandError(f"--schema is for Arrow's types, and {form} has none of them")
@@ -46,7 +49,7 @@ def write_result(
     encoding = form.encode(prepared.attributes, options.settings)
     transfer = Transfer(outlet, encoding.writer, options.limits, progress)
     try:
-        # The server's own CSV where it can be had, which is the faster way.
+        # COPY of the server's CSV is faster, but takes selections only.
         if form is formats.CSV and prepared.query.is_selection:
             _copy_csv(prepared, options.settings.csv, transfer)
         else:
@@ -64,7 +67,7 @@ def write_result(
 
 
 def _copy_csv(prepared: Prepared, csv: formats.CsvOptions, transfer: Transfer) -> None:
-    """The server's CSV, which comes in whole rows."""
+    """Write the server's CSV, which arrives in whole rows."""
     transfer.take(Lines([]))
     prepared.connection.copy_from_query(
         prepared.query.sql,

@@ -1,4 +1,4 @@
-"""The query that a command is given: its text, its parameters, what the server says of it."""
+"""The query of a command: its text, its parameters, and the server's description of it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from colonnade import Attribute
 
 _STDIN = "-"
-#: Statements that COPY takes, by their first word.
+#: First words of statements that COPY accepts.
 _SELECTING = {"select", "table", "values", "with"}
 _BEGINNING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*([a-z]+)", re.IGNORECASE | re.DOTALL)
 _IDENTIFIER = r'(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)'
 _TABLE = re.compile(rf"\s*{_IDENTIFIER}(?:\.{_IDENTIFIER}){{0,2}}\s*")
-#: Of a batch of rows in memory. The planner knows the width of a table's columns, and guesses that
-#: of what is computed: where a value may have any length, a batch has few rows in any case.
+#: The size of a batch in memory. The planner knows the average width of a table's columns, but
+#: only guesses the width of expressions. So a result with a type of any length has small batches.
 _BATCH_BYTES = 16 << 20
 _BATCH_ROWS = 65_536
 _BATCH_ROWS_ANY_LENGTH = 4_096
@@ -39,22 +39,23 @@ _FIXED_WIDTH = {
 
 @dataclass(frozen=True)
 class Query:
-    """A text with `$1`, `$2`, ... and the values for them."""
+    """A query text with `$1`, `$2`, ... and its parameter values."""
 
     sql: str
     args: tuple[Any, ...] = ()
 
     @property
     def is_selection(self) -> bool:
-        """Whether it can stand within `COPY (...) TO STDOUT`."""
+        """Whether the text can stand within `COPY (...) TO STDOUT`."""
         found = _BEGINNING.match(self.sql)
         return found is not None and found[1].lower() in _SELECTING and ";" not in self.sql
 
 
 def given_query(words: Sequence[str], file: str | None, named: Sequence[tuple[str, str]]) -> Query:
-    """The query of the command's arguments: a text, or the name of a file, and values.
+    """Build the query from the command's arguments: a text or a file, and values.
 
-    Values are texts that the server reads as it reads a literal, whatever the parameter's type.
+    The server converts each value from text to the parameter's type, as it does a literal.
+    Raises click.UsageError if there is no query, or if parameters are both named and positional.
     """
     if file is None:
         if not words:
@@ -77,12 +78,12 @@ def given_query(words: Sequence[str], file: str | None, named: Sequence[tuple[st
 
 
 def as_query(text: str) -> str:
-    """The text of a query, or the one that reads the table of this name."""
+    """Turn the name of a table into a query; return any other text unchanged."""
     return f"SELECT * FROM {text.strip()}" if _TABLE.fullmatch(text) else text
 
 
 def _misread(sql: str, error: colonnade.PostgresSyntaxError) -> CommandError:
-    """The server's complaint about a text, with what was probably meant."""
+    """Add a hint about the probable mistake to the server's syntax error."""
     told = of_server(error, sql)
     if sql.lstrip().startswith("\\"):
         told.hint = (
@@ -107,12 +108,15 @@ def _read(file: str) -> str:
 
 
 class Prepared:
-    """A query that the server has parsed, and its estimate of the result."""
+    """A query that the server has parsed, and the planner's estimate of the result.
+
+    Raises CommandError for a syntax error or a wrong number of values.
+    """
 
     def __init__(self, connection: colonnade.sync.Connection, query: Query) -> None:
         self.connection = connection
         self.query = query
-        # The unnamed statement: its text travels along, and a pooler may lend any server.
+        # The unnamed statement works behind a pooler that changes servers between transactions.
         try:
             self.statement = connection.prepare(query.sql, name="")
         except colonnade.PostgresSyntaxError as error:
@@ -120,23 +124,23 @@ class Prepared:
         self.attributes: tuple[Attribute, ...] = self.statement.get_attributes()
         self._check_arguments()
         self.rows: int | None = None
-        """How many rows the planner expects; None where it does not say."""
+        """The number of rows that the planner expects; None if unknown."""
         self.row_bytes: int | None = None
 
     def ask_planner(self) -> None:
-        """Learn what the planner expects of a query that it plans."""
+        """Read the planner's estimate of rows and width; skip statements without a plan."""
         if not self.query.is_selection:
             return
         try:
             plan = self.statement.explain(*self.query.args)[0]["Plan"]
         except (colonnade.PostgresError, LookupError):
-            # Only an estimate: the query itself will say what is wrong with it.
+            # Only the estimate is lost: running the query reports the error.
             return
         self.rows, self.row_bytes = int(plan["Plan Rows"]), int(plan["Plan Width"])
 
     @property
     def batch_rows(self) -> int:
-        """How many rows to fetch at a time, so that memory is bounded by bytes."""
+        """The number of rows per batch, chosen to bound the bytes in memory."""
         is_fixed = all(attribute.type.name in _FIXED_WIDTH for attribute in self.attributes)
         rows = _BATCH_ROWS if is_fixed else _BATCH_ROWS_ANY_LENGTH
         fitting = _BATCH_BYTES // max(self.row_bytes or 1, 1)
@@ -144,7 +148,7 @@ class Prepared:
 
     @property
     def text_schema(self) -> dict[str, str]:
-        """A schema that asks for the server's text of every column."""
+        """A schema that requests every column as the server's text."""
         return {attribute.name: "utf8" for attribute in self.attributes}
 
     def _check_arguments(self) -> None:

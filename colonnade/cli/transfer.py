@@ -1,4 +1,4 @@
-"""A result on its way to files: cut into parts, counted, written in bounded memory."""
+"""Writes a result to files: splits it into parts, counts rows, and bounds memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from colonnade.cli.outlet import Outlet, OutputFile
     from colonnade.formats import Writer
 
-    #: Told of all rows and bytes so far.
+    #: Called with the numbers of rows and bytes so far.
     Progress = Callable[[int, int], None]
 
 
 class EnoughRowsError(Exception):
-    """As many rows as were wanted are written."""
+    """The limit of rows is reached."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much goes into a file, and into all of them; None sets no limit."""
+    """The limits of each file in bytes and rows, and of all rows; None sets no limit."""
 
     file_bytes: int | None = None
     file_rows: int | None = None
@@ -29,12 +29,12 @@ class Limits:
 
     @property
     def are_parts(self) -> bool:
-        """Whether there may be several files."""
+        """Whether the result is split into several files."""
         return self.file_bytes is not None or self.file_rows is not None
 
 
 class Transfer:
-    """Takes rows in units that have a length and slices, and writes them where they belong."""
+    """Writes rows to the files; a unit of rows supports `len` and slicing."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class Transfer:
 
     @property
     def bytes(self) -> int:
-        """How many bytes were written, to all files."""
+        """The number of bytes written to all files."""
         return self._finished_bytes + (self._file.bytes_written if self._file else 0)
 
     def take(self, unit: Any) -> None:
-        """Write some rows; the first unit begins a file even if it has none.
+        """Write a unit of rows; the first unit begins a file even if it is empty.
 
         Raises EnoughRowsError when the limit of all rows is reached.
         """
@@ -76,7 +76,7 @@ class Transfer:
             raise EnoughRowsError
 
     def finish(self) -> None:
-        """End the last file."""
+        """Finish and close the current file."""
         if self._writer is not None and self._file is not None:
             self._writer.finish()
             self._file.close()
@@ -84,7 +84,7 @@ class Transfer:
         self._file = self._writer = None
 
     def _write_some(self, unit: Any) -> Any:
-        """Write as many rows as the file takes, and return the others."""
+        """Write as many rows as fit into the file, and return the rest."""
         if self._writer is None:
             self._begin_file(unit)
         count = self._room(unit)
@@ -98,7 +98,7 @@ class Transfer:
         return unit[count:]
 
     def _room(self, unit: Any) -> int:
-        """How many of the rows go into the file: at least one, where it has none."""
+        """Return how many of the rows fit into the file; an empty file takes at least one."""
         count = len(unit)
         if self._limits.file_rows is not None:
             count = min(count, self._limits.file_rows - self._file_rows)

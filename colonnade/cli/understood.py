@@ -1,4 +1,4 @@
-"""How the driver understands what it was told, before it connects to anything."""
+"""Resolves the connection options as the driver does, without connecting."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Host:
-    """One place to try, and how."""
+    """One server address, and how to connect to it."""
 
-    #: As people write it.
+    #: The address in messages.
     name: str
     #: Host and port, or the path of a Unix socket.
     place: tuple[str, int] | str
-    #: What is connected to, where that is not the name.
+    #: The host or address to connect to (hostaddr, if given).
     connect_to: str
     has_password: bool
-    #: What TLS is made with first; None where it is not asked for.
+    #: The TLS context of the first attempt; None without TLS.
     context: ssl.SSLContext | None
     server_hostname: str | None
-    #: TLS begins at once, without asking the server first.
+    #: Whether TLS starts at once, without an SSLRequest (sslnegotiation=direct).
     is_direct: bool
 
 
 @dataclass(frozen=True)
 class Understood:
-    """The target, without secrets."""
+    """The resolved connection options, without secrets."""
 
     user: str
     database: str
@@ -44,19 +44,19 @@ class Understood:
 
     @property
     def has_password(self) -> bool:
-        """Whether a password is known for some host."""
+        """Whether a password is known for at least one host."""
         return any(host.has_password for host in self.hosts)
 
     @property
     def places(self) -> str:
-        """The hosts, as people write them."""
+        """The hosts for messages, separated by commas."""
         return ", ".join(host.name for host in self.hosts)
 
 
 def understood(dsn: str | None, words: Mapping[str, object]) -> Understood:
     """Resolve the options as `connect` does.
 
-    Raises ClientConfigurationError for options that cannot be used.
+    Raises ClientConfigurationError for invalid options.
     """
     options = resolve(dsn, words, None, TlsArguments())
     hosts = []

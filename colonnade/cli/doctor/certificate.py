@@ -1,7 +1,7 @@
-"""The few facts of a certificate that help when TLS does not work, read from its bytes.
+"""Reads a certificate's subject, issuer and validity from its DER encoding.
 
-Python returns them only for verified certificates, but the facts are needed for those that fail
-verification.
+Python's ssl module decodes verified certificates only, but the doctor must also describe
+certificates that failed verification.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SEQUENCE, _SET, _OBJECT_ID, _UTC_TIME, _VERSION = 0x30, 0x31, 0x06, 0x17, 0xA0
 _COMMON_NAME = bytes.fromhex("550403")
 _ORGANIZATION = bytes.fromhex("55040a")
 _LONG_LENGTH, _LENGTH_BITS = 0x80, 0x7F
-#: Two-digit years from this one on are in the 20th century.
+#: Two-digit years from 50 on are in the 20th century (RFC 5280).
 _CENTURY_ENDS = 50
 
 
@@ -36,7 +36,10 @@ class Certificate:
 
 
 def read_certificate(data: bytes) -> Certificate:
-    """Read a certificate in DER."""
+    """Read a DER certificate.
+
+    Raises CertificateError if the bytes cannot be decoded.
+    """
     try:
         (certificate,) = _parts(data, _SEQUENCE)
         signed = next(_values(certificate))[1]
@@ -52,7 +55,7 @@ def read_certificate(data: bytes) -> Certificate:
 
 
 def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tags and contents, in order."""
+    """Yield the tag and the content of each DER element, in order."""
     position = 0
     while position < len(data):
         tag, length = data[position], data[position + 1]
@@ -72,7 +75,7 @@ def _parts(data: bytes, wanted: int) -> list[bytes]:
 
 
 def _name(data: bytes) -> str:
-    """The common name, or the organization."""
+    """Return the common name, else the organization."""
     found: dict[bytes, str] = {}
     for attributes in _parts(data, _SET):
         for attribute in _parts(attributes, _SEQUENCE):

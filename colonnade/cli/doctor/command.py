@@ -1,4 +1,4 @@
-"""The command itself."""
+"""The command `colonnade doctor`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _checks(target: Target) -> Iterator[Check]:
 
 
 def _target_check(known: Understood) -> Check:
-    """How the target is understood, without secrets."""
+    """Show the resolved target, without secrets."""
     secret = "known" if known.has_password else "none"
     summary = (
         f"user {known.user}, database {known.database}, at {known.places}; "
@@ -104,7 +104,7 @@ async def _host_checks(host: Host, known: Understood) -> list[Check]:
 
 
 def _connected_checks(target: Target) -> Iterator[Check]:
-    """Connect as programs do, and look at the server from inside."""
+    """Connect with the driver, then query the server about itself."""
     start = time.perf_counter()
     try:
         with failures_told():

@@ -9,7 +9,7 @@ import ssl
 import colonnade
 from colonnade.cli.doctor.check import Check, ok
 
-#: The packages of the extras, and libraries that read columns.
+#: The packages that the extras install, and libraries that read Arrow data.
 _LIBRARIES = (
     "numpy",
     "pandas",
@@ -26,7 +26,7 @@ _LIBRARIES = (
 
 
 def environment_check() -> Check:
-    """Versions of Python, of Colonnade, and of the libraries it works with."""
+    """Report the versions of Python, of Colonnade, and of the libraries it works with."""
     installed = {name: _version(name) for name in _LIBRARIES}
     there = ", ".join(f"{name} {version}" for name, version in installed.items() if version)
     missing = ", ".join(name for name, version in installed.items() if not version)

@@ -36,7 +36,7 @@ _NO_TLS_HINT = "the server was built or configured without TLS: sslmode=disable 
 
 
 async def host_checks(host: Host, target: Understood) -> AsyncIterator[Check]:
-    """The steps up to the first one that fails."""
+    """Yield the check of each step, and stop after the first failure."""
     if not isinstance(host.place, str):
         check = await _name(host)
         yield check
@@ -122,7 +122,7 @@ def _tls_failed(error: ssl.SSLError) -> Check:
 
 
 def _tls_facts(session: Any, context: ssl.SSLContext, target: Understood) -> Check:
-    """Version and certificate; a certificate that expires soon is a warning."""
+    """Report the TLS version and the certificate; warn if the certificate expires soon."""
     cipher = session.cipher()[0]
     is_verified = context.verify_mode == ssl.CERT_REQUIRED
     checked = "not verified"
@@ -188,6 +188,6 @@ async def _authentication(host: Host, probe: Probe, target: Understood) -> Check
 
 
 def _error_fields(content: bytes) -> str:
-    """The text of an error message of the server."""
+    """Return the message text of the server's ErrorResponse."""
     fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in content.split(b"\0")}
     return fields.get(b"M", "the server refuses")

@@ -1,4 +1,4 @@
-"""Facts about the server after the connection is made, and timings."""
+"""Checks over an open connection: facts about the server, and timings."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _REPORTED = (
     "integer_datetimes",
     "standard_conforming_strings",
 )
-#: Poolers reject settings that they do not track; servers accept any name with a dot.
+#: PgBouncer rejects settings that it does not track; servers accept any name with a dot.
 _UNKNOWN_SETTING = "colonnade.doctor"
-#: A longer round trip than this makes every query slow.
+#: A round trip longer than this makes every query slow.
 _SLOW_S = 0.05
 
 
 def server_checks(connection: colonnade.sync.Connection, target: Target) -> Iterator[Check]:
-    """Facts about the server, about a pooler, and timings."""
+    """Yield checks of the server, of a pooler in front of it, and of timings."""
     yield _version(connection)
     yield _encodings(connection)
     yield _role(connection)
@@ -91,7 +91,7 @@ def _role(connection: colonnade.sync.Connection) -> Check:
 
 
 def _pooler(connection: colonnade.sync.Connection, target: Target) -> Check:
-    """A pooler sends a made-up process ID in its greeting."""
+    """Detect a pooler: the process ID in its greeting is not the backend's."""
     told, real = (
         connection.get_server_pid(),
         connection.fetchval("SELECT pg_catalog.pg_backend_pid()"),

@@ -1,4 +1,4 @@
-"""The command itself."""
+"""The command `colonnade export`."""
 
 from __future__ import annotations
 
@@ -118,7 +118,10 @@ def _settings(output: Path, form: str | None, options: dict[str, Any]) -> Result
 
 
 def _older_parts(output: Path, limits: Limits, *, overwrite: bool) -> list[Path]:
-    """Parts of an earlier export: new ones among them would be taken for theirs."""
+    """List the parts of an earlier export, which readers would mix up with the new parts.
+
+    Raises CommandError if there are any and `overwrite` is false.
+    """
     found = older_parts(output) if limits.are_parts else []
     if found and not overwrite:
         raise CommandError(

@@ -1,3 +1,3 @@
-"""`colonnade import`: files into a table."""
+"""`colonnade import`: copy files into a table."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, batch by batch."""
+"""Imports Parquet and Arrow files batch by batch."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from colonnade.cli.importing.destination import Destination
     from colonnade.formats import Opened
 
-#: What pyarrow raises for a file that is not what it should be, besides its own ArrowInvalid: an
-#: OSError for one that is cut, a MemoryError for a length that lies, errors of UTF-8, of numbers
-#: and of names. They surround the reading alone, and nothing that asks the server.
+#: Errors that pyarrow raises for a corrupt file, besides its own ArrowInvalid: OSError for a
+#: truncated file, MemoryError for a false length, and errors about UTF-8, numbers and names.
+#: They are caught only around reads of the file, never around calls to the server.
 _UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -36,7 +36,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class ArrowFile:
-    """A file that knows its columns and types."""
+    """A file whose format stores the columns and their types."""
 
     path: Path
     form: str
@@ -44,16 +44,19 @@ class ArrowFile:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The file's name in messages."""
         return str(self.path)
 
     def rows(self) -> int | None:
-        """How many rows it has; a stream does not say."""
+        """The number of rows; None for a stream, which does not store it."""
         with self._opened() as (_, _, rows):
             return rows
 
     def check(self, destination: Destination) -> None:
-        """Compare the columns with the table's, before anything is written."""
+        """Compare the columns with the table's, before anything is written.
+
+        Raises CommandError for a column that the table lacks.
+        """
         with self._opened() as (schema, _, _):
             names = destination.names(schema.names, self.name)
         destination.check_columns(names.values(), self.name)
@@ -61,9 +64,9 @@ class ArrowFile:
     def copy(
         self, destination: Destination, progress: Callable[[int], None], *, is_first: bool
     ) -> int:
-        """Copy its rows into the table, which the first file makes.
+        """Copy the rows into the table and return their number; the first file creates the table.
 
-        Each batch is checked in full by pyarrow before it is sent, for a file may say anything.
+        pyarrow validates each batch in full before it is sent, because the file may be corrupt.
         """
         with self._opened() as (schema, batches, _):
             names = destination.names(schema.names, self.name)
@@ -83,7 +86,7 @@ class ArrowFile:
                 raise self._told(error) from error
 
     def _told(self, error: colonnade.PostgresError) -> CommandError:
-        """What the server refuses; the driver's own errors count rows from 0, and so does this."""
+        """Add the file and the row to the server's error; rows count from 0, as in the driver."""
         line, column = copy_place(error)
         return refused(error, self.name if line is None else f"{self.name}, row {line - 1}", column)
 

@@ -1,4 +1,4 @@
-"""The command itself."""
+"""The command `colonnade import`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files, which the server parses."""
+"""Imports CSV files; the server parses them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from colonnade.cli.importing.destination import Destination
 
 _CHUNK_BYTES = 256 * 1024
-#: What types are guessed from.
+#: The length of the sample from which types are guessed.
 _SAMPLE_BYTES = 4 << 20
 _STAGING = "colonnade_import"
 _STAGING_SQL = f"pg_temp.{_STAGING}"
@@ -33,7 +33,7 @@ _STAGING_SQL = f"pg_temp.{_STAGING}"
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A file, or standard input, and how its values are told apart."""
+    """A CSV file, or standard input, and its delimiter, NULL string and header."""
 
     path: Path
     delimiter: str = ","
@@ -42,12 +42,12 @@ class CsvFile:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The file's name in messages."""
         return "standard input" if str(self.path) == "-" else str(self.path)
 
     @contextmanager
     def opened(self) -> Generator[tuple[bytes, IO[bytes]], None, None]:
-        """The beginning of the file, and the rest."""
+        """Yield the first bytes of the file, and the open file for the rest."""
         if str(self.path) == "-":
             yield _beginning(sys.stdin.buffer), sys.stdin.buffer
             return
@@ -55,7 +55,10 @@ class CsvFile:
             yield _beginning(file), file
 
     def header(self, beginning: bytes) -> list[str] | None:
-        """The names of the columns; None where the file does not say them."""
+        """Return the column names; None if the file has no header.
+
+        Raises CommandError if the header cannot be read.
+        """
         if not self.has_header:
             return None
         text = io.StringIO(beginning.decode("utf-8", "replace"), newline="")
@@ -70,7 +73,7 @@ class CsvFile:
         return names
 
     def create_table(self, destination: Destination, beginning: bytes) -> None:
-        """Make the table of types that fit the first rows."""
+        """Create the table with types guessed from the first rows."""
         if importlib.util.find_spec("pyarrow") is None:
             raise missing_library("pyarrow", "cli,pyarrow", "--create for CSV, to guess types,")
         names = self.header(beginning)
@@ -89,7 +92,10 @@ class CsvFile:
         )
 
     def copy(self, destination: Destination, progress: Callable[[int], None]) -> int:
-        """Copy its rows into the table; `progress` is told the bytes."""
+        """Copy the rows into the table and return their number.
+
+        `progress` is called with the number of bytes of each chunk.
+        """
         with self.opened() as (beginning, rest):
             names = self.header(beginning)
             if names is None:
@@ -132,7 +138,7 @@ class CsvFile:
         wanted: dict[str, str],
         chunks: Iterator[bytes],
     ) -> int:
-        """Through a table beside the table, which has room for the columns that are left out."""
+        """Copy through a temporary table that also has the columns to skip."""
         connection, kept = destination.connection, ", ".join(map(quote_identifier, wanted.values()))
         connection.execute(
             f"CREATE TEMPORARY TABLE {_STAGING_SQL} ON COMMIT DROP AS "
@@ -155,9 +161,9 @@ class CsvFile:
     def _empty(
         self, beginning: bytes, names: list[str], wanted: dict[str, str], typed: set[str]
     ) -> Any:
-        """A table without rows, of the guessed types but where the table's are said."""
+        """Return an empty Arrow table of guessed types; null where `typed` has the column."""
         pa = importlib.import_module("pyarrow")
-        # By their places: a name that is no UTF-8 is another one there.
+        # Match by position: pyarrow decodes a name that is not UTF-8 differently.
         guessed = dict(zip(names, self._sample(beginning).schema.types, strict=True))
         types = {
             source: pa.null() if name in typed else guessed[source]
@@ -169,14 +175,14 @@ class CsvFile:
         arrow_csv = importlib.import_module("pyarrow.csv")
         pa = importlib.import_module("pyarrow")
         if len(beginning) == _SAMPLE_BYTES:
-            # The last row may be cut.
+            # The sample may end within a row.
             beginning = beginning[: beginning.rfind(b"\n") + 1]
         elif not beginning.endswith(b"\n"):
             beginning += b"\n"
         try:
             return arrow_csv.read_csv(
                 pa.py_buffer(b"".join(split_rows(beginning).rows)),
-                # With threads, its errors do not say the row.
+                # With threads, pyarrow's errors do not name the row.
                 read_options=arrow_csv.ReadOptions(use_threads=False),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True
@@ -193,19 +199,19 @@ class CsvFile:
             raise CommandError(f"{self.name}: no types can be guessed: {error}") from error
 
     def _told(self, error: colonnade.PostgresError) -> CommandError:
-        """The server's error with the file, the line and the column in front."""
+        """Put the file, the line and the column in front of the server's error."""
         line, column = copy_place(error)
         return refused(error, self.name if line is None else f"{self.name}, line {line}", column)
 
 
 def _beginning(file: IO[bytes]) -> bytes:
-    """As many bytes as types are guessed from, or the whole file; the mark counts for nothing."""
+    """Read the sample, or a shorter file whole, without the byte order mark."""
     first = file.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     return first + file.read(_SAMPLE_BYTES - len(first))
 
 
 def _chunks(beginning: bytes, rest: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:
-    """The file in pieces; each is told when the server has taken the one before."""
+    """Yield the file in chunks; report each chunk after it was sent to the server."""
     view = memoryview(beginning)
     for start in range(0, len(view), _CHUNK_BYTES):
         chunk = bytes(view[start : start + _CHUNK_BYTES])

@@ -1,4 +1,4 @@
-"""The table that files go into: its name, its columns, what becomes of it first."""
+"""The table that receives the rows: its name, its columns, and whether it is created first."""
 
 from __future__ import annotations
 
@@ -32,14 +32,17 @@ _NAME = re.compile(rf"(?:({_PART})\.)?({_PART})")
 
 @dataclass(frozen=True)
 class TableName:
-    """A table, and its schema where one is said."""
+    """The name of a table; the schema is None if the user gave none."""
 
     schema: str | None
     name: str
 
     @classmethod
     def read(cls, text: str) -> TableName:
-        """Read a name as SQL does: without quotes, capitals are small letters."""
+        """Read a name as SQL does: unquoted names are folded to lower case.
+
+        Raises click.BadParameter if the text is not a table name.
+        """
         found = _NAME.fullmatch(text.strip())
         if found is None:
             raise click.BadParameter(
@@ -51,36 +54,36 @@ class TableName:
 
     @property
     def sql(self) -> str:
-        """The name in quotes."""
+        """The quoted name for SQL."""
         parts = [self.name] if self.schema is None else [self.schema, self.name]
         return ".".join(map(quote_identifier, parts))
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where rows go, and under which names."""
+    """The table, and how the files' columns map to its columns."""
 
     connection: colonnade.sync.Connection
     table: TableName
     if_exists: IfExists
-    #: Whether to make a table that is not there.
+    #: Whether to create the table if it does not exist.
     create: bool
-    #: Names of the table's columns, by those of the files.
+    #: The table's column name for each renamed column of the files.
     renamed: dict[str, str] = field(default_factory=dict)
-    #: Columns of the files that are left out.
+    #: Columns of the files to skip.
     skipped: frozenset[str] = frozenset()
-    #: Types of columns of a table that is made, by the table's names.
+    #: SQL types for columns of a new table, by the table's column name.
     types: dict[str, str] = field(default_factory=dict)
 
     def exists(self) -> bool:
-        """Whether the table is there."""
+        """Whether the table exists."""
         asked = "SELECT pg_catalog.to_regclass($1) IS NOT NULL"
         return bool(self.connection.fetchval(asked, self.table.sql))
 
     def row_type(self) -> str:
-        """The type of the table's rows in SQL.
+        """The SQL name of the table's row type.
 
-        It has its schema, for another type of this name may stand in one that comes first.
+        The name includes the schema, because the search path may find another type first.
         """
         asked = (
             "SELECT pg_catalog.format('%I.%I', n.nspname, t.typname) "
@@ -92,7 +95,10 @@ class Destination:
         return str(self.connection.fetchval(asked, self.table.sql))
 
     def check(self) -> bool:
-        """Whether the table is to be made; refuse what was not asked for."""
+        """Return whether the table must be created.
+
+        Raises CommandError if the table exists but must not, or is missing without --create.
+        """
         if self.exists():
             if self.if_exists == "fail":
                 raise CommandError(
@@ -108,7 +114,7 @@ class Destination:
         return True
 
     def truncate(self) -> None:
-        """Empty the table, if that was asked for."""
+        """Empty the table if --if-exists is truncate."""
         if self.if_exists == "truncate":
             self.connection.execute(f"TRUNCATE {self.table.sql}")
 
@@ -122,7 +128,10 @@ class Destination:
         return str(self.connection.fetchval(_MADE, self.table.sql))
 
     def names(self, source: Sequence[str], where: str) -> dict[str, str]:
-        """The table's column for each column of a file that is not left out."""
+        """Return the table's column for each column of a file, without those to skip.
+
+        Raises CommandError for unknown, repeated or invalid column names.
+        """
         for name in (*self.renamed, *self.skipped):
             if name not in source:
                 raise CommandError(f'{where} has no column "{name}"; it has {listed(source)}')
@@ -138,7 +147,7 @@ class Destination:
         return {name: self.renamed.get(name, name) for name in source if name not in self.skipped}
 
     def check_columns(self, names: Iterable[str], where: str) -> None:
-        """Refuse columns that the table does not have."""
+        """Raise CommandError for a column that the table does not have."""
         known = self.columns()
         for name in names:
             if name not in known:
@@ -152,7 +161,7 @@ class Destination:
 
 
 def listed(names: Iterable[str]) -> str:
-    """The names for a message."""
+    """Join the quoted names for a message."""
     return ", ".join(f'"{name}"' for name in names) or "none"
 
 

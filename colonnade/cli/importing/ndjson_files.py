@@ -1,4 +1,4 @@
-"""Files of newline-delimited JSON, which the server parses with the table's own types."""
+"""Imports newline-delimited JSON; the server parses it with the table's column types."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ _STAGING = "colonnade_import"
 _STAGING_SQL = f"pg_temp.{_STAGING}"
 _PLACE = re.compile(rf"^COPY {_STAGING}, line (\d+)", re.MULTILINE)
 _BETWEEN = "line OPERATOR(pg_catalog.>=) {} AND line OPERATOR(pg_catalog.<=) {}"
-#: What the server says of escapes in JSON that stand for no character of a text.
+#: SQLSTATEs for JSON escapes that no text value can contain.
 _ESCAPE_STATES = {"22P02", "22P05"}
 _ESCAPES_HINT = (
     "PostgreSQL's text holds neither \\u0000 nor one half of a surrogate pair: "
     "replace the escape in the file"
 )
-#: Characters that JSON has only as escapes: a line is one value of one column.
+#: JSON text contains these characters only as escapes, so COPY reads each line as one value.
 _DELIMITER, _QUOTE = "\x02", "\x01"
 
 
 @dataclass(frozen=True)
 class NdjsonFile:
-    """A file, or standard input, with an object in each line."""
+    """A file, or standard input, with one JSON object per line."""
 
     path: Path
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """The file's name in messages."""
         return "standard input" if str(self.path) == "-" else str(self.path)
 
     def copy(self, destination: Destination, progress: Callable[[int], None]) -> int:
-        """Copy its rows into the table, through one beside it that has the lines."""
+        """Copy the rows into the table through a temporary table; return their number."""
         connection = destination.connection
         connection.execute(
             f"CREATE TEMPORARY TABLE {_STAGING_SQL} "
@@ -88,7 +88,7 @@ class NdjsonFile:
             yield file
 
     def _names(self, destination: Destination) -> dict[str, str]:
-        """The table's column for each name that some object has."""
+        """Return the table's column for each key that occurs in the objects."""
         connection = destination.connection
         other = connection.fetchval(
             f"SELECT pg_catalog.min(line) FROM {_STAGING_SQL} "
@@ -100,7 +100,7 @@ class NdjsonFile:
             with connection.transaction():
                 found = connection.fetch(_keys_sql())
         except colonnade.PostgresError as error:
-            # Type json has kept what no text can be, and what no key's name can be.
+            # Type json stores escapes that neither text nor a key may contain.
             raise self._line_refused(destination, error, _keys_sql, {}) from error
         names = destination.names([row["name"] for row in found], self.name) if found else {}
         destination.check_columns(names.values(), self.name)
@@ -113,7 +113,7 @@ class NdjsonFile:
         sql_of: Callable[[str], str],
         names: dict[str, str],
     ) -> CommandError:
-        """The error with the line that the server did not take, and its column where one is."""
+        """Add the first refused line to the error, and the column if one is to blame."""
         line, error = _first_failing(destination.connection, error, sql_of)
         if line is None:
             return refused(error, self.name)
@@ -126,7 +126,7 @@ class NdjsonFile:
 
 
 def _keys_sql(lines: str = "true") -> str:
-    """The names that the objects have; the server reads each object in full to tell them."""
+    """Return SQL that lists the objects' keys; it makes the server parse each object in full."""
     return (
         "SELECT DISTINCT pg_catalog.json_object_keys(object) AS name "
         f"FROM {_STAGING_SQL} WHERE {lines} ORDER BY name"
@@ -134,7 +134,7 @@ def _keys_sql(lines: str = "true") -> str:
 
 
 def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "true") -> str:
-    """The objects as rows of the table's columns, each value read as its column's type."""
+    """Return SQL that converts the objects to rows of the table's column types."""
     pairs = ", ".join(
         f"{quote_literal(name)}::pg_catalog.text, "
         f"object OPERATOR(pg_catalog.->) {quote_literal(source)}::pg_catalog.text"
@@ -151,7 +151,7 @@ def _rows_sql(destination: Destination, names: dict[str, str], lines: str = "tru
 
 def _insert_sql(destination: Destination, names: dict[str, str], lines: str = "true") -> str:
     if not names:
-        # Objects without a name that is wanted: rows of nothing but defaults.
+        # No key maps to a column: each object becomes a row of defaults.
         return f"INSERT INTO {destination.table.sql} SELECT FROM {_STAGING_SQL} WHERE {lines}"
     columns = ", ".join(map(quote_identifier, names.values()))
     return (
@@ -163,17 +163,18 @@ def _insert_sql(destination: Destination, names: dict[str, str], lines: str = "t
 def _first_failing(
     connection: sync.Connection, error: colonnade.PostgresError, sql_of: Callable[[str], str]
 ) -> tuple[int | None, colonnade.PostgresError]:
-    """The first line for which a statement fails, and how; None where no single line is to blame.
+    """Return the first line for which the statement fails, and its error.
 
-    What succeeds stays until the import is rolled back, so that a line that only fails after
-    others, as one with the same key does, is found as well.
+    The line is None if no single line is to blame. Lines that succeed stay inserted until the
+    import is rolled back. So the search also finds a line that fails only after others, such as a
+    duplicate key.
     """
 
     def failure(first: int, last: int) -> colonnade.PostgresError | None:
         return _failure(connection, sql_of(_BETWEEN.format(first, last)))
 
     if connection.is_closed() or failure(0, 0) is not None:
-        # It fails without any line, too.
+        # The statement fails even without a line.
         return None, error
     last = connection.fetchval(f"SELECT pg_catalog.max(line) FROM {_STAGING_SQL}")
     first = 1
@@ -188,7 +189,7 @@ def _first_failing(
 
 
 def _column_failing(destination: Destination, names: dict[str, str], line: int) -> str | None:
-    """The column of a line whose value cannot be read as the column's type."""
+    """Return the column whose value in this line cannot be converted; None if there is none."""
     for source, name in names.items():
         rows = _rows_sql(destination, {source: name}, _BETWEEN.format(line, line))
         counted = f"SELECT pg_catalog.count(parts) FROM ({rows}) AS parts"
@@ -198,7 +199,7 @@ def _column_failing(destination: Destination, names: dict[str, str], line: int) 
 
 
 def _failure(connection: sync.Connection, sql: str) -> colonnade.PostgresError | None:
-    """How a statement fails; None where it does not."""
+    """Run a statement and return its error; None if it succeeds."""
     try:
         with connection.transaction():
             connection.execute(sql)
@@ -208,7 +209,7 @@ def _failure(connection: sync.Connection, sql: str) -> colonnade.PostgresError |
 
 
 def _line_of(error: colonnade.PostgresError) -> int | None:
-    """The line that COPY complains about."""
+    """Return the line number in COPY's error context; None if there is none."""
     found = _PLACE.search(error.context or "")
     return None if found is None else int(found[1])
 

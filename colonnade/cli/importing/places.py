@@ -1,4 +1,4 @@
-"""Where in a file the server found something wrong."""
+"""Finds the line or row and the column that an error of COPY names."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     import colonnade
 
 _COPY = re.compile(
-    # In front of it may stand where in a value of JSON the fault is.
+    # The context of a JSON error may come before COPY's.
     r"(?:^|\n)COPY .*?, line (?P<line>\d+)(?:, column (?P<column>.*?))?(?:: .*)?\Z",
     re.DOTALL,
 )
 
 
 class CopyPlace(NamedTuple):
-    """What COPY complains about: a line of a text, or a row of binary data, counted from 1."""
+    """The line of a text COPY, or the row of a binary one, counted from 1; None if unknown."""
 
     line: int | None = None
     column: str | None = None
 
 
 def copy_place(error: colonnade.PostgresError) -> CopyPlace:
-    """The place that the server names in an error of COPY."""
+    """Return the place that the server names in an error of COPY."""
     found = _COPY.search(error.context or "")
     return CopyPlace() if found is None else CopyPlace(int(found["line"]), found["column"])
 
@@ -33,7 +33,7 @@ def copy_place(error: colonnade.PostgresError) -> CopyPlace:
 def refused(
     error: colonnade.PostgresError, where: str, column: str | None = None, hint: str | None = None
 ) -> CommandError:
-    """The server's error with the place and the column in front."""
+    """Put the place and the column in front of the server's error."""
     told = of_server(error, None)
     if column:
         where += f', column "{column}"'

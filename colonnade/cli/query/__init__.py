@@ -1,3 +1,3 @@
-"""`colonnade query`: the result of a query as a table, in a pipe or in a file."""
+"""`colonnade query`: show a result as a table, or write it to a pipe or a file."""
 
 from __future__ import annotations

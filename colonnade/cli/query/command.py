@@ -1,4 +1,4 @@
-"""The command itself."""
+"""The command `colonnade query`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from colonnade.cli.transfer import Limits
 if TYPE_CHECKING:
     from colonnade import QueryTiming
 
-#: The word of --format for what is no file's format.
+#: The value of --format for the table on the terminal, which is not a file format.
 _TABLE = "table"
 _SHOWN_ROWS = 100
 _EXAMPLES = """\
@@ -45,7 +45,7 @@ _PHASES = ("prepare", "send", "server_wait", "transfer", "decode")
 
 @dataclass(frozen=True)
 class _Done:
-    """What there is to tell of a statement."""
+    """The summary of a statement that has run."""
 
     told: str
     rows: int
@@ -123,7 +123,7 @@ def query(
 
 
 def _format(word: str | None, output: Path) -> formats.Format | None:
-    """The format that is asked for; None is the table."""
+    """Return the format of the output; None means a table."""
     if word == _TABLE or (word is None and is_terminal(output)):
         if output != STDOUT:
             names = ", ".join(form.name for form in formats.FORMATS)
@@ -154,9 +154,10 @@ def _run_limited(
     max_rows: int,
     limit: int | None,
 ) -> _Done:
-    """Show or write the rows; where they reach the limit, nothing that was changed stays.
+    """Show or write the rows; roll back all changes if the result reaches the limit.
 
-    Of a few rows a statement may be at its end before it could be cancelled.
+    A short statement may already be complete when the limit is reached, so that cancelling it is
+    not enough.
     """
     if limit is None:
         return _run(prepared, output, settings, max_rows, None)
@@ -183,7 +184,10 @@ def _run(
 
 
 def _run_command(prepared: Prepared, output: Path) -> _Done:
-    """Run a statement that has no rows, and say its status."""
+    """Run a statement that returns no rows, and report its status.
+
+    Raises CommandError if an output file was given.
+    """
     if output != STDOUT:
         raise CommandError(
             "the statement gives no rows to write, and was not run", "leave out -o to run it"
@@ -193,7 +197,7 @@ def _run_command(prepared: Prepared, output: Path) -> _Done:
 
 
 def _show_table(prepared: Prepared, max_rows: int, limit: int | None) -> _Done:
-    """Print the first rows, and count all."""
+    """Print the first rows, and count all rows."""
     prepared = _with_unique_names(prepared)
     rows: list[tuple[str | None, ...]] = []
     count = 0
@@ -218,7 +222,10 @@ def _show_table(prepared: Prepared, max_rows: int, limit: int | None) -> _Done:
 
 
 def _with_unique_names(prepared: Prepared) -> Prepared:
-    """The same query; where names repeat, with places for names, which the table does not show."""
+    """Give repeated column names unique aliases; the table shows the original names.
+
+    Raises CommandError if the statement cannot stand in FROM.
+    """
     names = [attribute.name for attribute in prepared.attributes]
     if len(set(names)) == len(names):
         return prepared

@@ -1,4 +1,4 @@
-"""A result as a table that fits its terminal, or a record after the other where it cannot."""
+"""Prints a result as a table that fits the terminal, or as one record after another."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 NULL = "NULL"
 _NUMBERS = {"int2", "int4", "int8", "float4", "float8", "numeric", "money", "oid", "xid", "xid8"}
-#: A column narrower than this, though its values are wider, tells too little.
+#: A column with wider values is never cut below this width.
 _COLUMN_WIDTH_MIN = 10
-#: No value is longer on a terminal.
+#: Longer values are cut on a terminal.
 _CHARACTERS_MAX = 1000
 _GAP = "  "
 _CUT = "…"
@@ -32,27 +32,27 @@ _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2;3m", "\x1b[0m"
 
 @dataclass(frozen=True)
 class Screen:
-    """What standard output is: how wide, and whether it knows styles."""
+    """The width of standard output (None: unlimited), and whether it supports styles."""
 
     width: int | None
     has_styles: bool
 
     @classmethod
     def of_output(cls) -> Screen:
-        """Look at it: where it is no terminal, nothing is cut, and nothing stands out."""
+        """Inspect standard output; without a terminal there is no width limit and no style."""
         if not sys.stdout.isatty():
             return cls(None, has_styles=False)
         is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(shutil.get_terminal_size().columns, has_styles=not is_plain)
 
     def styled(self, text: str, style: str) -> str:
-        """The text, standing out where that is possible."""
+        """Apply the style if the terminal supports styles."""
         return f"{style}{text}{_PLAIN}" if self.has_styles else text
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What is to be seen of a result."""
+    """The part of a result to print."""
 
     heads: Sequence[str]
     are_numbers: Sequence[bool]
@@ -61,12 +61,12 @@ class _Shown:
     cells: Sequence[Sequence[str]]
 
     def widths(self) -> list[int]:
-        """What each column would take."""
+        """The full width of each column, in terminal cells."""
         return [max(map(cell_len, column)) for column in zip(self.heads, *self.cells, strict=True)]
 
 
 def show(attributes: Sequence[Attribute], rows: Sequence[Row]) -> None:
-    """Print the rows, of texts, to standard output."""
+    """Print the rows to standard output; each value is text, or None for NULL."""
     screen = Screen.of_output()
     shown = _Shown(
         heads=[printable(attribute.name) for attribute in attributes],
@@ -88,9 +88,9 @@ def show(attributes: Sequence[Attribute], rows: Sequence[Row]) -> None:
 
 
 def printable(text: str) -> str:
-    """The text with every character that is not to be seen as its escape.
+    """Escape every character that is not printable.
 
-    So nothing that a row holds moves the cursor, breaks the line or commands the terminal.
+    So no value can move the cursor, break the line or control the terminal.
     """
     if text.isprintable():
         return text
@@ -109,7 +109,7 @@ def _cell(value: str | None, screen: Screen) -> str:
 
 
 def _allotted(widths: Sequence[int], screen: Screen) -> list[int] | None:
-    """What each column gets: the widest give way first. None where that would leave too little."""
+    """Return the width of each column, shrinking the widest first; None if they cannot fit."""
     if screen.width is None:
         return list(widths)
     room = screen.width - len(_GAP) * (len(widths) - 1)
@@ -122,7 +122,7 @@ def _allotted(widths: Sequence[int], screen: Screen) -> list[int] | None:
 
 
 def _table(screen: Screen, shown: _Shown, widths: Sequence[int]) -> Iterator[str]:
-    """Numbers to the right, everything else to the left."""
+    """Yield the lines of the table; numbers align right, other values left."""
     columns = list(zip(widths, shown.are_numbers, strict=True))
     heads = (_laid_out(head, *column) for head, column in zip(shown.heads, columns, strict=True))
     yield _GAP.join(screen.styled(head, _BOLD) for head in heads).rstrip()
@@ -145,7 +145,7 @@ def _laid_out(text: str, width: int, is_number: bool) -> str:
 
 
 def _records(screen: Screen, shown: _Shown) -> Iterator[str]:
-    """Each row below the other, a line for each column; the terminal folds what is too long."""
+    """Yield one line per column for each row; the terminal wraps long lines."""
     width = max(map(cell_len, shown.heads), default=0)
     names = [screen.styled(_laid_out(head, width, is_number=False), _BOLD) for head in shown.heads]
     for number, (row, texts) in enumerate(zip(shown.rows, shown.cells, strict=True), 1):

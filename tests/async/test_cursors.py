@@ -315,6 +315,20 @@ async def test_a_closed_connection_with_cursors(dsn: str) -> None:
     del cursor
 
 
+async def test_columns_that_fail_leave_no_position(connection: colonnade.Connection) -> None:
+    async with connection.transaction():
+        query = "SELECT 6 / (5 - n) AS n FROM generate_series(1, 9) AS n"
+        cursor = await connection.cursor(query).open()
+        assert (await cursor.fetch_columns(3))["n"].tolist() == [1, 2, 3]
+        with pytest.raises(DivisionByZeroError):
+            async with connection.transaction():
+                await cursor.fetch_columns(3)
+        with pytest.raises(InterfaceError) as caught:
+            await cursor.fetch_columns(3)
+        assert "Open a new cursor" in str(caught.value.hint)
+        assert await connection.fetchval("SELECT 1") == 1
+
+
 async def test_repr(connection: colonnade.Connection) -> None:
     async with connection.transaction():
         cursor = await connection.cursor(SERIES, 3).open()

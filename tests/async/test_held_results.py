@@ -191,3 +191,10 @@ async def test_a_query_is_cancelled_from_elsewhere(connection: colonnade.Connect
 async def test_cancelling_nothing(connection: colonnade.Connection) -> None:
     await connection.cancel()
     assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_cancelling_on_a_closed_connection(dsn: str) -> None:
+    connection = await colonnade.connect(dsn)
+    await connection.close()
+    await connection.cancel()
+    assert connection.is_closed()

@@ -440,3 +440,26 @@ async def test_executemany_takes_what_is_there(connection: colonnade.Connection)
         with pytest.raises(InterfaceError, match="use the copy methods"):
             await copying.wait()
     assert await connection.fetchval("SELECT 1") == 1
+
+
+async def test_a_text_that_cannot_be_sent_fails_alone(connection: colonnade.Connection) -> None:
+    async with connection.pipeline() as pipeline:
+        before = pipeline.fetchval("SELECT $1::int", 1)
+        broken = pipeline.fetchval("SELECT '\0'")
+        again = pipeline.fetchval("SELECT '\0'")
+        after = pipeline.fetchval("SELECT $1::int", 2)
+        assert (await before.wait(), await after.wait()) == (1, 2)
+        for result in (broken, again):
+            with pytest.raises(InterfaceError, match="NUL"):
+                await result.wait()
+    assert await connection.fetchval("SELECT 3") == 3
+
+
+async def test_representations_of_results(connection: colonnade.Connection) -> None:
+    async with connection.pipeline() as pipeline:
+        good, bad = pipeline.fetchval("SELECT 1"), pipeline.fetchval("SELECT 1 / 0")
+        assert repr(good) == "<PipelineResult pending>"
+        with pytest.raises(DivisionByZeroError) as caught:
+            await bad.wait()
+    assert repr(good) == "<PipelineResult done>"
+    assert repr(bad) == f"<PipelineResult {caught.value!r}>"

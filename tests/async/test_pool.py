@@ -274,6 +274,44 @@ async def test_a_stream_of_the_pool_holds_its_connection(dsn: str) -> None:
         assert pool.get_idle_size() == 1
 
 
+async def test_a_stream_of_the_pool_that_has_ended(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        stream = pool.iter_columns("SELECT 1 AS n")
+        assert [batch["n"].tolist() async for batch in stream] == [[1]]
+        # Another one has the connection now.
+        async with pool.acquire() as connection:
+            with pytest.raises(StopAsyncIteration):
+                await anext(stream)
+            await stream.aclose()
+            assert await connection.fetchval("SELECT 2") == 2
+
+
+async def test_a_lent_connection_is_a_block_of_its_own(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        connection = await pool.acquire()
+        async with connection as same:
+            assert same is connection
+            await same.execute("SET application_name = 'changed'")
+            assert pool.get_idle_size() == 0
+        assert pool.get_idle_size() == 1
+        with pytest.raises(InterfaceError, match="released"):
+            await connection.fetchval("SELECT 1")
+        with pytest.raises(InterfaceError, match="released"):
+            async with connection:
+                pass
+        assert await pool.fetchval("SHOW application_name") != "changed"
+
+
+async def test_a_setup_that_gives_its_connection_back(dsn: str) -> None:
+    async def setup(connection: Any) -> None:
+        await pool.release(connection)
+
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1, setup=setup) as pool:
+        with pytest.raises(InterfaceError, match="setup callback has given its connection back"):
+            await pool.fetchval("SELECT 1")
+        assert pool.get_idle_size() == 1
+
+
 async def test_the_last_one_back_is_the_next_one_out(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=3, max_size=3) as pool:
         connections = [await pool.acquire() for _ in range(3)]

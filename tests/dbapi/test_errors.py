@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -200,3 +201,17 @@ def test_the_notes_of_a_refused_login_come_along(dsn: str) -> None:
 def test_an_error_without_notes_gets_none() -> None:
     made = translated(errors.InterfaceError("x"))
     assert not hasattr(made, "__notes__")
+
+
+def test_keywords_of_connect_are_texts_numbers_or_paths(dsn: str) -> None:
+    with pytest.raises(dbapi.Error, match="application_name must be a str, not object"):
+        dbapi.connect(dsn, application_name=object())
+    with dbapi.connect(dsn, application_name=Path("a name"), options=None) as conn:
+        assert conn.execute("SHOW application_name").fetchone() == ("a name",)
+
+
+def test_what_the_catalog_methods_refuse(conn: dbapi.Connection) -> None:
+    with pytest.raises(dbapi.ProgrammingError, match="leave catalog_filter out"):
+        conn.adbc_get_table_schema("pg_class", catalog_filter="another")
+    with pytest.raises(dbapi.ProgrammingError, match="depth must be one of"):
+        conn.adbc_get_objects(depth="rows")  # type: ignore[arg-type]

@@ -176,3 +176,29 @@ def test_a_refused_series_behind_a_refused_statement(conn: dbapi.Connection) -> 
         cursor.executemany("SELECT %s::int4", [[object()]])
     conn.rollback()
     assert cursor.execute("SELECT %s::int4", [1]).fetchall() == [(1,)]
+
+
+def test_a_block_whose_connection_is_closed_commits_nothing(table: str, dsn: str) -> None:
+    def close_within(conn: dbapi.Connection) -> None:
+        with conn.transaction():
+            conn.execute(f"INSERT INTO {table} VALUES (1)")
+            conn.close()
+
+    with pytest.raises(dbapi.OperationalError, match="closed within the transaction"):
+        close_within(dbapi.connect(dsn))
+    assert rows(dsn) == []
+
+
+def test_a_rollback_that_fails_is_a_note_of_the_error(dsn: str) -> None:
+    conn = dbapi.connect(dsn)
+
+    def fail() -> None:
+        with conn, dbapi.connect(dsn, autocommit=True) as other:
+            (pid,) = conn.execute("SELECT pg_backend_pid()").fetchone()
+            other.execute("SELECT pg_terminate_backend(%s, 60000)", (pid,))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        fail()
+    assert caught.value.__notes__[0].startswith("The rollback failed, too: ")
+    assert conn.closed

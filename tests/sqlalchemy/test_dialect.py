@@ -555,6 +555,45 @@ with engine.connect() as connection:
 """
 
 
+def test_rows_in_pieces(within: Within) -> None:
+    def body(connection: sa.Connection) -> None:
+        query = sa.text("SELECT generate_series(1, 5) AS n")
+        for options in ({}, {"stream_results": True}):
+            result = connection.execute(query, execution_options=options)
+            assert result.fetchone() == (1,)
+            assert result.fetchmany(2) == [(2,), (3,)]
+            assert result.fetchall() == [(4,), (5,)]
+
+    within(body)
+
+
+def test_a_cursor_of_the_drivers_kind(within: Within) -> None:
+    def body(connection: sa.Connection) -> None:
+        for server_side in (False, True):
+            cursor: Any = connection.connection.cursor(server_side=server_side)
+            cursor.execute("SELECT generate_series(1, 5)")
+            assert cursor.fetchone() == (1,)
+            assert cursor.fetchmany(2) == [(2,), (3,)]
+            assert cursor.fetchmany(0) == []
+            assert list(cursor) == [(4,), (5,)]
+            cursor.close()
+
+    within(body)
+
+
+def test_a_fetch_that_fails_on_the_server(within: Within) -> None:
+    def body(connection: sa.Connection) -> None:
+        query = sa.text("SELECT 6 / (1500 - n) FROM generate_series(1, 2000) AS n")
+        result = connection.execution_options(yield_per=1000).execute(query)
+        assert len(result.fetchmany(1000)) == 1000
+        with pytest.raises(sa.exc.DataError, match="division by zero"):
+            result.fetchmany(1000)
+        connection.rollback()
+        assert connection.scalar(sa.text("SELECT 1")) == 1
+
+    within(body)
+
+
 def test_a_blocking_engine_needs_no_greenlet(url: sa.URL) -> None:
     address = url.render_as_string(hide_password=False)
     subprocess.run([sys.executable, "-c", _WITHOUT_GREENLET, address], check=True, timeout=60)

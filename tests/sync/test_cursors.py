@@ -307,6 +307,20 @@ def test_a_closed_connection_with_cursors(dsn: str) -> None:
     del cursor
 
 
+def test_columns_that_fail_leave_no_position(connection: colonnade.sync.Connection) -> None:
+    with connection.transaction():
+        query = "SELECT 6 / (5 - n) AS n FROM generate_series(1, 9) AS n"
+        cursor = connection.cursor(query).open()
+        assert (cursor.fetch_columns(3))["n"].tolist() == [1, 2, 3]
+        with pytest.raises(DivisionByZeroError):
+            with connection.transaction():
+                cursor.fetch_columns(3)
+        with pytest.raises(InterfaceError) as caught:
+            cursor.fetch_columns(3)
+        assert "Open a new cursor" in str(caught.value.hint)
+        assert connection.fetchval("SELECT 1") == 1
+
+
 def test_repr(connection: colonnade.sync.Connection) -> None:
     with connection.transaction():
         cursor = connection.cursor(SERIES, 3).open()

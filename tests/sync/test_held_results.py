@@ -180,3 +180,10 @@ def test_what_the_connection_is(connection: colonnade.sync.Connection) -> None:
 def test_cancelling_nothing(connection: colonnade.sync.Connection) -> None:
     connection.cancel()
     assert connection.fetchval("SELECT 1") == 1
+
+
+def test_cancelling_on_a_closed_connection(dsn: str) -> None:
+    connection = colonnade.sync.connect(dsn)
+    connection.close()
+    connection.cancel()
+    assert connection.is_closed()

@@ -328,3 +328,26 @@ def test_executemany_takes_what_is_there(connection: colonnade.sync.Connection) 
         with pytest.raises(InterfaceError, match="use the copy methods"):
             copying.wait()
     assert connection.fetchval("SELECT 1") == 1
+
+
+def test_a_text_that_cannot_be_sent_fails_alone(connection: colonnade.sync.Connection) -> None:
+    with connection.pipeline() as pipeline:
+        before = pipeline.fetchval("SELECT $1::int", 1)
+        broken = pipeline.fetchval("SELECT '\0'")
+        again = pipeline.fetchval("SELECT '\0'")
+        after = pipeline.fetchval("SELECT $1::int", 2)
+        assert (before.wait(), after.wait()) == (1, 2)
+        for result in (broken, again):
+            with pytest.raises(InterfaceError, match="NUL"):
+                result.wait()
+    assert connection.fetchval("SELECT 3") == 3
+
+
+def test_representations_of_results(connection: colonnade.sync.Connection) -> None:
+    with connection.pipeline() as pipeline:
+        good, bad = pipeline.fetchval("SELECT 1"), pipeline.fetchval("SELECT 1 / 0")
+        assert repr(good) == "<PipelineResult pending>"
+        with pytest.raises(DivisionByZeroError) as caught:
+            bad.wait()
+    assert repr(good) == "<PipelineResult done>"
+    assert repr(bad) == f"<PipelineResult {caught.value!r}>"

@@ -199,6 +199,44 @@ def test_a_stream_of_the_pool_holds_its_connection(dsn: str) -> None:
         assert pool.get_idle_size() == 1
 
 
+def test_a_stream_of_the_pool_that_has_ended(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        stream = pool.iter_columns("SELECT 1 AS n")
+        assert [batch["n"].tolist() for batch in stream] == [[1]]
+        # Another one has the connection now.
+        with pool.acquire() as connection:
+            with pytest.raises(StopIteration):
+                next(stream)
+            stream.close()
+            assert connection.fetchval("SELECT 2") == 2
+
+
+def test_a_lent_connection_is_a_block_of_its_own(dsn: str) -> None:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        connection = pool.acquire()
+        with connection as same:
+            assert same is connection
+            same.execute("SET application_name = 'changed'")
+            assert pool.get_idle_size() == 0
+        assert pool.get_idle_size() == 1
+        with pytest.raises(InterfaceError, match="released"):
+            connection.fetchval("SELECT 1")
+        with pytest.raises(InterfaceError, match="released"):
+            with connection:
+                pass
+        assert pool.fetchval("SHOW application_name") != "changed"
+
+
+def test_a_setup_that_gives_its_connection_back(dsn: str) -> None:
+    def setup(connection: Any) -> None:
+        pool.release(connection)
+
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=1, setup=setup) as pool:
+        with pytest.raises(InterfaceError, match="setup callback has given its connection back"):
+            pool.fetchval("SELECT 1")
+        assert pool.get_idle_size() == 1
+
+
 def test_the_last_one_back_is_the_next_one_out(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=3, max_size=3) as pool:
         connections = [pool.acquire() for _ in range(3)]

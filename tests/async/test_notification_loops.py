@@ -94,7 +94,7 @@ async def test_what_came_before_the_end_comes_first(
 
 
 async def test_what_cannot_be_asked(connection: colonnade.Connection) -> None:
-    with pytest.raises(InterfaceError, match="no channel"):
+    with pytest.raises(InterfaceError, match="at least one channel"):
         connection.notifications()
     with pytest.raises(ValueError, match="stop_after"):
         connection.notifications("news", stop_after=0)

@@ -96,7 +96,7 @@ def test_what_came_before_the_end_comes_first(
 
 
 def test_what_cannot_be_asked(connection: colonnade.sync.Connection) -> None:
-    with pytest.raises(InterfaceError, match="no channel"):
+    with pytest.raises(InterfaceError, match="at least one channel"):
         connection.notifications()
     with pytest.raises(ValueError, match="stop_after"):
         connection.notifications("news", stop_after=0)

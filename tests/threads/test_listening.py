@@ -127,7 +127,7 @@ def test_another_thread_ends_a_loop(dsn: str) -> None:
 def test_what_cannot_be_asked(dsn: str) -> None:
     async def wait(_: object) -> None: ...
 
-    with pytest.raises(InterfaceError, match="no channel"):
+    with pytest.raises(InterfaceError, match="at least one channel"):
         colonnade.sync.listen(dsn)
     with pytest.raises(InterfaceError, match="coroutine function"):
         colonnade.sync.listen(dsn, "news", on_gap=wait)

@@ -56,9 +56,12 @@ test-thorough: build drain ## Run the tests that multiply: faults, interrupts, b
 
 test-all: rust-test test test-thorough libraries docs instructions audit ## What CI tests: half an hour
 
+# These tests set a trace function, and coverage.py's own is lost for the rest of their process.
+TRACING := tests/unit/test_interrupted_blocks.py
+
 # An empty THOROUGH leaves none of those tests out.
 coverage: build drain ## Count the lines and branches that make test runs (TEST_ARGS, THOROUGH=)
-	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)
+	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART) $(TRACING)) $(TEST_ARGS)
 
 test-long: soak faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
 

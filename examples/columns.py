@@ -1,4 +1,4 @@
-"""A result in columns, read by three libraries without a copy."""
+"""Fetch a result as columns, and read it with three libraries without a copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUERY = """
 
 
 async def main(dsn: str) -> None:
-    """Fetch once, and look at the same memory three times."""
+    """Fetch once, then read the same memory with NumPy, Polars and DuckDB."""
     async with await colonnade.connect(dsn) as connection:
         sales = await connection.fetch_columns(QUERY, 100_000)
     print(sales)

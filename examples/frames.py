@@ -1,4 +1,4 @@
-"""Frames in and out, for people who never write async code."""
+"""Write and read data frames without async code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from colonnade import embedded
 
 
 def main(dsn: str) -> None:
-    """Make a table of a Polars frame, and read it into pandas."""
+    """Create a table from a Polars frame, and read it into pandas."""
     trips = pl.DataFrame({"city": ["Oslo", "Bern", None], "km": [12.5, 3.0, 7.25]})
     count = colonnade.write_table(trips, "trips", dsn)
     print(count, "rows written")

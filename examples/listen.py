@@ -1,4 +1,4 @@
-"""Notifications as an async iterator, which connects anew when the connection is lost."""
+"""Notifications as an async iterator, which reconnects when the connection is lost."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from colonnade import embedded
 
 
 async def tell(dsn: str) -> None:
-    """Send what the other end waits for."""
+    """Send the notifications that `main` waits for."""
     async with await colonnade.connect(dsn) as connection:
         for step in ("one", "two", "last"):
             await connection.execute("SELECT pg_notify('steps', $1)", step)
 
 
 async def main(dsn: str) -> None:
-    """Print each notification until the last one, and each time in which some may be lost."""
+    """Print the notifications until the last one, and each gap in which some may be lost."""
     async with colonnade.listen(dsn, "steps", on_gap=print) as notifications:
         telling = asyncio.create_task(tell(dsn))
         async for notification in notifications:

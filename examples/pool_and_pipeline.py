@@ -9,13 +9,13 @@ from colonnade import embedded
 
 
 async def price_of(pool: colonnade.Pool, item: int) -> float:
-    """What one request of a service would ask."""
+    """Run the query of one request to a service."""
     price: float = await pool.fetchval("SELECT ($1::int * 37 % 1000)::float8 / 10", item)
     return price
 
 
 async def main(dsn: str) -> None:
-    """Serve a thousand requests with four connections, then send three queries at once."""
+    """Serve a thousand requests with four connections, then send three queries together."""
     async with colonnade.create_pool(dsn, min_size=1, max_size=4) as pool:
         prices = await asyncio.gather(*(price_of(pool, item) for item in range(1000)))
         stats = pool.get_stats()

@@ -1,4 +1,4 @@
-"""A select of SQLAlchemy's, as objects and as columns, in the same session."""
+"""Fetch an SQLAlchemy select as objects and as columns in the same session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sale(Base):
 
 
 def main(dsn: str) -> None:
-    """Add objects, and look at them as rows and as columns."""
+    """Add objects, then fetch them as objects and as columns."""
     engine = sa.create_engine(dsn.replace("postgresql://", "postgresql+colonnade://", 1))
     Base.metadata.create_all(engine)
     with Session(engine) as session:
@@ -37,7 +37,7 @@ def main(dsn: str) -> None:
         sales = fetch_columns(session, sa.select(Sale.shop, Sale.price))
         print("columns:", sales.to_polars().group_by("shop").mean().sort("shop"))
 
-        # One parameter, however many values there are.
+        # All values are sent as one array parameter.
         some = sa.select(sa.func.count()).where(in_array(Sale.id, range(1, 1001)))
         print("found:", session.scalar(some))
     engine.dispose()

@@ -1,4 +1,4 @@
-"""A result of any size, written to a Parquet file while it comes: memory holds a few batches."""
+"""Write a result of any size to a Parquet file, with only a few batches in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUERY = "SELECT g AS id, sqrt(g) AS root, md5(g::text) AS name FROM generate_ser
 
 
 async def main(dsn: str, path: Path) -> None:
-    """Write the query's result; a slow disk holds the server back."""
+    """Write the query's result; if the disk is slow, the server waits."""
     writer: pq.ParquetWriter | None = None
     async with (
         await colonnade.connect(dsn) as connection,

@@ -1,4 +1,4 @@
-"""The blocking API: each thread has a connection, and the interpreter is free while they fetch."""
+"""The blocking API in threads: each has a connection, and a fetch releases the GIL."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ QUERY = "SELECT g AS id, g * 0.5::float8 AS half FROM generate_series($1::int, $
 
 
 def total(dsn: str, first: int, last: int) -> float:
-    """The sum of a column of one part."""
+    """Fetch one part, and return the sum of its column."""
     with colonnade.sync.connect(dsn) as connection:
         part = connection.fetch_columns(QUERY, first, last)
     return float(part["half"].sum())
 
 
 def main(dsn: str) -> None:
-    """Fetch four parts at once, and add up what each thread found."""
+    """Fetch four parts in parallel, and add up their sums."""
     starts = range(1, 1_000_001, 250_000)
     with ThreadPoolExecutor(len(starts)) as threads:
         totals = threads.map(lambda first: total(dsn, first, first + 249_999), starts)

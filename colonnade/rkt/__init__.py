@@ -1,12 +1,13 @@
-"""What asyncpg-rkt adds to asyncpg: queries whose rows become NumPy arrays.
+"""The extensions of asyncpg-rkt to asyncpg: queries whose rows become NumPy arrays.
 
     query = colonnade.rkt.set_query_dtype(
         "SELECT id, name FROM items", np.dtype([("id", "i8"), ("name", "U20")])
     )
     array, nulls = await conn.fetch(query)
 
-For code that was written for asyncpg-rkt. New code is better served by ``fetch_columns``, which
-needs no dtype, loses no NULL, and holds every type. ``docs/rkt.md`` has the types and the nulls.
+This module is for code written for asyncpg-rkt. New code should use ``fetch_columns``, which needs
+no dtype, keeps NULLs apart from values, and supports every type. ``docs/rkt.md`` lists the types
+and explains the NULLs.
 """
 
 from __future__ import annotations

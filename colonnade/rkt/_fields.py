@@ -1,4 +1,4 @@
-"""Which dtype suits which type of PostgreSQL, checked before the first row."""
+"""Matches NumPy dtypes with PostgreSQL types before the first row arrives."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class _Family(NamedTuple):
-    """Types of PostgreSQL that become the same dtypes."""
+    """PostgreSQL types that match the same dtypes."""
 
     word: str
-    """What messages call them."""
+    """The types' name in messages."""
     kinds: str
-    """NumPy's letters of the kinds that they become, beside object."""
+    """The NumPy kind letters that match, besides object."""
     read: Read
     size: int | None = None
-    """The itemsize, where it must be just that."""
+    """The required itemsize in bytes; None allows any."""
     schema: Callable[[np.dtype[Any]], str | None] = lambda _dtype: None
-    """The type that the column is asked for."""
+    """Returns the Arrow type to request for the column, given the dtype; None is the default."""
     storage: str = ""
-    """As what the field is written, where that is not its own dtype; without the size."""
+    """The NumPy kind letter in which the field is written; empty means the field's own dtype."""
 
 
 def _text_schema(dtype: np.dtype[Any]) -> str:
@@ -69,7 +69,7 @@ _BY_NAME: dict[str, _Family] = {
     "date": _Family("timestamp", "M", reading.dates, 8, storage="i"),
     "timestamp": _Family("timestamp", "M", reading.timestamps, 8, storage="i"),
     "timestamptz": _Family("timestamp", "M", reading.timestamps, 8, storage="i"),
-    # A duration has 24:00:00, which Arrow's time of day has not.
+    # PostgreSQL's 24:00:00 fits a duration, but not Arrow's time of day.
     "time": _Family(
         "time", "m", reading.times, 8, schema=lambda _dtype: "duration[us]", storage="i"
     ),
@@ -121,30 +121,30 @@ _BY_NAME: dict[str, _Family] = {
     ),
 }
 _BY_OID = {line.oid: (line.name, _BY_NAME.get(line.name)) for line in _core.TYPES}
-# Of extensions' types those that are text, such as citext.
+# Extension types that are text, such as citext.
 _TEXTS_OF_EXTENSIONS = {line.name for line in _core.EXTENSION_TYPES if line.arrow == "utf8"}
 _UUID_BYTES = 16
 _UNITS = {"M": "Y M W D h m s ms us ns generic", "m": "W D h m s ms us ns generic"}
 
 
 class Field(NamedTuple):
-    """A field of the dtype, with the column that it takes."""
+    """A field of the dtype and its column."""
 
     place: int
     name: str
-    """The column's."""
+    """The name of the column."""
     type_name: str
     dtype: np.dtype[Any]
     schema: str | None
-    """The type that the column is asked for."""
+    """The Arrow type to request for the column; None requests the default."""
     storage: np.dtype[Any]
-    """As what it is written."""
+    """The dtype in which the field is written."""
     surrogate: Any
-    """What stands for a NULL, of the type `storage`."""
+    """The value of type `storage` that represents NULL."""
     read: Read
 
     def too_long(self, size: int, row: int) -> DTypeError:
-        """The error of a value that is longer than the field."""
+        """Return the error for a value of `size` bytes or characters that exceeds the field."""
         word = "text" if self.read is reading.text_cells else "bytea"
         return DTypeError(
             f"dtype[{self.place}] = {self.dtype} does not match PostgreSQL {word} of size {size}: "
@@ -153,7 +153,7 @@ class Field(NamedTuple):
 
 
 class _ColumnType(NamedTuple):
-    """What matters of a column's type."""
+    """The properties of a column's type that decide the match."""
 
     oid: int
     name: str
@@ -164,7 +164,10 @@ class _ColumnType(NamedTuple):
 def matched_fields(
     dtype: np.dtype[Any], columns: list[tuple[str, PgType, int]]
 ) -> tuple[Field, ...]:
-    """The fields with their columns, one after the other, or a DTypeError that says why not."""
+    """Pair the fields with the columns in order.
+
+    Raises DTypeError if the counts differ or a dtype does not match its column.
+    """
     names = tuple(name for name, _, _ in columns)
     types = tuple(_ColumnType(t.oid, t.name, t.kind, t.has_codecs) for _, t, _ in columns)
     return _matched_fields(dtype, names, types)
@@ -206,7 +209,7 @@ def _matched(place: int, dtype: np.dtype[Any], column: str, column_type: _Column
 
 
 def _check(refused: _Refused, name: str, dtype: np.dtype[Any], family: _Family) -> None:
-    """Refuse a dtype that is not the family's."""
+    """Raise DTypeError for a dtype that does not match the family."""
     import numpy as np
 
     if dtype.subdtype is not None or dtype.kind not in family.kinds:
@@ -236,7 +239,7 @@ class _Refused(NamedTuple):
 
 
 def _family(column_type: _ColumnType) -> tuple[str, _Family | None]:
-    """The type's own name, where it is built in, and its family."""
+    """Return the name of a built-in type (else ""), and the type's family."""
     if column_type.has_codecs:
         return "", None
     if column_type.kind == "enum":
@@ -247,13 +250,13 @@ def _family(column_type: _ColumnType) -> tuple[str, _Family | None]:
 
 def _object_reading(name: str) -> tuple[str | None, Read]:
     if name == "numeric":
-        # Each with the digits that it has, and NaN too: no column of decimals holds them.
+        # Text keeps each value's own scale, and NaN; an Arrow decimal column keeps neither.
         return "utf8", reading.decimals
     return ("binary" if name == "char" else None), reading.object_values
 
 
 def _storage(dtype: np.dtype[Any], letter: str) -> np.dtype[Any]:
-    """As what the field is written: bits as they come, in the field's byte order."""
+    """Return the dtype in which the field's bits are written, in the field's byte order."""
     import numpy as np
 
     if not letter:
@@ -264,7 +267,7 @@ def _storage(dtype: np.dtype[Any], letter: str) -> np.dtype[Any]:
 
 
 def _surrogate(dtype: np.dtype[Any], storage: np.dtype[Any]) -> Any:
-    """What asyncpg-rkt writes for a NULL."""
+    """Return the value that asyncpg-rkt writes for NULL."""
     import numpy as np
 
     if dtype.kind == "b":

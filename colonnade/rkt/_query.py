@@ -1,4 +1,4 @@
-"""The text of a query that carries its dtype beside itself, and not within."""
+"""A query string with a NumPy dtype as an attribute; the text itself is unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TypedQuery(ShapedQuery):
-    """The text of a query, and the dtype that its rows shall have."""
+    """The text of a query, and the dtype of its rows."""
 
     __slots__ = ("dtype", "infinity")
 
@@ -27,14 +27,14 @@ class TypedQuery(ShapedQuery):
     infinity: str
 
     def shape(self, columns: list[tuple[str, PgType, int]]) -> Shape:
-        """The array, or the blocks of arrays, that the rows go to."""
+        """Return the builder of one array, or of blocks if the dtype's metadata asks for them."""
         metadata: Mapping[str, object] = self.dtype.metadata or {}
         if metadata.get("blocks"):
             return BlocksShape(self.dtype, self._fields(columns), self.infinity)
         return self.row_shape(columns)
 
     def row_shape(self, columns: list[tuple[str, PgType, int]]) -> RowsShape:
-        """The array that rows go to which are taken one by one."""
+        """Return the builder of one array, for rows that are read one by one."""
         return RowsShape(self.dtype, self._fields(columns), self.infinity)
 
     def _fields(self, columns: list[tuple[str, PgType, int]]) -> tuple[Field, ...]:
@@ -42,30 +42,31 @@ class TypedQuery(ShapedQuery):
 
 
 def set_query_dtype(query: str, dtype: Any, *, infinity: str = "raise") -> ShapedQuery:
-    """The query, to be given to `fetch` and its relatives for NumPy arrays in place of records.
+    """Return the query with a dtype, so that `fetch*` methods return NumPy arrays, not records.
 
-    `dtype` is a structured dtype, or what `numpy.dtype` makes one of. Its fields take the columns
-    of the result in their order; their names need not be those of the columns. Each must be just
-    the type that PostgreSQL's is, or `object`; `docs/rkt.md` has the table.
+    `dtype` is a structured dtype, or a value that `numpy.dtype` converts to one. Its fields match
+    the columns of the result by position; their names may differ. Each field must have the dtype
+    that `docs/rkt.md` lists for the column's type, or `object`.
 
-    `fetch` returns a structured array, and a list of the places of NULLs: `row * fields + field`.
-    With a true `metadata["blocks"]` in the dtype the first is instead one row of arrays, each of
-    which has a column by name or position; those of equal dtypes are the rows of one block, the
-    `base` of each. `fetchrow` returns one row and the places of its NULLs, or None; `fetchval`
-    returns a NumPy value, or None for a NULL.
+    `fetch` returns a pair: a structured array, and a list with `row * fields + field` for each
+    NULL. If the dtype's `metadata["blocks"]` is true, the first item is instead one row that holds
+    an array per column; columns of equal dtype are rows of one two-dimensional array, which is
+    their `base`. `fetchrow` returns one row and the list of its NULL fields, or None without rows.
+    `fetchval` returns a NumPy value, or None for NULL.
 
-    `infinity` says what becomes of infinite dates and timestamps: "raise" (DecodeError), "null"
+    `infinity` decides how infinite dates and timestamps are read: "raise" (DecodeError), "null"
     or "saturate", as in `fetch_columns`.
 
-    The result is a `str` that equals the query. What makes another text of it loses the dtype, and
-    the query then gives records.
+    The result is a `str` equal to the query. String operations return a plain `str` without the
+    dtype, and such a query returns records.
 
-    Raises DTypeError where the dtype is no structure; the query raises it where the dtype does not
-    match the result, before the first row, and where a text is longer than its field.
+    Raises TypeError if the query is not a `str`, ValueError for another `infinity`, and DTypeError
+    if the dtype is not structured. Running the query raises DTypeError if the dtype does not match
+    the result, before the first row, and if a text is longer than its field.
     """
     if not isinstance(query, str):
         raise TypeError(f"query must be a str, not {class_name(query)}")
-    # NumPy would take bytes for the name of a dtype. asyncpg-rkt unpickled them.
+    # asyncpg-rkt unpickles bytes, which is unsafe; NumPy would read them as the name of a dtype.
     if isinstance(dtype, bytes):
         raise DTypeError("the dtype must be a structure, not bytes: nothing is unpickled")
     import numpy as np

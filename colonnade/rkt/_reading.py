@@ -1,6 +1,7 @@
-"""Values of a column as a field takes them: one function per family of types.
+"""Converts a column to the values of a field: one function per family of types.
 
-Each gives the values of all rows; those of NULLs are anything, for surrogates replace them.
+Each function returns a value for every row. Values of NULL rows are arbitrary, because the caller
+overwrites them with surrogates.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """One column of a batch, on its way to its field."""
+    """One column of a batch, with the field that it fills."""
 
     field: Field
     batch: Batch
     column: Column
     nulls: NDArray[np.bool_] | None
     first_row: int
-    """The place of its first row in the whole result."""
+    """The number of the batch's first row in the whole result, counted from 0."""
 
     def refused(self, row: int, reason: str) -> DecodeError:
-        """The error of a value."""
+        """Return the error for the value in this row of the batch."""
         return DecodeError(self.field.name, self.field.type_name, self.first_row + row, reason)
 
     def first_of(self, marked: NDArray[np.bool_]) -> int | None:
-        """The first row that is marked and is no NULL."""
+        """Return the first row that is marked and not NULL; None if there is none."""
         if self.nulls is not None:
             marked = marked & ~self.nulls
         return int(marked.argmax()) if marked.any() else None
@@ -58,29 +59,32 @@ _UNIT_US = {
 
 
 def stored(part: Part) -> NDArray[Any]:
-    """Numbers where they lie; booleans as bytes."""
+    """View numbers without a copy; booleans as bytes."""
     values = values_of(part.column)
     return values.view("u1") if values.dtype.kind == "b" else values
 
 
 def object_values(part: Part) -> NDArray[np.object_]:
-    """The objects that rows have."""
+    """Return the Python objects that records would contain."""
     return objects(part.batch, part.field.place)
 
 
 def decimals(part: Part) -> list[Decimal | None]:
-    """Of numerics in text."""
+    """Convert numerics from text to Decimal; NULL becomes None."""
     texts = part.column.stored_pylist()
     return [None if text is None else Decimal(text) for text in texts]
 
 
 def text_cells(part: Part) -> NDArray[Any]:
-    """Text in cells; those of `U` came as cells."""
+    """Return text in cells of fixed width; a `U` field's column already has them."""
     return values_of(part.column) if part.field.dtype.kind == "U" else byte_cells(part)
 
 
 def byte_cells(part: Part) -> NDArray[np.bytes_]:
-    """Bytes in cells, with zeros behind them."""
+    """Return bytes in cells of fixed width, padded with zeros.
+
+    Raises DTypeError for a value longer than the cell.
+    """
     import numpy as np
 
     width = part.field.dtype.itemsize
@@ -94,7 +98,7 @@ def byte_cells(part: Part) -> NDArray[np.bytes_]:
 
 
 def bits(part: Part) -> NDArray[np.bytes_]:
-    """Bit strings as bytes, the first bit the highest of the first byte."""
+    """Pack bit strings into bytes; the first bit is the highest of the first byte."""
     return _in_cells(part, [_packed(bits) for bits in part.column.stored_pylist()])
 
 
@@ -116,12 +120,12 @@ def _in_cells(part: Part, values: list[bytes]) -> NDArray[np.bytes_]:
 
 
 def uuids(part: Part) -> NDArray[np.bytes_]:
-    """The 16 bytes of each, with zeros behind them."""
+    """Return the 16 bytes of each UUID."""
     return values_of(part.column).view("S16")
 
 
 def figures(part: Part) -> NDArray[np.void]:
-    """The coordinates of each, one after the other."""
+    """Return the coordinates of each geometric value as consecutive float8."""
     import numpy as np
 
     ((_, floats),) = part.column.parts()
@@ -131,7 +135,7 @@ def figures(part: Part) -> NDArray[np.void]:
 
 
 def tids(part: Part) -> NDArray[np.void]:
-    """The block in four bytes and the place within it in two."""
+    """Return each tid as four bytes of block number and two of offset."""
     import numpy as np
 
     (_, block), (_, offset) = part.column.parts()
@@ -142,28 +146,28 @@ def tids(part: Part) -> NDArray[np.void]:
 
 
 def dates(part: Part) -> NDArray[np.int64]:
-    """Days in the field's unit."""
+    """Convert days to the field's unit."""
     import numpy as np
 
     return _moments(part, values_of(part.column).astype(np.int64), _DAY_US)
 
 
 def timestamps(part: Part) -> NDArray[np.int64]:
-    """Microseconds in the field's unit, rounded down."""
+    """Convert microseconds to the field's unit, rounded down."""
     import numpy as np
 
     return _moments(part, values_of(part.column).view(np.int64), 1)
 
 
 def times(part: Part) -> NDArray[np.int64]:
-    """Microseconds of a day in the field's unit."""
+    """Convert microseconds since midnight to the field's unit, rounded towards zero."""
     import numpy as np
 
     return _durations(part, values_of(part.column).view(np.int64))
 
 
 def times_with_zone(part: Part) -> NDArray[np.int64]:
-    """The time of day in UTC, below zero or past midnight where the zone makes it so."""
+    """Convert to UTC; the zone can move the result below 0 or past 24 hours."""
     import numpy as np
 
     (_, time), (_, offset) = part.column.parts()
@@ -172,7 +176,10 @@ def times_with_zone(part: Part) -> NDArray[np.int64]:
 
 
 def intervals(part: Part) -> NDArray[np.int64]:
-    """Months of 30 days, days of 24 hours."""
+    """Convert intervals, with months of 30 days and days of 24 hours.
+
+    Raises DecodeError for an interval that does not fit the field.
+    """
     import numpy as np
 
     data = memoryview(part.column.values())
@@ -187,7 +194,7 @@ def intervals(part: Part) -> NDArray[np.int64]:
 
 
 def _moments(part: Part, counts: NDArray[np.int64], count_us: int) -> NDArray[np.int64]:
-    """Counts since 1970 of so many microseconds in the field's unit, rounded down."""
+    """Convert counts of `count_us` microseconds since 1970 to the field's unit, rounded down."""
     import numpy as np
 
     unit, multiple = np.datetime_data(part.field.dtype)
@@ -207,7 +214,7 @@ def _moments(part: Part, counts: NDArray[np.int64], count_us: int) -> NDArray[np
 
 
 def _durations(part: Part, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Microseconds in the field's unit, cut off towards zero."""
+    """Convert microseconds to the field's unit, rounded towards zero."""
     import numpy as np
 
     unit, multiple = np.datetime_data(part.field.dtype)
@@ -218,13 +225,13 @@ def _durations(part: Part, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     if divisor == 1:
         return counts
     whole = counts // divisor
-    # Rounded down is one too low where it is negative and there was a rest.
+    # Floor division is one too low for negative counts with a remainder.
     whole += (counts < 0) & (whole * divisor != counts)
     return whole
 
 
 def _finer(part: Part, counts: NDArray[np.int64], factor: int) -> NDArray[np.int64]:
-    """The counts multiplied, or the error of the first that would leave 64 bits."""
+    """Multiply the counts; raise DecodeError for the first that would overflow 64 bits."""
     import numpy as np
 
     most = np.iinfo(np.int64).max // factor

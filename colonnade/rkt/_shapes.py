@@ -1,4 +1,4 @@
-"""Arrays while their rows come: row after row in memory, or column after column."""
+"""Builds the arrays from batches of rows: one structured array, or blocks of columns."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from colonnade.errors import DecodeError
     from colonnade.rkt._fields import Field
 
-# A batch of rows and what is made of it stay in a near cache, and the loop gets its turns.
+# A batch and its arrays fit the CPU cache, and the event loop runs between batches.
 _BATCH_BYTES = 1 << 20
 _BATCH_ROWS_LEAST = 256
-# How the error of a cell says it.
+# The part of a cell's DecodeError that gives the length.
 _TOO_LONG = re.compile(r"the text has (\d+) characters")
-# An array that is still growing gets so much more room than it needs.
+# A growing array is resized by this factor.
 _GROWTH = 1.25
 
 
 class _Shape:
-    """What both shapes have in common."""
+    """The common part of both shapes."""
 
     def __init__(self, dtype: np.dtype[Any], fields: tuple[Field, ...], infinity: str) -> None:
         self.dtype = dtype
@@ -38,7 +38,7 @@ class _Shape:
         self._nulls: list[NDArray[np.int64]] = []
 
     def refusal(self, error: DecodeError) -> Exception:
-        """A text that is too long for its cell is a DTypeError, as in asyncpg-rkt."""
+        """Return a DTypeError for a text that is too long, as in asyncpg-rkt; else the error."""
         too_long = _TOO_LONG.search(error.reason)
         for field in self.fields:
             if too_long and field.name == error.column and field.dtype.kind == "U":
@@ -46,7 +46,7 @@ class _Shape:
         return error
 
     def _fill(self, field: Field, batch: Batch, target: NDArray[Any], first_row: int) -> Any:
-        """Write a column to its field, and say where it is NULL."""
+        """Write a column to its field; return its mask of NULLs, or None without NULLs."""
         column = batch.column(field.place)
         nulls = mask_of(column)
         values = field.read(Part(field, batch, column, nulls, first_row))
@@ -57,7 +57,7 @@ class _Shape:
         return nulls
 
     def _null_places(self, found: list[tuple[int, Any]], first_row: int) -> None:
-        """Note where a batch has NULLs, in the order of rows."""
+        """Record the positions of a batch's NULLs, in the order of rows."""
         import numpy as np
 
         width = len(self.fields)
@@ -70,18 +70,18 @@ class _Shape:
             self._nulls.append(np.sort(np.concatenate(places)))
 
     def nulls(self) -> list[int]:
-        """The places of NULLs: row times fields, plus field."""
+        """Return `row * fields + field` for each NULL."""
         return [place for places in self._nulls for place in places.tolist()]
 
 
 class RowsShape(_Shape):
-    """One structured array, which grows while batches come."""
+    """One structured array, which grows with each batch."""
 
     def __init__(self, dtype: np.dtype[Any], fields: tuple[Field, ...], infinity: str) -> None:
         import numpy as np
 
         super().__init__(dtype, fields, infinity)
-        # Objects of types that are looked up while rows come need all rows at once.
+        # Object fields need all rows at once: their types may be looked up during the fetch.
         rows = max(_BATCH_BYTES // max(dtype.itemsize, 1), _BATCH_ROWS_LEAST)
         self.batch_rows = None if dtype.hasobject else rows
         self._array = np.zeros(0, dtype=dtype)
@@ -104,24 +104,24 @@ class RowsShape(_Shape):
 
         room = len(self._array)
         if room == 0 or self.dtype.hasobject:
-            # Zeroed: the padding of an aligned dtype shows nothing of what was in memory before.
+            # Zeroed, so that the padding of an aligned dtype exposes no old memory.
             self._array = np.zeros(count, dtype=self.dtype)
         elif count > room:
-            # Nobody else has the array yet, and no view of it outlives a call.
+            # No other code has the array yet, and no view of it outlives a call.
             self._array.resize(max(count, int(room * _GROWTH)), refcheck=False)
 
     def array(self) -> NDArray[np.void]:
-        """The array of all rows."""
+        """Return the array of all rows."""
         if len(self._array) != self._count:
             self._array.resize(self._count, refcheck=False)
         return self._array
 
     def whole(self) -> tuple[NDArray[np.void], list[int]]:
-        """The array, and the places of NULLs."""
+        """Return the array, and the positions of NULLs."""
         return self.array(), self.nulls()
 
     def rows(self) -> list[tuple[np.void, list[int]]]:
-        """Each row, and the fields of it that are NULL."""
+        """Return each row with the list of its NULL fields."""
         width = len(self.fields)
         missing: dict[int, list[int]] = {}
         for place in self.nulls():
@@ -130,7 +130,7 @@ class RowsShape(_Shape):
         return [(values, missing.get(row, [])) for row, values in enumerate(self.array())]
 
     def value(self, column: int | str) -> Any:
-        """A value of the first row, None where it is NULL."""
+        """Return a value of the first row; None if it is NULL or there is no row."""
         array = self.array()
         if not len(array):
             return None
@@ -162,7 +162,7 @@ class BlocksShape(_Shape):
             used[kind] += 1
 
     def add(self, batch: Batch) -> None:
-        """Take the one batch of all rows."""
+        """Take the single batch that holds all rows."""
         self._make_blocks(batch.num_rows)
         found = [
             (field.place, self._fill(field, batch, self._columns[field.place], 0))
@@ -171,7 +171,7 @@ class BlocksShape(_Shape):
         self._null_places(found, 0)
 
     def whole(self) -> tuple[np.void, list[int]]:
-        """One row of arrays, and the places of NULLs."""
+        """Return one row of arrays, and the positions of NULLs."""
         import numpy as np
 
         names = self.dtype.names or ()

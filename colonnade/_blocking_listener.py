@@ -10,15 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._arguments import check_callable, check_number, checked_timeout
-from colonnade._notification import (
-    PASSING,
-    QUEUE_SIZE,
-    STAYING,
-    Notification,
-    NotificationGap,
-    checked_channels,
-    pause_before,
-)
+from colonnade._listening import PASSING, QUEUE_SIZE, STAYING, checked_channels, pause_before
+from colonnade._notification import Notification, NotificationGap
 from colonnade._shown import shown
 from colonnade._sync.connect import connect
 from colonnade._sync.notification_iterator import LoopLimits, Mailbox

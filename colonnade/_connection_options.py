@@ -16,7 +16,8 @@ from colonnade import _core
 from colonnade._arguments import check_switch
 from colonnade._shown import class_name, shown
 from colonnade._transport.address import Address, TcpAddress, UnixAddress
-from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy, tls_policy
+from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy
+from colonnade._transport.tls_context import tls_policy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ CODE = {
     "_supply.asyncio": "_supply.threads",
     # Nobody awaits a connection of a pool: `acquire` gives the connection itself.
     "-> PoolAcquireContext": "-> PoolConnectionProxy",
-    "PoolAcquireContext(self, timeout)": "self._lent(timeout)",
+    "PoolAcquireContext(self, self._lent, timeout)": "self._lent(timeout)",
     "_async": "_sync",
     "aclose": "close",
     # What tests use.

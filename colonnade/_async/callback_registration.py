@@ -6,8 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Protocol
 
 from colonnade._arguments import check_name
-from colonnade._async.notification_iterator import ConnectionNotifications, ListeningConnection
-from colonnade._notification import QUEUE_SIZE
+from colonnade._listening import QUEUE_SIZE
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade._transport.farewell import closed_error
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     )
     from colonnade._async.conversation import Conversation
     from colonnade._async.conversing import Conversing
+    from colonnade._async.notification_iterator import (
+        ConnectionNotifications,
+        ListeningConnection,
+    )
 
     class Listener(Protocol):
         """A connection, whose own `execute` runs LISTEN and UNLISTEN."""
@@ -95,6 +98,9 @@ def notifications(
     notifications. At most `queue_size` unread notifications are kept and later ones are dropped;
     the next one kept has `gap` set.
     """
+    # Here: few programs listen.
+    from colonnade._async.notification_iterator import ConnectionNotifications
+
     return ConnectionNotifications(self, channels, queue_size, timeout, stop_after)
 
 

@@ -84,14 +84,14 @@ class ColumnStream(ConnectionResource):
                 event = await self._next_event()
         except BaseException as error:
             name_limit(error, "no batch of columns came", self._timeout)
-            self._finish(error)
+            self.finish(error)
             raise
         finally:
             self._hold.is_waiting = False
         if isinstance(event, _core.Batch):
             batch = self._conversation.decoded(event)
             return Columns(batch, self._asked)
-        self._finish()
+        self.finish()
         raise StopAsyncIteration
 
     async def _next_event(self) -> object:
@@ -108,8 +108,8 @@ class ColumnStream(ConnectionResource):
         """False once the end of a transaction has taken the connection away."""
         return self._conversation.owner is self._hold
 
-    def _finish(self, error: BaseException | None = None) -> None:
-        """Give the connection back; abandons an exchange still under way."""
+    def finish(self, error: BaseException | None = None) -> None:
+        """Give the connection back without waiting; abandons an exchange still under way."""
         # At the end of the process, names of modules may be gone before the stream.
         if error is not None:
             name_query(error, self._query)
@@ -123,11 +123,11 @@ class ColumnStream(ConnectionResource):
 
     def _abandon(self, error: BaseException) -> None:
         """End after an interruption, even one while entering or leaving a block."""
-        self._finish(error)
+        self.finish(error)
 
     async def aclose(self) -> None:
         """End the stream; a query still running is cancelled."""
-        self._finish()
+        self.finish()
         await self._conversation.transport.settled()
 
     async def __aenter__(self) -> Self:
@@ -145,4 +145,4 @@ class ColumnStream(ConnectionResource):
 
     def __del__(self) -> None:
         """A dropped stream must not keep its connection."""
-        self._finish()
+        self.finish()

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from colonnade._connection_options import ConnectionParameters
 
 
-async def _connect_addr(  # pyright: ignore[reportUnusedFunction] - others call it
+async def connect_to(
+    place: Any, params: ConnectionParameters, connect: Callable[[], Any]
+) -> Connection:
+    """Connect to one address, by the function that tools replace."""
+    return await _connect_addr(addr=place, params=params, connect=connect)
+
+
+async def _connect_addr(
     *,
     addr: Any,
     params: ConnectionParameters,

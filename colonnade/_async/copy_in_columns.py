@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncIterable
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +110,7 @@ async def copy_columns_to_table(
                 await begin_own(self.conversation, own)
                 await _create_table(self.conversation, matching, first, types)
             encoding = Encoding(self.conversation.session, nan_as_null)
-            copy = _Copy(matching, first, found, encoding, conflict, own, progress)
+            copy = _Copy(matching, (first, found), encoding, conflict, own=own, progress=progress)
             with schema_hinted(table_name, schema_name):
                 status = await _copy_pieces(self.conversation, copy)
             await commit_own(self.conversation, own)
@@ -208,18 +207,26 @@ async def _checked(
             yield await conversation.transport.off_loop(found.checked), targets
 
 
-@dataclasses.dataclass
 class _Copy:
     """The state of a copy."""
 
-    matching: Matching
-    first: Piece
-    rest: AsyncIterator[Piece]
-    encoding: Encoding
-    conflict: Conflict | None
-    own: OwnTransaction
-    progress: Progress | None
-    rows_done: int = 0
+    def __init__(
+        self,
+        matching: Matching,
+        pieces: tuple[Piece, AsyncIterator[Piece]],
+        encoding: Encoding,
+        conflict: Conflict | None,
+        *,
+        own: OwnTransaction,
+        progress: Progress | None,
+    ) -> None:
+        self.matching = matching
+        self.first, self.rest = pieces
+        self.encoding = encoding
+        self.conflict = conflict
+        self.own = own
+        self.progress = progress
+        self.rows_done = 0
 
     async def parts(self) -> AsyncIterator[Part]:
         """The parts of all pieces, each made once the previous one has been sent."""

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade._arguments import check_count, checked_timeout
-from colonnade._notification import Notification, NotificationGap, checked_channels
+from colonnade._listening import checked_channels
+from colonnade._notification import Notification, NotificationGap
 from colonnade._transport.asyncio import Bell, deadline
 from colonnade.errors import ConnectionDoesNotExistError, InterfaceError
 

@@ -8,7 +8,7 @@ from colonnade import _core
 from colonnade._arguments import check_callable, check_count, check_name, check_switch, column_error
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
-from colonnade._async.described import described
+from colonnade._async.described import attribute, described
 from colonnade._async.failures import name_query
 from colonnade._async.own_statement import OwnStatement
 from colonnade._async.resource import ConnectionResource, guarded
@@ -25,7 +25,6 @@ from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import PostgresError
 from colonnade.rows import Row
-from colonnade.types import Attribute, Type
 
 if TYPE_CHECKING:
     from colonnade._async.conversation import Conversation
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from colonnade._async.series import Arguments
     from colonnade._schema import Schema
     from colonnade.rows import RowFactory
-    from colonnade.types import Infinity
+    from colonnade.types import Attribute, Infinity, Type
 
 Other = TypeVar("Other")
 
@@ -99,7 +98,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def get_attributes(self) -> tuple[Attribute, ...]:
         """Name and type of each column of its result; empty for a command."""
         columns = self._own.statement.columns
-        return tuple(Attribute(name, described(pg_type)) for name, pg_type, _ in columns)
+        return tuple(attribute(name, pg_type) for name, pg_type, _ in columns)
 
     # Rows
 

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade._arguments import check_callable, check_number, checked_timeout
 from colonnade._async.connect import connect
 from colonnade._async.notification_iterator import Mailbox
-from colonnade._notification import (
-    PASSING,
-    QUEUE_SIZE,
-    STAYING,
-    Notification,
-    NotificationGap,
-    checked_channels,
-    pause_before,
-)
+from colonnade._listening import PASSING, QUEUE_SIZE, STAYING, checked_channels, pause_before
+from colonnade._notification import Notification, NotificationGap
 from colonnade._transport.asyncio import Bell
 from colonnade.errors import InterfaceError, InternalClientError, PostgresError
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from colonnade._async.described import described
+from colonnade._async.described import attribute
 from colonnade._async.series import declared, fetching_many, run_many
 from colonnade._schema import asked_of, asked_types
 from colonnade._shown import shown
 from colonnade._transport.event import impossible
 from colonnade._transport.exchanges import HELD, RESULT
 from colonnade.columns import Columns
-from colonnade.types import Attribute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from colonnade._async.conversing import Conversing
     from colonnade._async.series import Arguments
     from colonnade._schema import Schema
-    from colonnade.types import Infinity
+    from colonnade.types import Attribute, Infinity
 
 # The number of rows made in one turn of the loop: about a millisecond's work.
 _ROWS_PER_TURN = 1000
@@ -46,9 +45,7 @@ class _Described:
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         """Name and type of each column; empty for a command."""
-        return tuple(
-            Attribute(name, described(pg_type)) for name, pg_type, _modifier in self._columns
-        )
+        return tuple(attribute(name, pg_type) for name, pg_type, _modifier in self._columns)
 
     @cached_property
     def type_modifiers(self) -> tuple[int, ...]:

@@ -8,10 +8,9 @@ import contextlib
 from typing import TYPE_CHECKING, Protocol
 
 from colonnade._arguments import check_name
-from colonnade._notification import QUEUE_SIZE
+from colonnade._listening import QUEUE_SIZE
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
-from colonnade._sync.notification_iterator import ConnectionNotifications, ListeningConnection
 from colonnade._transport.farewell import closed_error
 from colonnade.errors import InterfaceError
 
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
     )
     from colonnade._sync.conversation import Conversation
     from colonnade._sync.conversing import Conversing
+    from colonnade._sync.notification_iterator import (
+        ConnectionNotifications,
+        ListeningConnection,
+    )
 
     class Listener(Protocol):
         """A connection, whose own `execute` runs LISTEN and UNLISTEN."""
@@ -97,6 +100,9 @@ def notifications(
     notifications. At most `queue_size` unread notifications are kept and later ones are dropped;
     the next one kept has `gap` set.
     """
+    # Here: few programs listen.
+    from colonnade._sync.notification_iterator import ConnectionNotifications
+
     return ConnectionNotifications(self, channels, queue_size, timeout, stop_after)
 
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from colonnade import _core
 from colonnade._arguments import checked_timeout
-from colonnade._connection_options import ConnectionOptions, Endpoint, TlsArguments, resolve
 from colonnade._gssapi import GssExchange
 from colonnade._shown import class_name, shown
-from colonnade._sync import connect_address
+from colonnade._sync.connect_address import connect_to
 from colonnade._sync.connection import Connection
 from colonnade._sync.conversation import Conversation
 from colonnade._sync.login import Login
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from colonnade._connection_options import Password
+    from colonnade._connection_options import ConnectionOptions, Endpoint, Password
     from colonnade._transport.blocking import BlockingTransport
     from colonnade._transport.tls import TlsPolicy
     from colonnade.rows import RowFactory
@@ -112,9 +111,21 @@ def connect(
         _checked_switch("extension_types", extension_types),
         _refuses_naive(naive_datetimes),
     )
-    options = resolve(dsn, words, server_settings, TlsArguments(ssl, direct_tls))
+    options = _resolved(dsn, words, server_settings, (ssl, direct_tls))
     classes = _checked_classes(connection_class, record_class, row_factory)
     return _Attempt(options, password, limits, classes).within(timeout)
+
+
+def _resolved(
+    dsn: str | None,
+    words: Mapping[str, object],
+    server_settings: Mapping[str, str] | None,
+    tls: tuple[Any, bool | None],
+) -> ConnectionOptions:
+    # Here: it reads files and the environment, with modules that an import can do without.
+    from colonnade._connection_options import TlsArguments, resolve
+
+    return resolve(dsn, words, server_settings, TlsArguments(*tls))
 
 
 class _Limits(NamedTuple):
@@ -233,10 +244,10 @@ class _Attempt:
                 limit = deadline(self._options.connect_timeout)
                 try:
                     with limit:
-                        connection = connect_address._connect_addr(  # noqa: SLF001
-                            addr=endpoint.address.place,
-                            params=self._options.parameters(None, self._options.tls),
-                            connect=partial(self._one_host, endpoint),
+                        connection = connect_to(
+                            endpoint.address.place,
+                            self._options.parameters(None, self._options.tls),
+                            partial(self._one_host, endpoint),
                         )
                         is_wanted = _is_wanted(connection, wanted)
                 except (OSError, CannotConnectNowError) as error:

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from colonnade._sync.connection import Connection
 
 
-def _connect_addr(  # pyright: ignore[reportUnusedFunction] - others call it
+def connect_to(place: Any, params: ConnectionParameters, connect: Callable[[], Any]) -> Connection:
+    """Connect to one address, by the function that tools replace."""
+    return _connect_addr(addr=place, params=params, connect=connect)
+
+
+def _connect_addr(
     *,
     addr: Any,
     params: ConnectionParameters,

@@ -204,9 +204,9 @@ class Conversation:
             _, _, *values = arguments
             observation = self.observers.begin(query, values[0] if values else (), limit)
         if self.owner is None and (limit is None or limit > 0):
-            self.owner = self._call
+            # The thread first: where Ctrl-C strikes, `put_away_left_over` asks for it.
             self._call.thread = threading.get_ident()
-            # It is taken back by hand: where Ctrl-C strikes before, `put_away_left_over` does.
+            self.owner = self._call
             try:
                 given = arguments
                 if statement is not None and begin is not None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
@@ -112,7 +111,7 @@ def copy_columns_to_table(
                 begin_own(self.conversation, own)
                 _create_table(self.conversation, matching, first, types)
             encoding = Encoding(self.conversation.session, nan_as_null)
-            copy = _Copy(matching, first, found, encoding, conflict, own, progress)
+            copy = _Copy(matching, (first, found), encoding, conflict, own=own, progress=progress)
             with schema_hinted(table_name, schema_name):
                 status = _copy_pieces(self.conversation, copy)
             commit_own(self.conversation, own)
@@ -207,18 +206,26 @@ def _checked(conversation: Conversation, parts: Iterator[Part]) -> Iterator[Chec
             yield conversation.transport.off_loop(found.checked), targets
 
 
-@dataclasses.dataclass
 class _Copy:
     """The state of a copy."""
 
-    matching: Matching
-    first: Piece
-    rest: Iterator[Piece]
-    encoding: Encoding
-    conflict: Conflict | None
-    own: OwnTransaction
-    progress: Progress | None
-    rows_done: int = 0
+    def __init__(
+        self,
+        matching: Matching,
+        pieces: tuple[Piece, Iterator[Piece]],
+        encoding: Encoding,
+        conflict: Conflict | None,
+        *,
+        own: OwnTransaction,
+        progress: Progress | None,
+    ) -> None:
+        self.matching = matching
+        self.first, self.rest = pieces
+        self.encoding = encoding
+        self.conflict = conflict
+        self.own = own
+        self.progress = progress
+        self.rows_done = 0
 
     def parts(self) -> Iterator[Part]:
         """The parts of all pieces, each made once the previous one has been sent."""

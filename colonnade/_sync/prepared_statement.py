@@ -12,7 +12,7 @@ from colonnade._schema import asked_of, asked_types
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.cursor import CursorFactory
-from colonnade._sync.described import described
+from colonnade._sync.described import attribute, described
 from colonnade._sync.failures import name_query
 from colonnade._sync.own_statement import OwnStatement
 from colonnade._sync.resource import ConnectionResource, guarded
@@ -27,7 +27,6 @@ from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
 from colonnade.errors import PostgresError
 from colonnade.rows import Row
-from colonnade.types import Attribute, Type
 
 if TYPE_CHECKING:
     from colonnade._schema import Schema
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from colonnade._sync.row_making import MadeOf, RecordClass
     from colonnade._sync.series import Arguments
     from colonnade.rows import RowFactory
-    from colonnade.types import Infinity
+    from colonnade.types import Attribute, Infinity, Type
 
 Other = TypeVar("Other")
 
@@ -101,7 +100,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     def get_attributes(self) -> tuple[Attribute, ...]:
         """Name and type of each column of its result; empty for a command."""
         columns = self._own.statement.columns
-        return tuple(Attribute(name, described(pg_type)) for name, pg_type, _ in columns)
+        return tuple(attribute(name, pg_type) for name, pg_type, _ in columns)
 
     # Rows
 

@@ -32,7 +32,6 @@ from colonnade._transport.loops import close_without_loop, of_another_loop
 from colonnade._transport.low_water import LowWaterMark, TickingLowWaterMark
 from colonnade._transport.read_pauses import ReadPauses, TimedReadPauses
 from colonnade._transport.short_talks import TlsAnswer, UntilClosed
-from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError, QueryCanceledError
 
 if TYPE_CHECKING:
@@ -150,7 +149,12 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
             # Bytes after the handshake have ended the connection, and the handshake with it.
             lost = "the server's side of the TLS handshake is invalid"
             raise ConnectionError(lost) from error
-        return None if certificate is None else server_end_point(certificate)
+        if certificate is None:
+            return None
+        # Few connections need it.
+        from colonnade._transport.channel_binding import server_end_point
+
+        return server_end_point(certificate)
 
     async def within(self, limit: float, answer: asyncio.Future[Event]) -> Event:
         """Wait for an answer for `limit` seconds at most; TimeoutError after that."""

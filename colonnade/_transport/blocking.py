@@ -27,7 +27,6 @@ from colonnade._transport.farewell import closed_error
 from colonnade._transport.forks import tell_in_child
 from colonnade._transport.low_water import TICK_S, LowWaterMark
 from colonnade._transport.read_pauses import ReadPauses
-from colonnade._transport.tls import server_end_point
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
@@ -214,7 +213,12 @@ class BlockingTransport:
         if not isinstance(self._socket, ssl.SSLSocket):
             return None
         certificate = self._socket.getpeercert(binary_form=True)
-        return None if certificate is None else server_end_point(certificate)
+        if certificate is None:
+            return None
+        # Few connections need it.
+        from colonnade._transport.channel_binding import server_end_point
+
+        return server_end_point(certificate)
 
     def ask(
         self, begin: Callable[..., bool], arguments: tuple[Any, ...], limit: float | None

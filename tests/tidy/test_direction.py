@@ -20,6 +20,7 @@ _PUBLIC_CLASSES = {
     "_copy_options",
     "_core",
     "_gssapi",
+    "_listening",
     "_logged_query",
     "_notification",
     "_quoting",
@@ -67,7 +68,8 @@ ROOMS: dict[str, set[str]] = {
     # What a query logger is told, whatever the colour.
     "_logged_query": {"_connection_options", "_core"},
     # What a NOTIFY said, whatever the colour.
-    "_notification": {"errors"},
+    "_notification": set(),
+    "_listening": {"errors"},
     "_sql_text": set(),
     # Queries with named parameters, and rows of other shapes.
     "_named": {"_sql_text", "errors"},
@@ -82,7 +84,7 @@ ROOMS: dict[str, set[str]] = {
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,
     # `listen` in the blocking colour, which has no task to keep its connection.
-    "_blocking_listener": {"_notification", "_sync", "_transport", "errors"},
+    "_blocking_listener": {"_listening", "_notification", "_sync", "_transport", "errors"},
     # Starts a server and knows no driver.
     "embedded": set(),
 }

@@ -33,7 +33,7 @@ UNUSED = {
     ),
     *("colonnade.rkt", "colonnade.embedded", "colonnade.parallel", "numpy", "pandas", "polars"),
     *("pyarrow", "sqlalchemy", "decimal", "difflib", "hashlib", "html", "json", "shutil", "uuid"),
-    *("unicodedata", "zoneinfo"),
+    *("getpass", "ipaddress", "pathlib", "unicodedata", "zoneinfo"),
 }
 
 

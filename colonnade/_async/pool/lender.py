@@ -30,6 +30,12 @@ class Keeper(Protocol):
         """Record that the user has closed the connection."""
 
 
+class Borrow(Protocol):
+    """Takes a connection of a pool, without a proxy."""
+
+    async def __call__(self) -> Keeper: ...
+
+
 class Lender(Protocol):
     """A pool, as used by `Pool.fetch` and similar methods."""
 

@@ -20,8 +20,8 @@ def mirrored(
     """A method of Connection as a method of the pool: with a connection for this call alone."""
     name = method.__name__
 
-    async def call(pool: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        holder = await pool._borrow()
+    async def call(self: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        holder = await self._borrow()
         try:
             result: R = await getattr(holder.connection, name)(*args, **kwargs)
         except BaseException:

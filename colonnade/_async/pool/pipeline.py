@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.pipeline import Pipeline
-    from colonnade._async.pool.lender import Keeper, Lender
+    from colonnade._async.pool.lender import Borrow, Keeper
 
 
 class PoolPipelineContext:
     """What `Pool.pipeline` returns: an async context manager."""
 
-    __slots__ = ("_holder", "_pipeline", "_pool", "_timeout")
+    __slots__ = ("_borrow", "_holder", "_pipeline", "_timeout")
 
-    def __init__(self, pool: Lender, timeout: float | None) -> None:
-        self._pool = pool
+    def __init__(self, borrow: Borrow, timeout: float | None) -> None:
+        self._borrow = borrow
         self._timeout = timeout
         self._holder: Keeper | None = None
         self._pipeline: Pipeline | None = None
@@ -28,7 +28,7 @@ class PoolPipelineContext:
         """Take a connection, and begin a pipeline on it."""
         if self._pipeline is not None:
             raise InterfaceError("cannot enter context: already in an `async with` block")
-        holder = await self._pool._borrow()
+        holder = await self._borrow()
         try:
             pipeline = holder.connection.pipeline(timeout=self._timeout)
             await pipeline.__aenter__()

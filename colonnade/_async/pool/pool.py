@@ -26,7 +26,7 @@ from colonnade._transport.forks import tell_in_child
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Coroutine, Generator
     from types import TracebackType
 
     from colonnade._async.pool.lender import Keeper
@@ -192,7 +192,7 @@ class Pool:
         connection.
         """
         timeout = checked_timeout(timeout)
-        return PoolAcquireContext(self, timeout)
+        return PoolAcquireContext(self, self._lent, timeout)
 
     async def release(
         self, connection: PoolConnectionProxy, *, timeout: float | None = None
@@ -204,13 +204,13 @@ class Pool:
         own. `timeout`, in seconds, limits such a wait; by default the limit of the `acquire`
         applies. Giving back twice does nothing.
         """
-        if type(connection) is not PoolConnectionProxy or connection._supply is not self._supply:
+        if type(connection) is not PoolConnectionProxy or connection.supply is not self._supply:
             raise InterfaceError(
                 f"Pool.release() received invalid connection: "
                 f"{shown(connection)} is not a member of this pool"
             )
         timeout = checked_timeout(timeout)
-        holder = connection._holder
+        holder = connection.holder
         if holder is not None and not holder.give_back():
             await holder.finish_giving_back(holder.timeout if timeout is None else timeout)
 
@@ -238,7 +238,7 @@ class Pool:
 
         A connection is taken for the first batch, and given back when the stream ends.
         """
-        return PoolColumnStream(self, query, args, options)
+        return PoolColumnStream(self._borrow, query, args, options)
 
     def pipeline(self, *, timeout: float | None = None) -> PoolPipelineContext:
         """Send several queries together, as `Connection.pipeline`, in an `async with` block.
@@ -246,7 +246,7 @@ class Pool:
         A connection is taken at the beginning of the block, and given back at its end. `timeout`,
         in seconds, limits each wait for answers; None means the connection's `command_timeout`.
         """
-        return PoolPipelineContext(self, timeout)
+        return PoolPipelineContext(self._borrow, timeout)
 
     # Figures
 
@@ -370,7 +370,7 @@ class Pool:
     async def _borrow(self) -> Keeper:
         """A connection without a proxy, unless the user's `setup` needs one."""
         if self._options.setup is not None:
-            holder = (await self._lent(None))._holder
+            holder = (await self._lent(None)).holder
             if holder is None:
                 raise InterfaceError("the pool's setup callback has given its connection back")
             return holder
@@ -403,22 +403,28 @@ class Pool:
 class PoolAcquireContext:
     """What `Pool.acquire` returns: awaitable, and an async context manager."""
 
-    __slots__ = ("connection", "pool", "timeout")
+    __slots__ = ("_lent", "connection", "pool", "timeout")
 
-    def __init__(self, pool: Pool, timeout: float | None) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        lent: Callable[[float | None], Coroutine[Any, Any, PoolConnectionProxy]],
+        timeout: float | None,
+    ) -> None:
         self.pool = pool
+        self._lent = lent
         self.timeout = timeout
         self.connection: PoolConnectionProxy | None = None
 
     def __await__(self) -> Generator[Any, None, PoolConnectionProxy]:
         """The connection; `Pool.release` gives it back."""
-        return self.pool._lent(self.timeout).__await__()
+        return self._lent(self.timeout).__await__()
 
     async def __aenter__(self) -> PoolConnectionProxy:
         """The connection."""
         if self.connection is not None:
             raise InterfaceError("a connection is already acquired")
-        self.connection = await self.pool._lent(self.timeout)
+        self.connection = await self._lent(self.timeout)
         return self.connection
 
     async def __aexit__(

@@ -27,13 +27,13 @@ class PoolConnectionProxy(_Methods):
     release every method raises InterfaceError.
     """
 
-    __slots__ = ("__weakref__", "_con", "_holder", "_supply")
+    __slots__ = ("__weakref__", "_con", "holder", "supply")
 
     def __init__(self, holder: Keeper, connection: Connection) -> None:
         self._con: Connection | None = connection
         # Removed together with the connection: a holder's owner has the connection.
-        self._holder: Keeper | None = holder
-        self._supply = holder.supply
+        self.holder: Keeper | None = holder
+        self.supply = holder.supply
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -57,7 +57,7 @@ class PoolConnectionProxy(_Methods):
 
     def terminate(self) -> None:
         """Close the socket at once; the pool opens another connection when it needs it."""
-        connection, holder = self._held_connection("terminate"), self._holder
+        connection, holder = self._held_connection("terminate"), self.holder
         connection.terminate()
         if holder is not None:
             holder.closed_by_user()
@@ -74,7 +74,7 @@ class PoolConnectionProxy(_Methods):
         traceback: TracebackType | None,
     ) -> None:
         """Give the connection back, as `Pool.release` does."""
-        holder = self._holder
+        holder = self.holder
         if holder is not None and not holder.give_back():
             await holder.finish_giving_back(holder.timeout)
 
@@ -86,7 +86,7 @@ class PoolConnectionProxy(_Methods):
     # Inside
 
     async def _close(self, connection: Connection, timeout: float | None) -> None:
-        holder = self._holder
+        holder = self.holder
         if holder is not None:
             holder.ending = "user"
         try:
@@ -102,16 +102,17 @@ class PoolConnectionProxy(_Methods):
             )
         return self._con
 
-    def _detach(self) -> None:
-        self._con = self._holder = None
+    def detach(self) -> None:
+        """Give up the connection, which goes back to the pool."""
+        self._con = self.holder = None
 
 
 def _forwarded(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    def call(proxy: PoolConnectionProxy, *args: Any, **kwargs: Any) -> Any:
-        connection = proxy._con
+    def call(self: PoolConnectionProxy, *args: Any, **kwargs: Any) -> Any:
+        connection = self._con
         if connection is None:
-            connection = proxy._held_connection(name)
+            connection = self._held_connection(name)
         return getattr(connection, name)(*args, **kwargs)
 
     return call

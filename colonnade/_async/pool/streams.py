@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from colonnade._async.column_stream import ColumnStream
-    from colonnade._async.pool.lender import Keeper, Lender
+    from colonnade._async.pool.lender import Borrow, Keeper
     from colonnade.columns import Columns
 
 
@@ -22,12 +22,12 @@ class PoolColumnStream:
 
     def __init__(
         self,
-        pool: Lender,
+        borrow: Borrow,
         query: str,
         args: tuple[object, ...],
         options: dict[str, Any],
     ) -> None:
-        self._pool = pool
+        self._borrow = borrow
         self._query = query
         self._args = args
         self._options = options
@@ -59,13 +59,13 @@ class PoolColumnStream:
             self._is_waiting = False
 
     async def _opened(self) -> ColumnStream:
-        self._holder = await self._pool._borrow()
+        self._holder = await self._borrow()
         return self._holder.connection.iter_columns(self._query, *self._args, **self._options)
 
     async def aclose(self) -> None:
         """End the stream; a query still running is cancelled."""
         if self._stream is not None and not self._is_finished:
-            self._stream._finish()
+            self._stream.finish()
         self._give_back()
 
     async def __aenter__(self) -> Self:
@@ -84,7 +84,7 @@ class PoolColumnStream:
     def __del__(self) -> None:
         """A dropped stream must not keep its connection."""
         if self._stream is not None and not self._is_finished:
-            self._stream._finish()
+            self._stream.finish()
         self._give_back()
 
     def _give_back(self) -> None:

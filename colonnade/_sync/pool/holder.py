@@ -77,7 +77,7 @@ class PoolConnectionHolder:
         if self.proxy is not None:
             proxy = self.proxy()
             if proxy is not None:
-                proxy._detach()
+                proxy.detach()
             self.proxy = self.conversation.callbacks.pooled = None
 
     def give_back(self) -> bool:

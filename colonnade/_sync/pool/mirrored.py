@@ -22,8 +22,8 @@ def mirrored(
     """A method of Connection as a method of the pool: with a connection for this call alone."""
     name = method.__name__
 
-    def call(pool: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        holder = pool._borrow()
+    def call(self: Lender, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        holder = self._borrow()
         try:
             result: R = getattr(holder.connection, name)(*args, **kwargs)
         except BaseException:

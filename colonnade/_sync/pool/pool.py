@@ -184,13 +184,13 @@ class Pool:
         own. `timeout`, in seconds, limits such a wait; by default the limit of the `acquire`
         applies. Giving back twice does nothing.
         """
-        if type(connection) is not PoolConnectionProxy or connection._supply is not self._supply:
+        if type(connection) is not PoolConnectionProxy or connection.supply is not self._supply:
             raise InterfaceError(
                 f"Pool.release() received invalid connection: "
                 f"{shown(connection)} is not a member of this pool"
             )
         timeout = checked_timeout(timeout)
-        holder = connection._holder
+        holder = connection.holder
         if holder is not None and not holder.give_back():
             holder.finish_giving_back(holder.timeout if timeout is None else timeout)
 
@@ -218,7 +218,7 @@ class Pool:
 
         A connection is taken for the first batch, and given back when the stream ends.
         """
-        return PoolColumnStream(self, query, args, options)
+        return PoolColumnStream(self._borrow, query, args, options)
 
     def pipeline(self, *, timeout: float | None = None) -> PoolPipelineContext:
         """Send several queries together, as `Connection.pipeline`, in a `with` block.
@@ -226,7 +226,7 @@ class Pool:
         A connection is taken at the beginning of the block, and given back at its end. `timeout`,
         in seconds, limits each wait for answers; None means the connection's `command_timeout`.
         """
-        return PoolPipelineContext(self, timeout)
+        return PoolPipelineContext(self._borrow, timeout)
 
     # Figures
 
@@ -347,7 +347,7 @@ class Pool:
     def _borrow(self) -> Keeper:
         """A connection without a proxy, unless the user's `setup` needs one."""
         if self._options.setup is not None:
-            holder = (self._lent(None))._holder
+            holder = (self._lent(None)).holder
             if holder is None:
                 raise InterfaceError("the pool's setup callback has given its connection back")
             return holder

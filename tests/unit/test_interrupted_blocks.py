@@ -196,3 +196,17 @@ def test_the_first_step_of_leaving(connection: colonnade.sync.Connection) -> Non
     assert not connection.is_closed()
     assert connection.fetchval("SELECT count(*) FROM t") == 0
     assert not connection.is_in_transaction()
+
+
+@pytest.mark.parametrize("call", ["fetchval", "fetch_columns", "execute"])
+def test_a_struck_first_call_leaves_the_connection(dsn: str, call: str) -> None:
+    """No call before it has noted the thread that the connection belongs to."""
+    for step in count():
+        with colonnade.sync.connect(dsn) as fresh:
+            strike = Striking(step, "ask")
+            with contextlib.suppress(KeyboardInterrupt), strike:
+                getattr(fresh, call)("SELECT 1")
+            assert fresh.is_closed() or fresh.fetchval("SELECT 2") == 2
+        if strike.steps_left >= 0:
+            break
+    assert step > 5

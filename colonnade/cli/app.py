@@ -15,6 +15,7 @@ from colonnade.cli import interrupts
 from colonnade.cli.demo.command import demo
 from colonnade.cli.doctor.command import doctor
 from colonnade.cli.export.command import export
+from colonnade.cli.failures import CommandError, of_system
 from colonnade.cli.importing.command import import_
 from colonnade.cli.query.command import query
 
@@ -31,20 +32,58 @@ for command in (query, export, import_, doctor, demo):
 
 def run() -> int:
     """Run the command line and return the exit status."""
+    _replace_closed_streams()
     interrupts.install()
+    output = sys.stdout
     try:
         status = cli.main(prog_name="colonnade", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
+    except UnicodeEncodeError:
+        # Its text is not shown: it may be a DSN with a password.
+        return _failed(CommandError("a text that was given is not valid UTF-8"))
     except click.Abort as abort:
         click.echo("colonnade: interrupted, nothing is left behind", err=True)
         return interrupts.status_of(abort.__cause__)
     except (interrupts.ClosedPipeError, BrokenPipeError):
         _forget_output()
         return interrupts.PIPE_STATUS
+    except OSError as error:
+        # The commands report their own: this one is of standard output.
+        error.filename = "standard output"
+        _forget_output()
+        return _failed(of_system(error))
+    except SystemExit as ended:
+        # When the reader of the output has closed it, rich exits; so does click, which replaces
+        # the output first. Completion exits as well.
+        if sys.stdout is output and not isinstance(ended.__context__, BrokenPipeError):
+            raise
+        _forget_output()
+        return interrupts.PIPE_STATUS
     return status if isinstance(status, int) else 0
+
+
+def _failed(error: CommandError) -> int:
+    error.show()
+    return error.exit_code
+
+
+def _replace_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller closed.
+
+    Otherwise a socket or a file would get its number. Standard output is opened for reading, so
+    that a command which writes to it fails.
+    """
+    for name, mode, flags in (
+        ("stdin", "r", os.O_RDONLY),
+        ("stdout", "w", os.O_RDONLY),
+        ("stderr", "w", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, flags)
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
 
 
 def _forget_output() -> None:

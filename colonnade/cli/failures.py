@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from colonnade import errors
-from colonnade.errors._place import place_in
+from colonnade.errors._place import character_number, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -82,7 +82,7 @@ def failures_told(sql: str | None = None) -> Generator[None, None, None]:
         said = error.args[0] if error.args else str(error)
         raise CommandError(said, None if hint is None else _in_options(hint)) from error
     except OSError as error:
-        raise CommandError(_system_text(error)) from error
+        raise of_system(error) from error
 
 
 @contextmanager
@@ -109,8 +109,8 @@ def of_server(error: errors.PostgresError, sql: str | None) -> CommandError:
     lines = [error.message or type(error).__name__]
     if error.sqlstate:
         lines[0] += f" (SQLSTATE {error.sqlstate})"
-    if sql is not None and error.position is not None and error.query in {None, sql}:
-        place = place_in(sql, int(error.position)) or ""
+    if sql is not None and error.query in {None, sql}:
+        place = place_in(sql, character_number(error.position)) or ""
         lines += [f"  {line}" for line in place.splitlines()]
     if error.detail:
         lines.append(f"  detail: {error.detail}")
@@ -153,6 +153,11 @@ def _hint(error: BaseException) -> str | None:
 
 def _known_hint(error: BaseException) -> str | None:
     return next((hint for kind, hint in _HINTS if isinstance(error, kind)), None)
+
+
+def of_system(error: OSError) -> CommandError:
+    """Return the operating system's error, with the file's name if it has one."""
+    return CommandError(_system_text(error))
 
 
 def _system_text(error: OSError) -> str:

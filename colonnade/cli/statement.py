@@ -62,7 +62,7 @@ def given_query(words: Sequence[str], file: str | None, named: Sequence[tuple[st
             raise click.UsageError("there is no query: give its text, - for stdin, or -f FILE")
         sql, *values = words
         if sql == _STDIN:
-            sql = sys.stdin.read()
+            sql = _read(_STDIN)
     else:
         sql, values = _read(file), list(words)
     sql = sql.rstrip().rstrip(";").rstrip()
@@ -99,12 +99,13 @@ def _misread(sql: str, error: colonnade.PostgresSyntaxError) -> CommandError:
 
 
 def _read(file: str) -> str:
-    if file == _STDIN:
-        return sys.stdin.read()
     try:
+        if file == _STDIN:
+            return sys.stdin.read()
         return Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"cannot read {file}: {error}") from error
+        name = "standard input" if file == _STDIN else file
+        raise CommandError(f"cannot read {name}: {error}") from error
 
 
 class Prepared:

@@ -27,6 +27,8 @@ _OTHER_PLACEHOLDERS = (
     (r":[^\W\d]\w*", ":name"),
     (r"\?", "?"),
 )
+# A text has at most a gigabyte: a longer number is no position in it.
+_POSITION = "[0-9]{1,10}"
 _PSQL_COMMAND = r"\s*\\[a-zA-Z?!]"
 _TAKEN = (
     "parameters are $1, $2, ... in the queries of a Connection or Pool; "
@@ -38,6 +40,11 @@ class ComposedSql(str):
     """A statement that the driver wrote: the caller has not seen its text."""
 
     __slots__ = ()
+
+
+def character_number(said: str | None) -> int:
+    """The position that a server reports; 0 where there is none, or it is not a number."""
+    return int(said) if said is not None and re.fullmatch(_POSITION, said) else 0
 
 
 def place_in(sql: str, position: int) -> str | None:
@@ -58,26 +65,27 @@ def place_in(sql: str, position: int) -> str | None:
 
 
 def _window(line: str, offset: int) -> tuple[str, int]:
-    # Characters that form one operator with a following `%`, as in `=%`.
+    # Imported here: few programs need it.
     import unicodedata
 
     if _width(line) <= _WINDOW:
         return line, offset
-    first = offset
-    while first > 0 and _width(line[first - 1 : offset]) <= _BEFORE:
+    # Each character is measured once: any number of them may have no width.
+    first, width = offset, 0
+    while first > 0 and (width := width + _width(line[first - 1])) <= _BEFORE:
         first -= 1
     # The shown part does not begin with a combining character.
     while first < offset and unicodedata.combining(line[first]):
         first += 1
-    last = offset
-    while last < len(line) and _width(line[first : last + 1]) <= _WINDOW:
+    last, width = offset, _width(line[first:offset])
+    while last < len(line) and (width := width + _width(line[last])) <= _WINDOW:
         last += 1
     before, after = "..." if first else "", "..." if last < len(line) else ""
     return f"{before}{line[first:last]}{after}", len(before) + offset - first
 
 
 def _width(text: str) -> int:
-    # Characters that form one operator with a following `%`, as in `=%`.
+    # Imported here: few programs need it.
     import unicodedata
 
     if text.isascii():
@@ -90,11 +98,11 @@ def _width(text: str) -> int:
 
 def note_place(error: PostgresError, query: str) -> None:
     """Add notes to the error of a query: its position, and how to write parameters."""
-    if error.internal_query is not None and error.internal_position is not None:
-        _add(error, place_in(error.internal_query, int(error.internal_position)))
-    if error.position is None or isinstance(query, ComposedSql):
+    if error.internal_query is not None:
+        _add(error, place_in(error.internal_query, character_number(error.internal_position)))
+    position = character_number(error.position)
+    if position == 0 or isinstance(query, ComposedSql):
         return
-    position = int(error.position)
     _add(error, place_in(query, position))
     if error.sqlstate == _SYNTAX_ERROR:
         _add(error, _placeholder_hint(query, position))
@@ -109,7 +117,6 @@ def _add(error: PostgresError, note: str | None) -> None:
 
 
 def _placeholder_hint(query: str, position: int) -> str | None:
-    # Characters that form one operator with a following `%`, as in `=%`.
     if re.match(_PSQL_COMMAND, query):
         return "HINT: a backslash command is psql's, not SQL: the catalogs have what it shows"
     at = position - 1

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 import colonnade
 from colonnade import cli
 from tests.cli import program
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -143,4 +148,83 @@ sys.exit(main())
     )
     assert done.returncode == 1
     assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def run_in_shell(dsn: str, line: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash, in which $COLONNADE is the program; its status is the program's."""
+    return subprocess.run(
+        ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=program.TIMEOUT_S,
+        env=program.environment(dsn, COLONNADE=shlex.join(program.PROGRAM)),
+    )
+
+
+@pytest.mark.parametrize("words", ["doctor", "doctor --json", "--help", "--version"])
+def test_a_reader_that_is_gone(words: str, dsn: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [*program.PROGRAM, *words.split()],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=program.TIMEOUT_S,
+            env=program.environment(dsn),
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 141, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("words", ["doctor", "doctor --json", "--help", "--version"])
+def test_a_full_output(words: str, dsn: str) -> None:
+    done = run_in_shell(dsn, f"$COLONNADE {words} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "colonnade: the disk is full (standard output): nothing was kept\n"
+
+
+@pytest.mark.parametrize("words", ["query 'SELECT 1'", "query 'SELECT 1' --format table", "doctor"])
+def test_an_output_that_is_closed(words: str, dsn: str) -> None:
+    done = run_in_shell(dsn, f"$COLONNADE {words} >&-")
+    assert done.returncode == 1
+    assert done.stderr == "colonnade: standard output: Bad file descriptor\n"
+
+
+def test_streams_that_are_closed_and_not_needed(dsn: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    done = run_in_shell(dsn, f"$COLONNADE query 'SELECT 1 AS n' -o {path} <&- >&- 2>&-")
+    assert done.returncode == 0
+    assert path.read_text() == "n\n1\n"
+
+
+def test_an_input_that_is_closed(dsn: str) -> None:
+    done = run_in_shell(dsn, "$COLONNADE query - <&-")
+    assert done.returncode == 2
+    assert "the query is empty" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r"$COLONNADE query $'SELECT \'\xff\''",
+        r"$COLONNADE query 'SELECT 1' -d $'postgresql://me:secret@\xff/'",
+        r"$COLONNADE doctor -d $'postgresql://me:secret@\xff/'",
+        r"$COLONNADE export $'SELECT \'\xff\'' -o never.csv",
+        r"LC_ALL=C $COLONNADE query - <<< $'SELECT \'\xff\''",
+        r"PYTHONIOENCODING=utf-8:strict $COLONNADE query - <<< $'SELECT \'\xff\''",
+    ],
+)
+def test_a_text_that_is_not_utf8(line: str, dsn: str) -> None:
+    done = run_in_shell(dsn, line)
+    assert done.returncode == 1
+    assert done.stderr.startswith("colonnade: ")
+    assert "not valid UTF-8" in done.stderr or "cannot read standard input" in done.stderr
+    assert "secret" not in done.stderr
     assert "Traceback" not in done.stderr

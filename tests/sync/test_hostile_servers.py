@@ -93,6 +93,21 @@ def refused(script: list[Step], pattern: str | None = None) -> None:
             connection.fetch("SELECT n")
 
 
+@pytest.mark.parametrize("position", ["abc", "-5", "", "9" * 5000])
+def test_an_error_whose_position_is_no_number(position: str) -> None:
+    fields = (b"SERROR", b"VERROR", b"C42601", b"Mno", b"P" + position.encode())
+    inner = (b"qSELECT m", b"p" + position.encode(), b"", b"")
+    failed = Send(message(b"E", b"\0".join((*fields, *inner))) + ready())
+    script = [*to_rows(), failed, SYNC, Send(BOUND + ROW + END)]
+    with ScriptedServer([*script, ReadUntilClosed()]) as server:
+        connection = connect(server)
+        with pytest.raises(PostgresError, match="no") as caught:
+            connection.fetchval("SELECT n")
+        assert caught.value.position == position
+        assert connection.fetchval("SELECT n") == 7
+        connection.terminate()
+
+
 def ask_once(
     server: ScriptedServer, *, connect_limit_s: float = DEADLINE_S, limit_s: float = DEADLINE_S
 ) -> None:

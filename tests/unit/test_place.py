@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from colonnade.errors._place import place_in
+from colonnade.errors._place import character_number, place_in
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,21 @@ def test_a_long_line_is_cut_to_a_window(letter: str, position: int) -> None:
     columns = sum(2 if one == "密" else 1 for one in line[: line.index("X")])
     assert caret == " " * columns + "^"
     assert len(line) < 90
+
+
+def test_a_line_of_many_characters_without_width() -> None:
+    # Each is looked at once: if each look measured all of them, this would take minutes.
+    marks = "\u0301" * 100_000
+    place = place_in("x" * 200 + marks + "Y" + marks, 200 + len(marks) + 1)
+    assert place is not None
+    line, caret = place.split("\n")
+    assert line.index("Y") > len(marks)
+    assert caret == " " * (len("LINE 1: ...") + 44) + "^"
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [(None, 0), ("", 0), ("abc", 0), ("-5", 0), ("1_0", 0), ("٣", 0), ("9" * 5000, 0), ("12", 12)],
+)
+def test_the_number_of_a_position(said: str | None, number: int) -> None:
+    assert character_number(said) == number

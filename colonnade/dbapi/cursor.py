@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade._pep249.errors import InterfaceError, ProgrammingError
@@ -218,11 +219,15 @@ class Cursor(ColumnsMixin):
             return row if self.row_factory is None else self._shaped([row])[0]
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        """Return up to `size` rows (`arraysize` by default); an empty list after the last."""
+        """Return up to `size` rows (`arraysize` by default); an empty list after the last.
+
+        Raises ValueError if `size` is negative.
+        """
+        count = row_count(self.arraysize if size is None else size)
         with self._connection._guard:
             rows = self._all_rows()
             start = self._position
-            found = rows[start : start + (self.arraysize if size is None else size)]
+            found = rows[start : start + count]
             self._position += len(found)
             return self._shaped(found)
 
@@ -241,7 +246,7 @@ class Cursor(ColumnsMixin):
         """
         with self._connection._guard:
             rows = self._all_rows()
-            place = self._position + value if _is_relative(mode) else value
+            place = self._position + index(value) if _is_relative(mode) else index(value)
             if not 0 <= place <= len(rows):
                 raise IndexError(f"row {place} is outside of a result of {len(rows)} rows")
             self._position = place
@@ -362,6 +367,14 @@ class Cursor(ColumnsMixin):
         if self._is_closed:
             raise InterfaceError("the cursor is closed")
         self._connection._check_open()
+
+
+def row_count(size: int) -> int:
+    """Check a number of rows to fetch: TypeError if it is no int, ValueError if negative."""
+    count = index(size)
+    if count < 0:
+        raise ValueError(f"the number of rows to fetch must be 0 or more, not {count}")
+    return count
 
 
 def _is_relative(mode: str) -> bool:

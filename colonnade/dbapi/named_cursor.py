@@ -11,7 +11,7 @@ from colonnade._pep249.errors import NotSupportedError, ProgrammingError
 from colonnade._quoting import quote_identifier
 from colonnade._shown import shown
 from colonnade.dbapi._description import Column, described
-from colonnade.dbapi.cursor import Cursor
+from colonnade.dbapi.cursor import Cursor, row_count
 
 if TYPE_CHECKING:
     from colonnade.columns import Columns
@@ -89,8 +89,16 @@ class NamedCursor(Cursor):
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        """Return up to `size` rows (`arraysize` by default) in one round trip."""
-        return self._fetched(_forward(self.arraysize if size is None else size))
+        """Return up to `size` rows (`arraysize` by default) in one round trip.
+
+        Raises ValueError if `size` is negative.
+        """
+        count = row_count(self.arraysize if size is None else size)
+        if count == 0:
+            # FETCH FORWARD 0 would return the last row again.
+            self._check_declared()
+            return []
+        return self._fetched(_forward(count))
 
     def fetchall(self) -> list[Any]:
         """Return all remaining rows."""
@@ -98,6 +106,8 @@ class NamedCursor(Cursor):
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the remaining rows, `itersize` rows per round trip."""
+        if row_count(self.itersize) == 0:
+            raise ValueError("itersize must be 1 or more")
         while rows := self._fetched(_forward(self.itersize)):
             yield from rows
 

@@ -41,6 +41,22 @@ def test_fetchmany_follows_arraysize(conn: dbapi.Connection) -> None:
     assert cur.fetchall() == [(5,)]
 
 
+def test_numbers_of_rows_that_are_none(conn: dbapi.Connection) -> None:
+    cur = conn.execute("SELECT generate_series(1, 5)")
+    for size in (-1, -10):
+        with pytest.raises(ValueError, match=f"0 or more, not {size}"):
+            cur.fetchmany(size)
+    cur.arraysize = -1
+    with pytest.raises(ValueError, match="0 or more, not -1"):
+        cur.fetchmany()
+    wrong: Any = 1.5
+    with pytest.raises(TypeError):
+        cur.fetchmany(wrong)
+    with pytest.raises(TypeError):
+        cur.scroll(wrong)
+    assert cur.fetchall() == [(1,), (2,), (3,), (4,), (5,)]
+
+
 def test_description(conn: dbapi.Connection) -> None:
     cur = conn.execute(
         "SELECT 1::numeric(10, -2) AS a, 'x'::varchar(5) AS b, now()::timestamptz(3) AS c, "

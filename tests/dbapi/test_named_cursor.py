@@ -96,6 +96,24 @@ def test_what_it_is_not_for(conn: dbapi.Connection) -> None:
         cur.execute(TEN)
 
 
+@pytest.mark.parametrize("scrollable", [None, True, False])
+def test_no_rows_and_fewer(conn: dbapi.Connection, *, scrollable: bool | None) -> None:
+    with conn.cursor("c", scrollable=scrollable) as cur:
+        with pytest.raises(dbapi.ProgrammingError, match="not open"):
+            cur.fetchmany(0)
+        cur.execute(TEN)
+        assert cur.fetchmany(4)[-1] == (4, "4")
+        # FETCH FORWARD 0 is the last row again, and a negative number goes back.
+        assert cur.fetchmany(0) == []
+        with pytest.raises(ValueError, match="0 or more, not -1"):
+            cur.fetchmany(-1)
+        for size in (0, -1):
+            cur.itersize = size
+            with pytest.raises(ValueError, match="or more"):
+                next(iter(cur))
+        assert cur.fetchone() == (5, "5")
+
+
 @pytest.mark.parametrize("count", [2**31, 2**70])
 def test_more_rows_than_can_be_counted(conn: dbapi.Connection, count: int) -> None:
     with conn.cursor("c", scrollable=True) as cur:

@@ -214,7 +214,9 @@ class Conversation:
                 answer = self.transport.ask(begin_now, given, limit)
                 completion: Any = None if answer is None else await answer
             except BaseException as error:
-                if not self._is_mended_by_the_long_way(error, query, limit):
+                # A script is never run again: its first statements may have committed.
+                if begin is None or not self._is_mended_by_the_long_way(error, query):
+                    self._end_failed(error, query, limit)
                     self.owner = None
                     if observation is not None:
                         observation.ended(error)
@@ -230,19 +232,21 @@ class Conversation:
             operation = ObservedOperation(self, limit, query, observation)
         return taken(await self._ask_within(operation, begin, arguments, declared, statement))
 
-    def _is_mended_by_the_long_way(
-        self, error: BaseException, query: str, limit: float | None
-    ) -> bool:
-        """Whether a query that has failed may be prepared anew; where not, its exchange is over."""
+    def _is_mended_by_the_long_way(self, error: BaseException, query: str) -> bool:
+        """Whether a query that has failed may be prepared anew."""
         if isinstance(error, EncodeError):
             return may_encode_again(error)
+        return (
+            isinstance(error, STALE_PLAN)
+            and self._is_free(can_repeat=True)
+            and may_run_again(error, query)
+        )
+
+    def _end_failed(self, error: BaseException, query: str, limit: float | None) -> None:
+        """Leave the exchange of a query that has failed."""
         name_query(error, query)
-        if isinstance(error, STALE_PLAN):
-            is_over = self.is_in_transaction or self.session.is_closed
-            return not is_over and may_run_again(error, query)
         name_limit(error, "the query did not end", limit, self.command_timeout)
         self.transport.abandon()
-        return False
 
     async def _ask_within(
         self,

@@ -32,6 +32,10 @@ class ColumnStream(ConnectionResource):
     keep a stream alive after an exception; used as a context manager, the stream is always closed.
     """
 
+    # For a stream that Ctrl-C left half made, and that is dropped like any other.
+    _observation: Observation | None = None
+    _is_finished = True
+
     def __init__(
         self,
         conversation: Conversation,
@@ -47,7 +51,6 @@ class ColumnStream(ConnectionResource):
         self._hold = StreamHold()
         self._query = query
         self._args = args
-        self._observation: Observation | None = None
         self._statement = statement
         self._begin = begin
         self._timeout = timeout

@@ -164,3 +164,8 @@ async def test_an_error_between_batches(connection: colonnade.Connection) -> Non
     with pytest.raises(NumericValueOutOfRangeError):
         await anext(stream)
     await check_usable(connection)
+
+
+async def test_a_stream_that_was_left_half_made() -> None:
+    # Ctrl-C can strike the constructor before its first line; `__del__` finishes what there is.
+    colonnade.ColumnStream.__new__(colonnade.ColumnStream).finish()

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import colonnade
-from colonnade.errors import FeatureNotSupportedError, InvalidCachedStatementError
+from colonnade.errors import (
+    FeatureNotSupportedError,
+    InvalidCachedStatementError,
+    InvalidSQLStatementNameError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,6 +49,13 @@ async def written(connection: colonnade.Connection) -> list[int]:
 async def test_a_procedure_that_commits_runs_once(procedure: colonnade.Connection) -> None:
     with pytest.raises(FeatureNotSupportedError):
         await procedure.execute(CALL, 2, True)
+    assert await written(procedure) == [1, 2]
+
+
+@pytest.mark.parametrize("last", ["SELECT 1 UNION SELECT 2 FOR UPDATE", "DEALLOCATE nowhere"])
+async def test_a_script_that_commits_runs_once(procedure: colonnade.Connection, last: str) -> None:
+    with pytest.raises((FeatureNotSupportedError, InvalidSQLStatementNameError)):
+        await procedure.execute(f"INSERT INTO written VALUES (2); COMMIT; {last}")
     assert await written(procedure) == [1, 2]
 
 

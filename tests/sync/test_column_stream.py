@@ -166,3 +166,8 @@ def test_an_error_between_batches(connection: colonnade.sync.Connection) -> None
     with pytest.raises(NumericValueOutOfRangeError):
         next(stream)
     check_usable(connection)
+
+
+def test_a_stream_that_was_left_half_made() -> None:
+    # Ctrl-C can strike the constructor before its first line; `__del__` finishes what there is.
+    colonnade.sync.ColumnStream.__new__(colonnade.sync.ColumnStream).finish()

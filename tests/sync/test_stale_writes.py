@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import colonnade
-from colonnade.errors import FeatureNotSupportedError, InvalidCachedStatementError
+from colonnade.errors import (
+    FeatureNotSupportedError,
+    InvalidCachedStatementError,
+    InvalidSQLStatementNameError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +51,13 @@ def written(connection: colonnade.sync.Connection) -> list[int]:
 def test_a_procedure_that_commits_runs_once(procedure: colonnade.sync.Connection) -> None:
     with pytest.raises(FeatureNotSupportedError):
         procedure.execute(CALL, 2, True)
+    assert written(procedure) == [1, 2]
+
+
+@pytest.mark.parametrize("last", ["SELECT 1 UNION SELECT 2 FOR UPDATE", "DEALLOCATE nowhere"])
+def test_a_script_that_commits_runs_once(procedure: colonnade.sync.Connection, last: str) -> None:
+    with pytest.raises((FeatureNotSupportedError, InvalidSQLStatementNameError)):
+        procedure.execute(f"INSERT INTO written VALUES (2); COMMIT; {last}")
     assert written(procedure) == [1, 2]
 
 

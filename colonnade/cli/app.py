@@ -45,7 +45,7 @@ def run() -> int:
         # Its text is not shown: it may be a DSN with a password.
         return _failed(CommandError("a text that was given is not valid UTF-8"))
     except click.Abort as abort:
-        click.echo("colonnade: interrupted, nothing is left behind", err=True)
+        click.echo("colonnade: interrupted; no partial output remains", err=True)
         return interrupts.status_of(abort.__cause__)
     except (interrupts.ClosedPipeError, BrokenPipeError):
         _forget_output()

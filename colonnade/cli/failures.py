@@ -33,7 +33,7 @@ _HINTS: tuple[tuple[type[BaseException], str], ...] = (
     (errors.InvalidCatalogNameError, "the database's name is the last part of the DSN's path"),
     (errors.TooManyConnectionsError, "the server has no connection left; try again later"),
     (errors.CannotConnectNowError, "the server is starting up or shutting down; try again"),
-    (errors.QueryCanceledError, "somebody, or statement_timeout, has cancelled it"),
+    (errors.QueryCanceledError, "another session or statement_timeout cancelled the query"),
 )
 
 
@@ -136,14 +136,14 @@ def unreachable(places: str, error: OSError) -> CommandError:
 def connection_hint(places: str, error: BaseException) -> str | None:
     """Return a hint for a server that cannot be reached; None if the error suggests none."""
     if isinstance(error, ConnectionRefusedError):
-        return f"nobody listens there: is the server running on {places}?"
+        return f"no program listens there: is the server running on {places}?"
     if isinstance(error, FileNotFoundError):
         return f"there is no such socket: is the server running, and does it listen at {places}?"
     # socket.gaierror; only the transports may import socket.
     if type(error).__name__ == "gaierror":
-        return "the host's name is not known: is it spelled right, and is the network there?"
+        return "the host name is unknown: is it spelled right, and is the network up?"
     if isinstance(error, TimeoutError):
-        return "no answer: a firewall may drop what is sent, or the address is not the server's"
+        return "no answer: a firewall may drop the packets, or the address may be wrong"
     return None
 
 
@@ -164,7 +164,7 @@ def _system_text(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
         return f"the disk is full{_place(error)}: nothing was kept"
     if error.errno == errno.EFBIG:
-        return f"the file would be larger than it may be{_place(error)}: nothing was kept"
+        return f"the file would exceed the size limit{_place(error)}: nothing was kept"
     if error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__

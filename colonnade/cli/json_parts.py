@@ -44,9 +44,9 @@ def with_json_of_parts(prepared: Prepared) -> Prepared:
         made = Prepared(prepared.connection, Query(sql, query.args))
     except colonnade.PostgresError as error:
         raise CommandError(
-            f'the column "{parted[0].name}" has arrays or composites, of which no JSON can be made '
-            "around this statement",
-            "write to_json(...) within it",
+            f'the column "{parted[0].name}" has arrays or composites, and this statement cannot be '
+            "wrapped to convert them to JSON",
+            "call to_json(...) in the statement",
         ) from error
     made.ask_planner()
     return made

@@ -22,8 +22,8 @@ _NEGATIVE = re.compile(r"-[\d.]")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _SERVER = """\
 --dsn, else COLONNADE_DSN, else libpq's variables (PGHOST, PGPORT, PGUSER, PGDATABASE, PGSERVICE,
-PGPASSWORD, PGSSLMODE, ...), else the server of this machine. A password in --dsn can be seen in
-the list of processes: -W, PGPASSWORD and the password file keep it to yourself.
+PGPASSWORD, PGSSLMODE, ...), else the server of this machine. Other users can see a password in
+--dsn in the list of processes: -W, PGPASSWORD and the password file keep it private.
 """
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -49,7 +49,7 @@ class Command(click.Command):
         except click.NoSuchOption as error:
             if _NEGATIVE.match(error.option_name) is None:
                 raise
-            said = f"{error.option_name!r} is read as an option: write -- before negative values"
+            said = f"{error.option_name!r} is parsed as an option: put -- before negative values"
             raise click.UsageError(said, ctx) from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -89,11 +89,12 @@ class Size(click.ParamType[int]):
             return value
         found = _SIZE.fullmatch(str(value).strip())
         if found is None:
-            self.fail(f"{value!r} is no size; sizes look like 256MB, 1.5GiB or 100000", param, ctx)
+            message = f"{value!r} is not a size; sizes look like 256MB, 1.5GiB or 100000"
+            self.fail(message, param, ctx)
         number, prefix, binary = found.groups()
         size = int(float(number) * (1024 if binary else 1000) ** _POWERS[prefix.lower()])
         if size < 1:
-            self.fail("a size is one byte or more", param, ctx)
+            self.fail("a size must be at least one byte", param, ctx)
         return size
 
 
@@ -106,7 +107,7 @@ class Character(click.ParamType[str]):
         """Return the character."""
         text = str(value).replace("\\t", "\t")
         if len(text) != 1 or text in '"\r\n\\' or not text.isascii():
-            self.fail(f"{value!r} is not one character that can stand between values", param, ctx)
+            self.fail(f"{value!r} is not one character that can separate values", param, ctx)
         return text
 
 
@@ -128,7 +129,7 @@ def chosen_format(word: str | None, path: Path) -> formats.Format:
     try:
         form = formats.by_file_name(path) if word is None else formats.by_name(word)
     except InterfaceError as error:
-        raise click.UsageError(f"{error.args[0]}: say --format, or {error.hint}") from error
+        raise click.UsageError(f"{error.args[0]}: pass --format, or {error.hint}") from error
     if form.library is not None:
         if importlib.util.find_spec(form.library) is None:
             extras = f"cli,{form.library}"
@@ -174,7 +175,7 @@ def result_options(function: F) -> F:
             type=Pair(),
             multiple=True,
             metavar="COLUMN=TYPE",
-            help="Arrow type of a column, as price=float64; may be repeated.",
+            help="Arrow type of a column, such as price=float64; may be repeated.",
         ),
         click.option(
             "--infinity",
@@ -187,10 +188,14 @@ def result_options(function: F) -> F:
             "--compression", metavar="NAME", help="zstd (Parquet's default), snappy, lz4, none, ..."
         ),
         click.option(
-            "--delimiter", type=Character(), default=",", show_default=True, help="Of CSV."
+            "--delimiter",
+            type=Character(),
+            default=",",
+            show_default=True,
+            help="Delimiter in CSV.",
         ),
-        click.option("--null", default="", help="What NULL is in CSV; nothing unless said."),
-        click.option("--header/--no-header", default=True, help="Names of the columns in CSV."),
+        click.option("--null", default="", help="Text of NULL in CSV; empty by default."),
+        click.option("--header/--no-header", default=True, help="Write column names in CSV."),
     )(function)
 
 

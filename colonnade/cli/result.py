@@ -43,7 +43,7 @@ def write_result(
     """
     form = options.form
     if options.schema and form.takes_text:
-        raise CommandError(f"--schema is for Arrow's types, and {form} has none of them")
+        raise CommandError(f"--schema sets Arrow types, and {form} has no Arrow types")
     if form.parts_as_json:
         prepared = with_json_of_parts(prepared)
     encoding = form.encode(prepared.attributes, options.settings)

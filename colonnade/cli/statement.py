@@ -59,7 +59,7 @@ def given_query(words: Sequence[str], file: str | None, named: Sequence[tuple[st
     """
     if file is None:
         if not words:
-            raise click.UsageError("there is no query: give its text, - for stdin, or -f FILE")
+            raise click.UsageError("no query was given: pass its text, - for stdin, or -f FILE")
         sql, *values = words
         if sql == _STDIN:
             sql = _read(_STDIN)
@@ -71,7 +71,7 @@ def given_query(words: Sequence[str], file: str | None, named: Sequence[tuple[st
     if not named:
         return Query(sql, tuple(map(TextValue, values)))
     if values:
-        raise click.UsageError("parameters have names (-p) or places, not both")
+        raise click.UsageError("use either named parameters (-p) or positional ones, not both")
     with failures_told():
         made = colonnade.Named(sql)
         return Query(made.sql, made.args({name: TextValue(value) for name, value in named}))
@@ -86,14 +86,12 @@ def _misread(sql: str, error: colonnade.PostgresSyntaxError) -> CommandError:
     """Add a hint about the probable mistake to the server's syntax error."""
     told = of_server(error, sql)
     if sql.lstrip().startswith("\\"):
-        told.hint = (
-            "this is a command of psql; SELECT * FROM information_schema.tables lists tables"
-        )
+        told.hint = "this is a psql command; SELECT * FROM information_schema.tables lists tables"
     elif _TABLE.fullmatch(sql):
-        told.hint = f'a table is read by a query: "SELECT * FROM {sql.strip()}"'
+        told.hint = f'read a table with a query: "SELECT * FROM {sql.strip()}"'
     elif error.position is None and ";" in sql:
         return CommandError(
-            "the text has several statements, and a query is one", "run them one after the other"
+            "the text has several statements, but a query is only one", "run them one by one"
         )
     return told
 
@@ -156,6 +154,6 @@ class Prepared:
         wanted, given = len(self.statement.get_parameters()), len(self.query.args)
         if wanted != given:
             raise CommandError(
-                f"the query has {wanted} parameters, and {given} values were given",
-                "write them behind the query, or as -p name=value for :name",
+                f"the query has {wanted} parameters, but {given} values were given",
+                "put the values after the query, or pass -p name=value for :name",
             )

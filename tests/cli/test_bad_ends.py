@@ -53,7 +53,7 @@ def test_a_signal_leaves_no_file_and_no_query(
         process.send_signal(number)
         _, told = process.communicate(timeout=30)
     assert process.returncode == 128 + number
-    assert told.strip() == "colonnade: interrupted, nothing is left behind"
+    assert told.strip() == "colonnade: interrupted; no partial output remains"
     assert list(tmp_path.iterdir()) == []
     until(lambda: running(connection) == 0)
 
@@ -110,7 +110,7 @@ def test_a_file_that_may_not_grow(
     path = tmp_path / f"out.{ending}"
     done = run(dsn, "export", ENDLESS, "-o", str(path), preexec_fn=limited)
     assert done.returncode == 1
-    assert f"the file would be larger than it may be ({path}): nothing was kept" in done.stderr
+    assert f"the file would exceed the size limit ({path}): nothing was kept" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -124,11 +124,11 @@ def test_tls_and_its_certificate(
 @pytest.mark.parametrize(
     ("variant", "told"),
     [
-        (TlsVariant.WRONG_HOST, "connect by that one"),
+        (TlsVariant.WRONG_HOST, "connect with that name"),
         (TlsVariant.EXPIRED, "needs a new certificate"),
-        (TlsVariant.SELF_SIGNED, "sslrootcert names the authority"),
-        (TlsVariant.REFUSED, "without TLS"),
-        (TlsVariant.GARBAGE, "do not fit"),
+        (TlsVariant.SELF_SIGNED, "set sslrootcert to the CA's certificate"),
+        (TlsVariant.REFUSED, "TLS is off on the server"),
+        (TlsVariant.GARBAGE, "could not agree"),
     ],
 )
 def test_tls_that_fails(
@@ -158,7 +158,7 @@ def test_a_certificate_that_has_ended(tls_shim: Callable[[TlsVariant], TlsShim])
     ("role", "method"),
     [
         ("scram_plain", "SCRAM-SHA-256"),
-        ("md5_plain", "an MD5 of the password"),
+        ("md5_plain", "an MD5 hash of the password"),
         ("cleartext_plain", "the password in clear text"),
     ],
 )

@@ -179,9 +179,9 @@ def test_values_that_have_no_place_are_named(dsn: str, tmp_path: Path) -> None:
     [
         (("export", "t"), "--output"),
         (("export", "t", "-o", "x.what"), 'the name "x.what" does not end'),
-        (("export", "t", "-o", "-"), "say --format"),
+        (("export", "t", "-o", "-"), "choose a --format"),
         (("export", "t", "-o", "x.csv", "--max-file-size", "big"), "256MB"),
-        (("export", "-o", "x.csv"), "there is no query"),
+        (("export", "-o", "x.csv"), "no query was given"),
         (("export", "t", "-o", "x.csv", "-p", "novalue"), "NAME=VALUE"),
         (("query", "SELECT 1", "--delimiter", "ab"), "not one character"),
     ],

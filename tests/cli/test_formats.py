@@ -63,7 +63,7 @@ def test_a_row_is_all_that_a_format_needs(dsn: str, tmp_path: Path) -> None:
     refused = shouted(dsn, "export", sql, "-o", "x.shout", "--compression", "zstd")
     assert "shout has no compression 'zstd'; choose from none" in refused.stderr
     refused = shouted(dsn, "import", str(tmp_path / "export.shout"), "t1")
-    assert "shout can be written only" in refused.stderr
+    assert "shout can only be written" in refused.stderr
 
 
 def test_each_name_and_ending_is_one_format() -> None:

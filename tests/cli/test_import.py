@@ -202,7 +202,7 @@ def test_ndjson_without_names_and_with_a_mark(
             '{"a": 1}\n{"a": \n',
             "bad.ndjson, line 2: invalid input syntax for type json",
         ),
-        ("bad.ndjson", '{"a": 1}\n[1]\n', "bad.ndjson, line 2: an object of JSON is expected"),
+        ("bad.ndjson", '{"a": 1}\n[1]\n', "bad.ndjson, line 2: expected a JSON object"),
         ("bad.ndjson", '{"a": 1}\n{"c": 1}\n', 'has no column "c"'),
     ],
 )
@@ -395,7 +395,7 @@ def test_an_interrupt_leaves_no_row_and_no_table(
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert told.strip() == "colonnade: interrupted, nothing is left behind"
+    assert told.strip() == "colonnade: interrupted; no partial output remains"
     transaction.rollback()
     assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 1
 
@@ -420,11 +420,11 @@ def test_bars_are_for_terminals(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("import", "-", TABLE), "say --format"),
-        (("import", "-", TABLE, "--format", "parquet"), "only CSV and NDJSON come by a pipe"),
+        (("import", "-", TABLE), "choose a --format"),
+        (("import", "-", TABLE, "--format", "parquet"), "only CSV and NDJSON can come from a pipe"),
         (("import", "none.csv", TABLE), "does not exist"),
         (("import", TABLE), "FILE"),
-        (("import", "x.ndjson", "two words"), "is no name of a table"),
+        (("import", "x.ndjson", "two words"), "is not a table name"),
         (("import", "x.ndjson", TABLE, "--create"), "--create"),
     ],
 )

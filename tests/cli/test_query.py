@@ -195,8 +195,8 @@ def test_values_are_read_as_literals(dsn: str, tmp_path: Path) -> None:
 
 def test_wrong_parameters_are_said(dsn: str) -> None:
     for words, told in (
-        (("SELECT $1::int",), "the query has 1 parameters, and 0 values were given"),
-        (("SELECT 1", "2"), "the query has 0 parameters, and 1 values were given"),
+        (("SELECT $1::int",), "the query has 1 parameters, but 0 values were given"),
+        (("SELECT 1", "2"), "the query has 0 parameters, but 1 values were given"),
         (("SELECT :a", "-p", "b=1"), "there is no value for :a"),
     ):
         done = run(dsn, "query", *words)
@@ -319,17 +319,17 @@ def test_a_value_cannot_command_the_terminal(dsn: str) -> None:
 def test_binary_formats_are_not_for_terminals(dsn: str) -> None:
     shown = run_on_terminal(dsn, "query", "SELECT 1", "--format", "parquet")
     assert shown.status == 2
-    assert "not for terminals" in shown.err
+    assert "is a binary format" in shown.err
 
 
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ((r"\d",), "a command of psql"),
-        (("pg_class",), 'a table is read by a query: "SELECT * FROM pg_class"'),
+        ((r"\d",), "a psql command"),
+        (("pg_class",), 'read a table with a query: "SELECT * FROM pg_class"'),
         (("select 1; select 2",), "the text has several statements"),
-        (("select $1::int", "-1"), "write -- before negative values"),
-        (("select $1::float8", "-.5"), "write -- before negative values"),
+        (("select $1::int", "-1"), "put -- before negative values"),
+        (("select $1::float8", "-.5"), "put -- before negative values"),
     ],
 )
 def test_what_was_meant_is_said(dsn: str, words: tuple[str, ...], hint: str) -> None:

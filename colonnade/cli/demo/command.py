@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Fetches of each kind, in turn; the shortest times are shown.",
+    help="Number of fetches as columns and as rows; the shortest times are shown.",
 )
 def demo(rounds: int) -> None:
     """Load real flights, show them as columns and as rows, and time both.
 
-    Uses the server that COLONNADE_DSN or the PG* variables name, in a schema of its own that is
-    dropped at the end. Without them a private server is started and removed.
+    The demo uses the server that COLONNADE_DSN or the PG* variables name, and creates a schema that
+    is dropped at the end. Without these variables, it starts and removes a private server.
     """
     directory = flights.data_directory()
     if directory is None:
@@ -71,7 +71,7 @@ def _time(connection: colonnade.sync.Connection, rounds: int) -> None:
     click.echo(f"\nall flights: {flights.ALL}, the shortest times of {rounds}")
     for name, of_rounds in costs.items():
         wall, cpu = (min(figures) * 1000 for figures in zip(*of_rounds, strict=True))
-        click.echo(f"{name:<13} {wall:8,.1f} ms, of them {cpu:8,.1f} ms of this program's CPU")
+        click.echo(f"{name:<13} {wall:8,.1f} ms wall time, {cpu:8,.1f} ms CPU time of the client")
 
 
 def _cost(fetch: Callable[[], object]) -> tuple[float, float]:

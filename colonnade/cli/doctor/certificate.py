@@ -81,7 +81,7 @@ def _name(data: bytes) -> str:
         for attribute in _parts(attributes, _SEQUENCE):
             (_, kind), (_, value) = _values(attribute)
             found[kind] = value.decode("utf-8", "replace")
-    return found.get(_COMMON_NAME) or found.get(_ORGANIZATION) or "nobody"
+    return found.get(_COMMON_NAME) or found.get(_ORGANIZATION) or "(no name)"
 
 
 def _moment(tag: int, value: bytes) -> dt.datetime:

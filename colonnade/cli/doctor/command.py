@@ -32,26 +32,24 @@ colonnade doctor --json | jq '.checks[] | select(.outcome != "ok")'
 """
 _MARKS = {
     Outcome.OK: ("ok", "green"),
-    Outcome.WARNING: ("look", "yellow"),
+    Outcome.WARNING: ("warning", "yellow"),
     Outcome.FAILED: ("FAILED", "red"),
     Outcome.SKIPPED: ("-", "dim"),
 }
 _MARK_WIDTH, _NAME_WIDTH = 8, 16
 
 
-@click.command(
-    cls=Command, short_help="Say what can be reached, and what to do if not.", examples=_EXAMPLES
-)
-@click.option("--json", "as_json", is_flag=True, help="Print all facts as one object of JSON.")
+@click.command(cls=Command, short_help="Check the connection step by step.", examples=_EXAMPLES)
+@click.option("--json", "as_json", is_flag=True, help="Print all facts as one JSON object.")
 @connection_options
 def doctor(*, as_json: bool, target: Target) -> int:
-    """Look at the way to the server step by step, at the server, and at this side.
+    """Check the client, the connection to the server, and the server, step by step.
 
-    How the target is understood, the host's name, the socket, TLS and its certificate, what the
-    server asks for, its version, encodings and role, poolers in between, the latency, where the
-    time of a query goes, and the versions of what is installed. Of what fails it says what to do.
+    The steps are the versions of the installed software, the resolved target, the host name, the
+    socket, TLS and its certificate, the authentication method, the server's version, encodings and
+    role, poolers, the latency, and where the time of a query goes. A failed step comes with a hint.
 
-    The exit status is 0 where a connection can be made, else 1.
+    The exit status is 0 if the connection succeeds, else 1.
     """
     shown: list[Check] = []
     console = Console(highlight=False, soft_wrap=True)

@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 _STEP_S = 10.0
 _EXPIRES_SOON_DAYS = 30
 _METHODS = {
-    0: "nothing: the server trusts us as we are (trust, peer or a certificate)",
+    0: "no password (trust, peer or a client certificate)",
     2: "Kerberos V5",
     3: "the password in clear text",
-    5: "an MD5 of the password",
+    5: "an MD5 hash of the password",
     6: "an SCM credential",
     7: "GSSAPI (Kerberos)",
     9: "SSPI",
 }
 _SASL = 10
 _CODE_BYTES = 4
-_NO_TLS_HINT = "the server was built or configured without TLS: sslmode=disable or prefer goes on"
+_NOT_POSTGRES = "the server at this address is not PostgreSQL"
+_NO_TLS_HINT = "TLS is off on the server; sslmode=prefer or sslmode=disable connects without TLS"
 
 
 async def host_checks(host: Host, target: Understood) -> AsyncIterator[Check]:
@@ -87,7 +88,7 @@ async def _socket(host: Host) -> tuple[Check, Probe | None]:
 async def _tls(host: Host, probe: Probe, target: Understood) -> Check:
     is_required = target.sslmode in {"require", "verify-ca", "verify-full"}
     if host.context is None:
-        why = "a Unix socket carries none" if isinstance(host.place, str) else "none is asked for"
+        why = "not used on a Unix socket" if isinstance(host.place, str) else "not requested"
         return ok("tls", f"{why} (sslmode {target.sslmode})", in_use=False)
     try:
         async with asyncio.timeout(_STEP_S):
@@ -96,12 +97,12 @@ async def _tls(host: Host, probe: Probe, target: Understood) -> Check:
                 if not is_offered and is_required:
                     return failed("tls", "the server offers no TLS", _NO_TLS_HINT, in_use=False)
                 if not is_offered:
-                    told = "the server offers none: the connection is not encrypted"
-                    return warning("tls", told, "sslmode=require refuses that", in_use=False)
+                    told = "the server offers no TLS: the connection is not encrypted"
+                    hint = "sslmode=require refuses unencrypted connections"
+                    return warning("tls", told, hint, in_use=False)
                 await probe.start_tls(host.context, host.server_hostname)
     except NotPostgresError:
-        hint = "is it the right port?"
-        return failed("tls", "what answers is not PostgreSQL", hint, in_use=False)
+        return failed("tls", _NOT_POSTGRES, "is it the right port?", in_use=False)
     except ssl.SSLError as error:
         return _tls_failed(error)
     except OSError as error:
@@ -111,13 +112,13 @@ async def _tls(host: Host, probe: Probe, target: Understood) -> Check:
 
 def _tls_failed(error: ssl.SSLError) -> Check:
     reason = getattr(error, "verify_message", None) or error.reason or str(error)
-    hint = "sslrootcert names the authority to trust; sslrootcert=system has the system's"
+    hint = "set sslrootcert to the CA's certificate file, or to system for the system's CAs"
     if "hostname" in reason.lower() or "ip address" in reason.lower():
-        hint = "the certificate is for another name: connect by that one"
+        hint = "the certificate is for another host name: connect with that name"
     elif "expired" in reason.lower():
         hint = "the server needs a new certificate"
     elif getattr(error, "verify_message", None) is None:
-        hint = "versions or certificates of the two sides do not fit"
+        hint = "client and server could not agree on a TLS version or a certificate"
     return failed("tls", f"the handshake failed: {reason}", hint, in_use=False)
 
 
@@ -164,16 +165,16 @@ async def _authentication(host: Host, probe: Probe, target: Understood) -> Check
         async with asyncio.timeout(_STEP_S):
             kind, content = await probe.introduce(target.user, target.database)
     except NotPostgresError:
-        return failed("authentication", "what answers is not PostgreSQL")
+        return failed("authentication", _NOT_POSTGRES)
     except OSError as error:
         return failed(
             "authentication", f"the connection broke: {error}", connection_hint(host.name, error)
         )
     if kind == b"E":
         told = _error_fields(content)
-        return failed("authentication", told, "pg_hba.conf on the server says who may come in")
+        return failed("authentication", told, "pg_hba.conf on the server decides who may connect")
     if kind != b"R":
-        return failed("authentication", "what answers is not PostgreSQL")
+        return failed("authentication", _NOT_POSTGRES)
     (code,) = struct.unpack_from("!I", content)
     asked = _METHODS.get(code, f"method {code}")
     if code == _SASL:
@@ -182,7 +183,7 @@ async def _authentication(host: Host, probe: Probe, target: Understood) -> Check
     needs_password = code in {3, 5, _SASL}
     facts = {"method": asked, "needs_password": needs_password}
     if needs_password and not target.has_password:
-        hint = "there is no password: -W asks for it; PGPASSWORD and the password file are read"
+        hint = "no password was given: use -W, PGPASSWORD or the password file"
         return failed("authentication", f"the server asks for {asked}", hint, **facts)
     return ok("authentication", f"the server asks for {asked}", **facts)
 
@@ -190,4 +191,4 @@ async def _authentication(host: Host, probe: Probe, target: Understood) -> Check
 def _error_fields(content: bytes) -> str:
     """Return the message text of the server's ErrorResponse."""
     fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in content.split(b"\0")}
-    return fields.get(b"M", "the server refuses")
+    return fields.get(b"M", "the server refused the connection")

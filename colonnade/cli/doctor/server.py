@@ -57,7 +57,7 @@ def _encodings(connection: colonnade.sync.Connection) -> Check:
     said = ", ".join(f"{name} {value}" for name, value in known.items() if "_encoding" in name)
     said += f", {known.get('TimeZone', 'unknown')} time, DateStyle {known.get('DateStyle')}"
     if known.get("server_encoding") == "SQL_ASCII":
-        hint = "text of any encoding may be stored: what is not UTF-8 cannot be read as text"
+        hint = "the database accepts text in any encoding; the driver reads only UTF-8 as text"
         return warning("settings", said, hint, **known)
     return ok("settings", said, **known)
 
@@ -72,8 +72,8 @@ def _role(connection: colonnade.sync.Connection) -> Check:
         "WHERE backend_type OPERATOR(pg_catalog.=) 'client backend') AS used"
     )
     is_superuser, is_read_only = row["superuser"] == "on", row["read_only"] == "on"
-    place = "a standby in recovery (only reads)" if row["standby"] else "a primary"
-    said = f"{place}; {row['used']} of {row['room']} connections are taken; we are {row['name']}"
+    place = "a standby in recovery (read-only)" if row["standby"] else "a primary"
+    said = f"{place}; {row['used']} of {row['room']} connections in use; user {row['name']}"
     if is_superuser:
         said += ", a superuser"
     facts = {
@@ -97,13 +97,14 @@ def _pooler(connection: colonnade.sync.Connection, target: Target) -> Check:
         connection.fetchval("SELECT pg_catalog.pg_backend_pid()"),
     )
     if told == real:
-        return ok("pooler", "none: we speak with the server itself", is_pooled=False)
+        return ok("pooler", "none: the connection goes directly to the server", is_pooled=False)
     name = "PgBouncer" if _refuses_unknown_settings(target) else "a pooler"
     hint = (
-        "where it lends a server for a transaction, connect with statement_cache_size=0, "
-        "and set nothing for the session"
+        "in transaction mode, connect with statement_cache_size=0, "
+        "and do not change session settings"
     )
-    return warning("pooler", f"{name} stands between", hint, is_pooled=True, pooler=name)
+    summary = f"{name} is between client and server"
+    return warning("pooler", summary, hint, is_pooled=True, pooler=name)
 
 
 def _refuses_unknown_settings(target: Target) -> bool:
@@ -128,7 +129,7 @@ def _latency(connection: colonnade.sync.Connection) -> Check:
     )
     facts = {"median_s": median, "minimum_s": least, "count": _PINGS}
     if least > _SLOW_S:
-        hint = "the server is far away: pipelines save round trips"
+        hint = "the network is slow: pipelines save round trips"
         return warning("latency", said, hint, **facts)
     return ok("latency", said, **facts)
 
@@ -136,7 +137,7 @@ def _latency(connection: colonnade.sync.Connection) -> Check:
 def _time_split(connection: colonnade.sync.Connection) -> Check:
     timing = connection.fetch_columns(_SPLIT_SQL).timing
     if timing is None:
-        return warning("time", "no times were taken")
+        return warning("time", "the driver recorded no timing")
     seconds = {phase: float(getattr(timing, phase)) for phase in _PHASES}
     said = ", ".join(
         f"{phase.replace('_', ' ')} {milliseconds(value)}" for phase, value in seconds.items()

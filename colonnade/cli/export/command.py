@@ -47,16 +47,14 @@ colonnade export flights -o flights.parquet --max-file-size 256MB    # flights-0
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
     metavar="FILE",
-    help="The file, or the name that parts are numbered from; - is stdout.",
+    help="The output file; parts add a number to its name. - is stdout.",
 )
-@format_option(help="Default: what the file's name says.")
-@click.option(
-    "--max-file-size", type=Size(), help="Begin a new part before this size, as 256MB or 1GiB."
-)
-@click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Rows of a part.")
+@format_option(help="Default: the format of the file's extension.")
+@click.option("--max-file-size", type=Size(), help="Largest size of a part, such as 256MB or 1GiB.")
+@click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Most rows in a part.")
 @click.option("--overwrite", is_flag=True, help="Remove older parts of the same name.")
-@click.option("--fsync", is_flag=True, help="Have the disk keep the files before they are named.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress bar, no summary.")
+@click.option("--fsync", is_flag=True, help="Flush the files to disk before they get their names.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress bar and no summary.")
 @result_options
 @connection_options
 def export(
@@ -70,13 +68,13 @@ def export(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Write the rows of a table or of a query to a file, or to several of a limited size.
+    """Write the rows of a table or a query to one file, or to several parts of limited size.
 
-    The format is that of --format or of the file's name: FORMATS. Memory stays at a few batches of
-    rows, whatever the size of the result.
+    The format is the value of --format, or follows from the file's extension: FORMATS. Memory use
+    is a few batches of rows, even for a huge result.
 
-    A file appears when it is complete, and takes the place of one of the same name; parts appear
-    together. When anything goes wrong, nothing appears.
+    The file appears when it is complete, and replaces a file of the same name; all parts appear
+    together. If an error occurs, no file appears.
     """
     if file is None and words:
         words = (as_query(words[0]), *words[1:])
@@ -102,12 +100,12 @@ def export(
 def _settings(output: Path, form: str | None, options: dict[str, Any]) -> ResultOptions:
     limits = Limits(options["max_file_size"], options["max_rows_per_file"])
     if form is None and output == STDOUT:
-        raise click.UsageError("standard output has no name that says a format: say --format")
+        raise click.UsageError("standard output has no file extension: choose a --format")
     chosen = chosen_format(form, output)
     if output == STDOUT and limits.are_parts:
-        raise click.UsageError("standard output cannot be cut into files")
+        raise click.UsageError("standard output cannot be split into parts: pass a file to -o")
     if chosen.is_binary and is_terminal(output):
-        raise click.UsageError(f"{chosen} is not for terminals: say -o FILE, or use a pipe")
+        raise click.UsageError(f"{chosen} is a binary format: use -o FILE or a pipe")
     return ResultOptions(
         form=chosen,
         settings=format_settings(chosen, options, limits.file_bytes),

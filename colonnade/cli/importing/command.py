@@ -44,14 +44,14 @@ zcat trades.csv.gz | colonnade import - trades --format csv
     type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True),
 )
 @click.argument("table")
-@format_option(help="Default: what the names of the files say.")
-@click.option("--create", is_flag=True, help="Make the table, of the file's types, if need be.")
+@format_option(help="Default: the format of each file's extension.")
+@click.option("--create", is_flag=True, help="Create a missing table with the file's types.")
 @click.option(
     "--if-exists",
     type=click.Choice(get_args(IfExists)),
     default="append",
     show_default=True,
-    help="What becomes of a table that is there; replace makes it anew.",
+    help="What to do with an existing table; replace drops and creates it.",
 )
 @click.option(
     "--column", "renamed", type=Pair(), multiple=True, metavar="FILE=TABLE", help="Rename a column."
@@ -63,12 +63,14 @@ zcat trades.csv.gz | colonnade import - trades --format csv
     type=Pair(),
     multiple=True,
     metavar="COLUMN=TYPE",
-    help='Type of a column of a new table, as price="numeric(12, 2)".',
+    help='SQL type of a column of a new table, such as price="numeric(12, 2)".',
 )
-@click.option("--delimiter", type=Character(), default=",", show_default=True, help="Of CSV.")
-@click.option("--null", default="", help="What NULL is in CSV; nothing unless said.")
-@click.option("--header/--no-header", default=True, help="Names of the columns in CSV.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress bar, no summary.")
+@click.option(
+    "--delimiter", type=Character(), default=",", show_default=True, help="Delimiter in CSV."
+)
+@click.option("--null", default="", help="Text of NULL in CSV; empty by default.")
+@click.option("--header/--no-header", default=True, help="Whether CSV begins with column names.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no progress bar and no summary.")
 @connection_options
 def import_(
     *,
@@ -79,15 +81,15 @@ def import_(
     target: Target,
     **options: Any,
 ) -> None:
-    """Copy the rows of files into a table: of Parquet, Arrow, CSV or newline-delimited JSON.
+    """Copy the rows of Parquet, Arrow, CSV or newline-delimited JSON files into a table.
 
-    Columns go to the table's columns of their names; columns that the files do not have get their
-    defaults. Everything is one transaction: when anything is wrong with a column or a value, the
-    message names file, column and row, and the table is as it was.
+    Columns are matched by name; columns of the table that the files lack get their defaults. All
+    files are one transaction: after an error the table is unchanged, and the message names the
+    file, the column and the row.
 
-    The values of CSV and JSON are read by the server, as it reads literals. With --create or
-    --if-exists replace the table is made of the types of the first file; those of CSV are guessed
-    from its first rows, and --type says them.
+    The server reads the values of CSV and JSON as it reads literals. With --create or --if-exists
+    replace, the new table has the types of the first file; the types of CSV are guessed from its
+    first rows. --type sets the type of a column.
     """
     name = TableName.read(table)
     sources = [_source(path, form, options) for path in files]
@@ -114,16 +116,16 @@ def import_(
 
 def _source(path: Path, form: str | None, options: dict[str, Any]) -> Source:
     if form is None and path == _STDIN:
-        raise click.UsageError("standard input has no name that says a format: say --format")
+        raise click.UsageError("standard input has no file extension: choose a --format")
     chosen = chosen_format(form, path)
     if chosen is formats.CSV:
         return CsvFile(path, options["delimiter"], options["null"], options["header"])
     if chosen is formats.NDJSON:
         return NdjsonFile(path)
     if chosen.open is None:
-        raise click.UsageError(f"{chosen} can be written only, and not be imported")
+        raise click.UsageError(f"{chosen} can only be written, not imported")
     if path == _STDIN:
-        raise click.UsageError(f"{chosen} is read from files: only CSV and NDJSON come by a pipe")
+        raise click.UsageError(f"{chosen} must be a file: only CSV and NDJSON can come from a pipe")
     return ArrowFile(path, str(chosen), chosen.open)
 
 
@@ -133,7 +135,7 @@ def _import(
     is_made = destination.check()
     first = sources[0]
     if is_made and isinstance(first, NdjsonFile):
-        raise click.UsageError("--create is not for JSON, whose types say too little")
+        raise click.UsageError("--create needs a file with column types: JSON has none")
     if is_made and isinstance(first, CsvFile):
         with failures_of(first.name), first.opened() as (beginning, _):
             first.create_table(destination, beginning)

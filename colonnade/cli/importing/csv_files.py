@@ -68,7 +68,7 @@ class CsvFile:
             raise CommandError(f"{self.name}: its header cannot be read: {error}") from error
         if not names:
             raise CommandError(
-                f"{self.name} has no header", "--no-header is for files of values only"
+                f"{self.name} has no header", "use --no-header for files without column names"
             )
         return names
 
@@ -78,7 +78,7 @@ class CsvFile:
             raise missing_library("pyarrow", "cli,pyarrow", "--create for CSV, to guess types,")
         names = self.header(beginning)
         if names is None:
-            raise CommandError(f"{self.name}: no table is made of a file without header")
+            raise CommandError(f"{self.name}: a table cannot be created from a file without header")
         wanted = destination.names(names, self.name)
         empty = self._empty(beginning, names, wanted, set(destination.types))
         colonnade.write_table(
@@ -196,7 +196,7 @@ class CsvFile:
                 ),
             )
         except (pa.ArrowException, ValueError, LookupError) as error:
-            raise CommandError(f"{self.name}: no types can be guessed: {error}") from error
+            raise CommandError(f"{self.name}: the types cannot be guessed: {error}") from error
 
     def _told(self, error: colonnade.PostgresError) -> CommandError:
         """Put the file, the line and the column in front of the server's error."""

@@ -46,7 +46,7 @@ class TableName:
         found = _NAME.fullmatch(text.strip())
         if found is None:
             raise click.BadParameter(
-                f'{text!r} is no name of a table; names look like trades, app.trades, "My table"',
+                f'{text!r} is not a table name; names look like trades, app.trades, "My table"',
                 param_hint="TABLE",
             )
         schema, name = found.groups()
@@ -103,13 +103,13 @@ class Destination:
             if self.if_exists == "fail":
                 raise CommandError(
                     f"the table {self.table.sql} exists",
-                    "--if-exists is append, replace or truncate, too",
+                    "use --if-exists append, replace or truncate",
                 )
             return self.if_exists == "replace"
         if not self.create and self.if_exists != "replace":
             raise CommandError(
                 f"the table {self.table.sql} does not exist",
-                "--create makes it of the file's types",
+                "--create creates it with the file's types",
             )
         return True
 
@@ -141,8 +141,8 @@ class Destination:
         for number, name in enumerate(source, 1):
             if "\0" in name:
                 raise CommandError(
-                    f"{where}: the name of column {number} has a NUL character, which no name of "
-                    "PostgreSQL's has"
+                    f"{where}: the name of column {number} has a NUL character, which PostgreSQL "
+                    "does not allow in names"
                 )
         return {name: self.renamed.get(name, name) for name in source if name not in self.skipped}
 
@@ -156,7 +156,7 @@ class Destination:
                 raise CommandError(
                     f'{where}: the table {self.table.sql} has no column "{name}":{meant} '
                     f"it has {listed(known)}",
-                    f'--skip "{name}" leaves it out, --column "{name}=other" renames it',
+                    f'--skip "{name}" omits it, --column "{name}=other" renames it',
                 )
 
 

@@ -29,7 +29,7 @@ _BETWEEN = "line OPERATOR(pg_catalog.>=) {} AND line OPERATOR(pg_catalog.<=) {}"
 #: SQLSTATEs for JSON escapes that no text value can contain.
 _ESCAPE_STATES = {"22P02", "22P05"}
 _ESCAPES_HINT = (
-    "PostgreSQL's text holds neither \\u0000 nor one half of a surrogate pair: "
+    "text in PostgreSQL can contain neither \\u0000 nor half of a surrogate pair: "
     "replace the escape in the file"
 )
 #: JSON text contains these characters only as escapes, so COPY reads each line as one value.
@@ -95,7 +95,7 @@ class NdjsonFile:
             "WHERE coalesce(pg_catalog.json_typeof(object), '') OPERATOR(pg_catalog.<>) 'object'"
         )
         if other is not None:
-            raise CommandError(f"{self.name}, line {other}: an object of JSON is expected here")
+            raise CommandError(f"{self.name}, line {other}: expected a JSON object")
         try:
             with connection.transaction():
                 found = connection.fetch(_keys_sql())

@@ -53,12 +53,12 @@ class _Done:
 
 
 @click.command(
-    cls=Command, short_help="Run a query: a table, or a pipe or a file.", examples=_EXAMPLES
+    cls=Command, short_help="Run a query, and show or write its result.", examples=_EXAMPLES
 )
 @click.argument("words", nargs=-1, metavar="[SQL] [VALUE]...")
 @query_options
 @format_option(
-    _TABLE, help="Default: what the file's name says, a table on a terminal, CSV in a pipe."
+    _TABLE, help="Default: by the file's extension; a table on a terminal, CSV in a pipe."
 )
 @click.option(
     "-o",
@@ -66,21 +66,21 @@ class _Done:
     type=click.Path(path_type=Path, dir_okay=False),
     default=STDOUT,
     metavar="FILE",
-    help="Write the result to a file, which is whole or not there; - is stdout.",
+    help="Write the result to a file, which appears when it is complete; - is stdout.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
-    help="Stop after so many rows: the query is cancelled, and what it has changed is undone.",
+    help="Cancel the query after this many rows, and roll back its changes.",
 )
 @click.option(
     "--max-rows",
     type=click.IntRange(min=0),
     default=_SHOWN_ROWS,
     show_default=True,
-    help="Rows that a table shows; the others are read and counted. 0 shows all.",
+    help="Rows to show in a table; the others are read and counted. 0 shows all.",
 )
-@click.option("--timing", is_flag=True, help="Say where the time went.")
+@click.option("--timing", is_flag=True, help="Print the time of each phase.")
 @result_options
 @connection_options
 def query(
@@ -97,11 +97,11 @@ def query(
 ) -> None:
     """Run one statement, and show or write its result.
 
-    On a terminal the result is a table. In a pipe it is CSV, unless --format or the end of the
-    file's name says otherwise: FORMATS. It is never held in memory as a whole.
+    On a terminal the result is a table, and in a pipe it is CSV. --format or the file's extension
+    chooses another format: FORMATS. Memory never holds the whole result.
 
-    Values are given behind the query for $1, $2, ..., or as -p name=value for :name. The server
-    reads them as it reads a literal.
+    Put the values of $1, $2, ... after the query, or pass -p name=value for :name. The server
+    reads each value as it reads a literal.
     """
     asked = given_query(words, file, named)
     chosen = _format(form, output)
@@ -127,13 +127,13 @@ def _format(word: str | None, output: Path) -> formats.Format | None:
     if word == _TABLE or (word is None and is_terminal(output)):
         if output != STDOUT:
             names = ", ".join(form.name for form in formats.FORMATS)
-            raise click.UsageError(f"a table is for terminals: files are {names}")
+            raise click.UsageError(f"a table cannot be written to a file: choose from {names}")
         return None
     if word is None and output == STDOUT:
         return formats.CSV
     chosen = chosen_format(word, output)
     if chosen.is_binary and is_terminal(output):
-        raise click.UsageError(f"{chosen} is not for terminals: say -o FILE, or use a pipe")
+        raise click.UsageError(f"{chosen} is a binary format: use -o FILE or a pipe")
     return chosen
 
 
@@ -189,9 +189,7 @@ def _run_command(prepared: Prepared, output: Path) -> _Done:
     Raises CommandError if an output file was given.
     """
     if output != STDOUT:
-        raise CommandError(
-            "the statement gives no rows to write, and was not run", "leave out -o to run it"
-        )
+        raise CommandError("the statement returns no rows and was not run", "omit -o to run it")
     status = prepared.connection.execute(prepared.query.sql, *prepared.query.args)
     return _Done(status, 0, prepared.connection.last_timing)
 
@@ -231,7 +229,7 @@ def _with_unique_names(prepared: Prepared) -> Prepared:
         return prepared
     if not prepared.query.is_selection:
         raise CommandError(
-            "several columns have the same name", "name them in the query: RETURNING a AS first"
+            "several columns have the same name", "give them names: RETURNING a AS first"
         )
     places = ", ".join(f"column_{number}" for number in range(1, len(names) + 1))
     sql = f"SELECT * FROM ({prepared.query.sql}\n) AS query ({places})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colonnade.formats.lines import Lines, LinesWriter
+from colonnade.formats.lines import Lines, LinesWriter, texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,7 @@ class CsvEncoding:
 
     def unit(self, batch: Columns) -> Lines:
         """Return the rows of a batch."""
-        columns = batch.to_pydict().values()
-        return Lines([self._line(row) for row in zip(*columns, strict=True)])
+        return Lines([self._line(row) for row in zip(*texts(batch), strict=True)])
 
     def writer(self, sink: Sink, first: Lines) -> LinesWriter:
         """Return the writer of one file, which begins with the header if it is asked for."""

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from colonnade import Columns
     from colonnade.formats.format import Sink
 
 #: The UTF-8 byte order mark, with which some programs begin a file.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def texts(columns: Columns) -> list[list[str | None]]:
+    """Return each column, all of which were fetched as text, as a list; NULL is None.
+
+    `to_pydict` would make objects of an inet, a bit string and others, and needs unique names.
+    """
+    batch = columns._batch  # noqa: SLF001 - the one way to texts as they were fetched
+    return [batch.column(index).stored_pylist() for index in range(batch.num_columns)]
 
 
 class Lines:

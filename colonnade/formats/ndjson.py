@@ -14,7 +14,7 @@ from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
 from colonnade.errors import InterfaceError
-from colonnade.formats.lines import Lines, LinesWriter
+from colonnade.formats.lines import Lines, LinesWriter, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,9 +51,8 @@ class NdjsonEncoding:
         """Return the rows of a batch."""
         if not self._names:
             return Lines([b"{}\n"] * len(batch))
-        values = batch.to_pydict()
         columns = [
-            column(values[name]) for name, column in zip(self._names, self._columns, strict=True)
+            column(values) for values, column in zip(texts(batch), self._columns, strict=True)
         ]
         row = self._row
         return Lines([(row % cells).encode() for cells in zip(*columns, strict=True)])

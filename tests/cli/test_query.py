@@ -117,6 +117,37 @@ def test_ndjson_of_parts_is_the_servers(dsn: str, connection: colonnade.sync.Con
     assert json.loads(line) == json.loads(asked)
 
 
+#: Values that are text in Arrow, and objects of other classes in rows.
+OBJECTS = """
+    inet '::ffff:1.2.3.4/96' AS a, cidr '10.0.0.0/8' AS b, B'101' AS c, varbit '0' AS d,
+    txid_snapshot '10:20:11' AS e, inet '1.2.3.4' AS f, macaddr '08:00:2b:01:02:03' AS g
+"""
+OBJECT_TEXTS = [
+    *("::ffff:1.2.3.4/96", "10.0.0.0/8", "101", "0", "10:20:11", "1.2.3.4", "08:00:2b:01:02:03"),
+]
+
+
+def test_objects_are_the_servers_text(dsn: str, connection: colonnade.sync.Connection) -> None:
+    sql = f"SELECT {OBJECTS}"
+    (line,) = run_for_bytes(dsn, "query", sql, "--format", "ndjson").decode().splitlines()
+    asked = connection.fetchval(f"SELECT row_to_json(q)::text FROM ({sql}) AS q")
+    assert json.loads(line) == json.loads(asked) == dict(zip("abcdefg", OBJECT_TEXTS, strict=True))
+    piped = run_for_bytes(dsn, "query", sql, "--format", "table", "--max-rows", "0").decode()
+    assert set(OBJECT_TEXTS) <= set(piped.split())
+
+
+def test_csv_that_a_statement_returns(dsn: str, connection: colonnade.sync.Connection) -> None:
+    connection.execute("CREATE TABLE cli_returned (n int)")
+    try:
+        sql = "INSERT INTO cli_returned VALUES (1) RETURNING"
+        text = run_for_bytes(dsn, "query", f"{sql} {OBJECTS}", "--no-header").decode()
+        assert text.rstrip("\n").split(",") == OBJECT_TEXTS
+        text = run_for_bytes(dsn, "query", f"{sql} n AS a, n + 1 AS a").decode()
+        assert text == "a,a\n1,2\n"
+    finally:
+        connection.execute("DROP TABLE cli_returned")
+
+
 def test_ndjson_of_parts_that_a_statement_returns(
     dsn: str, connection: colonnade.sync.Connection
 ) -> None:

@@ -27,6 +27,7 @@ from colonnade.cli.query.table import show
 from colonnade.cli.result import ResultOptions, write_result
 from colonnade.cli.statement import Prepared, Query, given_query
 from colonnade.cli.transfer import Limits
+from colonnade.formats.lines import texts
 
 if TYPE_CHECKING:
     from colonnade import QueryTiming
@@ -208,8 +209,7 @@ def _show_table(prepared: Prepared, max_rows: int, limit: int | None) -> _Done:
             count += kept
             wanted = kept if not max_rows else min(kept, max_rows - len(rows))
             if wanted > 0:
-                columns = batch[:wanted].to_pydict().values()
-                rows += zip(*columns, strict=True)
+                rows += zip(*texts(batch[:wanted]), strict=True)
             if count == limit:
                 break
     show(prepared.attributes, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CallHold:
-    """Stands for a call that holds the connection for one exchange; each call has its own."""
+    """Stands for a call that holds the connection for one exchange; calls follow each other."""
 
     def __init__(self) -> None:
         self.thread = 0

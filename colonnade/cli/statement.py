@@ -153,7 +153,17 @@ class Prepared:
     def _check_arguments(self) -> None:
         wanted, given = len(self.statement.get_parameters()), len(self.query.args)
         if wanted != given:
-            raise CommandError(
-                f"the query has {wanted} parameters, but {given} values were given",
-                "put the values after the query, or pass -p name=value for :name",
+            hint = (
+                "leave the surplus out: a parameter is $1, $2, ... in the query"
+                if given > wanted
+                else "put the values after the query, or pass -p name=value for :name"
             )
+            raise CommandError(
+                f"the query has {_count(wanted, 'parameter')}, and {_count(given, 'value')} came"
+                " after it",
+                hint,
+            )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

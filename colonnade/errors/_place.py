@@ -32,7 +32,8 @@ _POSITION = "[0-9]{1,10}"
 _PSQL_COMMAND = r"\s*\\[a-zA-Z?!]"
 _TAKEN = (
     "parameters are $1, $2, ... in the queries of a Connection or Pool; "
-    "%s and %(name)s belong to colonnade.dbapi, :name to read_sql and Named"
+    "%s and %(name)s belong to colonnade.dbapi, :name to Named and to read_sql with a mapping "
+    "as params"
 )
 
 

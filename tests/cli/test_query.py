@@ -226,8 +226,8 @@ def test_values_are_read_as_literals(dsn: str, tmp_path: Path) -> None:
 
 def test_wrong_parameters_are_said(dsn: str) -> None:
     for words, told in (
-        (("SELECT $1::int",), "the query has 1 parameters, but 0 values were given"),
-        (("SELECT 1", "2"), "the query has 0 parameters, but 1 values were given"),
+        (("SELECT $1::int",), "the query has 1 parameter, and 0 values came after it"),
+        (("SELECT 1", "2"), "the query has 0 parameters, and 1 value came after it"),
         (("SELECT :a", "-p", "b=1"), "there is no value for :a"),
     ):
         done = run(dsn, "query", *words)

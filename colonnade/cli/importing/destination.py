@@ -109,7 +109,7 @@ class Destination:
         if not self.create and self.if_exists != "replace":
             raise CommandError(
                 f"the table {self.table.sql} does not exist",
-                "--create creates it with the file's types; before an NDJSON file, create it yourself",
+                "--create creates it with the file's types; NDJSON has none: create it yourself",
             )
         return True
 

@@ -16,7 +16,7 @@ from colonnade._async import (
     many,
     pipeline as pipelines,
     plain,
-    prepared_statement,
+    preparing,
     reset as resetting,
     result,
     server,
@@ -302,8 +302,8 @@ class Connection(Conversing):
     fetch_result = result.fetch_result
     fetchmany_result = result.fetchmany_result
     hold_result = result.hold_result
-    prepare = prepared_statement.prepare
-    cursor = prepared_statement.cursor
+    prepare = preparing.prepare
+    cursor = preparing.cursor
     pipeline = pipelines.pipeline
     transaction = transactions.transaction
     begin_ahead = transactions.begin_ahead

@@ -5,45 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from colonnade import _core
-from colonnade._arguments import check_callable, check_count, check_name, check_switch, column_error
+from colonnade._arguments import check_callable, check_count, check_switch, column_error
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.cursor import CursorFactory
 from colonnade._async.described import attribute, described
-from colonnade._async.failures import name_query
 from colonnade._async.own_statement import OwnStatement
 from colonnade._async.resource import ConnectionResource, guarded
 from colonnade._async.row_making import made_rows
 from colonnade._async.series import fetching_many, many
-from colonnade._async.shaped import shaped_many, shaped_row, shaped_value, shaped_whole
-from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._async.transaction import Transaction
 from colonnade._schema import asked_of, asked_types
-from colonnade._shaped_query import ShapedQuery
-from colonnade._transport.event import batch_of, completion_of, statement_of
+from colonnade._transport.event import batch_of, completion_of
 from colonnade._transport.exchanges import COLUMN_RESULT, RESULT
-from colonnade._transport.farewell import closed_error
 from colonnade.columns import Columns
-from colonnade.errors import PostgresError
 from colonnade.rows import Row
 
 if TYPE_CHECKING:
     from colonnade._async.conversation import Conversation
-    from colonnade._async.conversing import Conversing
-    from colonnade._async.row_making import MadeOf, RecordClass
     from colonnade._async.series import Arguments
     from colonnade._schema import Schema
     from colonnade.rows import RowFactory
     from colonnade.types import Attribute, Infinity, Type
 
 Other = TypeVar("Other")
-
-# The query of a `cursor` call without one, as in PEP 249.
-_NO_QUERY = "-- no query was given"
-_NO_PEP_249 = (
-    "cursor() needs a query: this connection is not one of PEP 249. For pandas.read_sql, "
-    "polars.read_database and other code that makes cursors first, connect with "
-    "colonnade.dbapi.connect(dsn); colonnade.read_sql(query, connection) takes this connection"
-)
 
 
 class PreparedStatement(ConnectionResource, Generic[Row]):
@@ -53,12 +37,13 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     reference to this object is gone.
     """
 
+    _cursor_factory = CursorFactory
+
     def __init__(
         self,
         conversation: Conversation,
         statement: _core.Statement,
         record_class: type[_core.Record | tuple[Any, ...]] | None,
-        shaped: ShapedQuery | None = None,
         row_factory: RowFactory[Any] | None = None,
     ) -> None:
         super().__init__(conversation)
@@ -66,7 +51,6 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         self._row_factory = row_factory
         self._own = OwnStatement(statement)
         self._query = statement.sql
-        self._shaped = shaped
         self._record_class = record_class
 
     # What it is
@@ -79,7 +63,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
     @guarded
     def get_query(self) -> str:
         """The text that was prepared."""
-        return self._query if self._shaped is None else self._shaped
+        return self._query
 
     @guarded
     def get_statusmsg(self) -> str | None:
@@ -128,10 +112,6 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         With `row_factory` each row is made by that function, as in `Connection.fetch`; None means
         the factory that the statement was prepared with.
         """
-        if self._shaped is not None:
-            return await shaped_whole(  # type: ignore[no-any-return]
-                self._conversation, self._shaped, args, timeout, prepared=self._own
-            )
         return await self._made(await self._rows(args, 0, timeout), row_factory)
 
     @overload
@@ -159,10 +139,6 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
         `row_factory` is as in `fetch`.
         """
-        if self._shaped is not None:
-            return await shaped_row(
-                self._conversation, self._shaped, args, timeout, prepared=self._own
-            )
         rows = await self._made(await self._rows(args, 1, timeout), row_factory)
         return rows[0] if rows else None
 
@@ -174,10 +150,6 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
 
         `column` is the index or the name of the value's column.
         """
-        if self._shaped is not None:
-            return await shaped_value(
-                self._conversation, self._shaped, args, column, timeout, prepared=self._own
-            )
         rows = await self._rows(args, 1, timeout)
         try:
             return rows[0][column] if rows else None
@@ -213,10 +185,6 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         As `Connection.fetchmany`; `row_factory` is as in `fetch`.
         """
         conversation = self._conversation
-        if self._shaped is not None:
-            return await shaped_many(  # type: ignore[no-any-return]
-                conversation, self._shaped, args, timeout, statement=self._own.statement
-            )
         begin = fetching_many(conversation, self._record_class)
         async with conversation.series(timeout, self._query, args):
             completion = await many(conversation, self._own.statement, args, begin)
@@ -238,7 +206,7 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         self, *args: object, prefetch: int | None = None, timeout: float | None = None
     ) -> CursorFactory[Any]:
         """A cursor over its rows, as from `Connection.cursor`."""
-        return _factory(self._shaped)(
+        return self._cursor_factory(
             self._conversation,
             self.get_query(),
             self._own.statement,
@@ -348,168 +316,3 @@ class PreparedStatement(ConnectionResource, Generic[Row]):
         # Unconverted: a codec of the owner's may change json.
         (plan,) = Columns(batch.stored_column(0)).to_pydict().values()
         return json.loads(plan[0])
-
-
-@overload
-async def prepare(
-    self: Conversing, query: ShapedQuery, *, name: str | None = None, timeout: float | None = None
-) -> PreparedStatement[Any]: ...
-
-
-@overload
-async def prepare(
-    self: Conversing,
-    query: str,
-    *,
-    name: str | None = None,
-    timeout: float | None = None,
-    record_class: None = None,
-    row_factory: None = None,
-) -> PreparedStatement[_core.Record]: ...
-
-
-@overload
-async def prepare(
-    self: Conversing,
-    query: str,
-    *,
-    name: str | None = None,
-    timeout: float | None = None,
-    record_class: type[MadeOf],
-    row_factory: None = None,
-) -> PreparedStatement[MadeOf]: ...
-
-
-@overload
-async def prepare(
-    self: Conversing,
-    query: str,
-    *,
-    name: str | None = None,
-    timeout: float | None = None,
-    record_class: RecordClass = None,
-    row_factory: RowFactory[Row],
-) -> PreparedStatement[Row]: ...
-
-
-async def prepare(
-    self: Conversing,
-    query: str,
-    *,
-    name: str | None = None,
-    timeout: float | None = None,
-    record_class: type[Any] | None = None,
-    row_factory: RowFactory[Any] | None = None,
-) -> PreparedStatement[Any]:
-    """Have the server parse a query, to be run later, any number of times.
-
-    `name` is the statement's name on the server; None generates one. The name "" makes it the
-    unnamed statement, whose text is sent with each run. Rows are of `record_class`, or made by
-    `row_factory`, as in `Connection.fetch`.
-    """
-    if name is not None:
-        check_name("name", name)
-    conversation = self.conversation
-    making = self.row_making.of(record_class, row_factory)
-    if making.record_class is not None:
-        _core.check_record_class(making.record_class)
-    async with conversation.operation(timeout):
-        statement = await _prepared(conversation, query, name)
-    shaped = query if isinstance(query, ShapedQuery) else None
-    return PreparedStatement(conversation, statement, making.record_class, shaped, making.factory)
-
-
-@overload
-def cursor(
-    self: Conversing,
-    query: ShapedQuery,
-    *args: object,
-    prefetch: int | None = None,
-    timeout: float | None = None,
-) -> CursorFactory[Any]: ...
-
-
-@overload
-def cursor(
-    self: Conversing,
-    query: str,
-    *args: object,
-    prefetch: int | None = None,
-    timeout: float | None = None,
-    record_class: None = None,
-    row_factory: None = None,
-) -> CursorFactory[_core.Record]: ...
-
-
-@overload
-def cursor(
-    self: Conversing,
-    query: str,
-    *args: object,
-    prefetch: int | None = None,
-    timeout: float | None = None,
-    record_class: type[MadeOf],
-    row_factory: None = None,
-) -> CursorFactory[MadeOf]: ...
-
-
-@overload
-def cursor(
-    self: Conversing,
-    query: str,
-    *args: object,
-    prefetch: int | None = None,
-    timeout: float | None = None,
-    record_class: RecordClass = None,
-    row_factory: RowFactory[Row],
-) -> CursorFactory[Row]: ...
-
-
-def cursor(
-    self: Conversing,
-    query: str = _NO_QUERY,
-    *args: object,
-    prefetch: int | None = None,
-    timeout: float | None = None,
-    record_class: type[Any] | None = None,
-    row_factory: RowFactory[Any] | None = None,
-) -> CursorFactory[Any]:
-    """A cursor over the rows of a query, within a transaction.
-
-    `async for` returns row after row, and fetches `prefetch` of them (50 if None) at a time.
-    Opened, it is a `Cursor`, from which rows are fetched explicitly. `timeout` limits each exchange
-    with the server; rows are of `record_class`, or made by `row_factory`, as in `fetch`.
-    """
-    if query is _NO_QUERY:
-        raise TypeError(_NO_PEP_249)
-    conversation = self.conversation
-    if conversation.session.is_closed:
-        raise closed_error(conversation.session)
-    making = self.row_making.of(record_class, row_factory)
-    if making.record_class is not None:
-        _core.check_record_class(making.record_class)
-    return _factory(query)(
-        conversation,
-        query,
-        None,
-        args,
-        prefetch=prefetch,
-        timeout=timeout,
-        record_class=making.record_class,
-        row_factory=making.factory,
-    )
-
-
-async def _prepared(conversation: Conversation, query: str, name: str | None) -> _core.Statement:
-    conversation.session.prepare_owned(query, name)
-    try:
-        return statement_of(await conversation.completion())
-    except PostgresError as error:
-        # Observers are not told of preparations, so the operation does not know the text.
-        name_query(error, query)
-        raise
-
-
-def _factory(query: str | None) -> type[CursorFactory[Any]]:
-    """The factory of cursors over a query's rows, which may have a shape of their own."""
-    return ShapedCursorFactory if isinstance(query, ShapedQuery) else CursorFactory

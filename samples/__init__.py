@@ -1,7 +1,8 @@
-"""Values of every PostgreSQL type: one entry per type, for tests, benchmarks and documentation.
+"""Values of every PostgreSQL type: one entry per type, for tests and documentation.
 
-`COMMON` has the types that most tables have, `RARE` the others of which a server makes values,
-`SERVER_ONLY` those that no text makes. The types of extensions are in `samples.extensions`.
+`COMMON` has the types of most tables, `RARE` the other types whose values can be written as text,
+`SERVER_ONLY` the types whose values only the server makes. `EXTENSIONS` has the types of
+extensions.
 """
 
 from __future__ import annotations

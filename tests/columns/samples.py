@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any
 
 from samples import COMMON, Sample
 
-SAMPLES = tuple(sample for sample in COMMON if sample.objects)
+# The ends of Python's calendar. They are no sample for parameters, where they mean infinity.
+_ENDS: dict[str, tuple[tuple[Any, str], ...]] = {
+    "date": tuple((day, day.isoformat()) for day in (date.min, date(1969, 12, 31), date.max)),
+    "timestamp": tuple(
+        (moment, str(moment))
+        for moment in (
+            datetime.min,
+            datetime(1999, 12, 31, 23, 59, 59, 999_999),
+            datetime(9999, 12, 31),
+        )
+    ),
+}
+
+SAMPLES = tuple(
+    replace(sample, objects=_ENDS.get(sample.sql_type, sample.objects))
+    for sample in COMMON
+    if sample.objects
+)
 
 # Where NULL stands -> a literal's index per row, None for NULL.
 PLACEMENTS: dict[str, tuple[int | None, ...]] = {

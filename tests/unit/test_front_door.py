@@ -80,6 +80,12 @@ def test_an_import_loads_the_core_and_nothing_else() -> None:
     assert new - set(OWN) <= {"__future__"}
 
 
+def test_connecting_needs_no_other_module_of_python() -> None:
+    """Beside asyncio and ssl, which every program that connects has."""
+    new = loaded("from colonnade import connect")
+    assert {name for name in new if name.split(".")[0] != "colonnade"} <= {"__future__"}
+
+
 @pytest.mark.parametrize(
     "statement",
     ["from colonnade import connect, create_pool", "from colonnade.sync import connect"],

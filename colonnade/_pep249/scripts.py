@@ -27,9 +27,9 @@ _WHOLE = re.compile(
 
 
 def with_rows(script: str) -> list[str] | None:
-    """Split a script whose statements can be sent one by one, and one of which may return rows.
+    """Split a script into statements that can be sent one by one.
 
-    Returns None for any other script.
+    Returns None if they cannot, or if none of them may return rows.
     """
     code: list[str] = []
     statements = [""]

@@ -212,6 +212,7 @@ class Connection(Conversing):
         timestamps, and NaN and infinite numerics: "raise" (DecodeError, which names column and
         row), "null", or "saturate" (the outermost date or timestamp).
         """
+        # Written for small results: each call that is not made here is felt there.
         conversation = self.conversation
         session, overrides = conversation.session, None if schema is None else asked_types(schema)
         batch = conversation.ask(COLUMNS, (session, query, args, overrides, infinity), timeout)

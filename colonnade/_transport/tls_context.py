@@ -117,8 +117,8 @@ def _load_roots(context: ssl.SSLContext, options: TlsOptions) -> bool:
             raise ClientConfigurationError(
                 f"sslmode={options.mode.value} needs root certificates, and there is no "
                 "root.crt in ~/.postgresql",
-                hint="Give sslrootcert=<file>, or sslrootcert=system for those that the "
-                "operating system trusts.",
+                hint="Give sslrootcert=<file>, or sslrootcert=system for the certificates that "
+                "the operating system trusts.",
             )
         return False
     try:

@@ -42,8 +42,8 @@ class ColumnsMixin:
     """The cursor methods that return columns.
 
     Each returns the whole result, so call it before any row is fetched. NULL is a null of the Arrow
-    column. All of them raise the errors of `fetch_columns`, and those that return an object of
-    another library raise ImportError if that library is not installed.
+    column. They raise the errors of `fetch_columns`. A method whose result is an object of another
+    library raises ImportError if that library is not installed.
     """
 
     _connection: Connection

@@ -16,7 +16,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def texts(columns: Columns) -> list[list[str | None]]:
-    """Return each column, all of which were fetched as text, as a list; NULL is None.
+    """Return each column as a list of texts; NULL is None. All were fetched as text.
 
     `to_pydict` would make objects of an inet, a bit string and others, and needs unique names.
     """

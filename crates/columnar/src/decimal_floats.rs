@@ -10,15 +10,11 @@ use arrow_array::{Array, PrimitiveArray};
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 
+use crate::types::numeric::EXACT_POWERS;
+
 /// Below this, a float holds every decimal, because it has at most 15 digits, and those digits are
 /// a float themselves.
 pub(crate) const HELD_MOST: u64 = 1_000_000_000_000_000;
-
-/// The powers of ten that a float64 holds exactly.
-const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-];
 
 /// Powers of ten for removing trailing zeros, the largest first.
 const ZEROS: [(u128, i32); 5] =
@@ -88,7 +84,7 @@ fn short(value: i128, scale: i32) -> Option<f64> {
         }
     }
     let digits = u64::try_from(digits).ok().filter(|digits| *digits <= HELD_MOST)? as f64;
-    let factor = POWERS.get(power.unsigned_abs() as usize)?;
+    let factor = EXACT_POWERS.get(power.unsigned_abs() as usize)?;
     let magnitude = if power < 0 { digits / factor } else { digits * factor };
     Some(if value < 0 { -magnitude } else { magnitude })
 }

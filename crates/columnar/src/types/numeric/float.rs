@@ -14,7 +14,7 @@ use crate::value::Sign;
 const EXACT_MOST: u64 = 1 << 53;
 
 /// The powers of ten that a float64 holds exactly.
-const POWERS: [f64; 23] = [
+pub(crate) const EXACT_POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
@@ -71,7 +71,7 @@ pub(super) fn nearest_short(number: &Finite<'_>) -> Option<(u64, f64)> {
         return None;
     }
     let power = 4 * (i32::from(number.weight) + 1 - number.groups.len() as i32);
-    let factor = *POWERS.get(power.unsigned_abs() as usize)?;
+    let factor = *EXACT_POWERS.get(power.unsigned_abs() as usize)?;
     Some((digits, if power < 0 { digits as f64 / factor } else { digits as f64 * factor }))
 }
 

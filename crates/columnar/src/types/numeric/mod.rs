@@ -29,6 +29,7 @@ use std::borrow::Cow;
 
 use self::decimal::DecimalBuilder;
 pub(crate) use self::decimal::declared_scale;
+pub(crate) use self::float::EXACT_POWERS;
 use self::float::NumericAsFloat;
 use self::integer::NumericAsInteger;
 use self::noted::NotedFloats;

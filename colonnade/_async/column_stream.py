@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
-from colonnade._async.failures import name_limit, name_query
+from colonnade._async.failures import note_limit, note_query
 from colonnade._async.holds import StreamHold
 from colonnade._async.observation import Observation
 from colonnade._async.resource import ConnectionResource
@@ -86,7 +86,7 @@ class ColumnStream(ConnectionResource):
             async with deadline(self._timeout):
                 event = await self._next_event()
         except BaseException as error:
-            name_limit(error, "no batch of columns came", self._timeout)
+            note_limit(error, "no batch of columns came", self._timeout)
             self.finish(error)
             raise
         finally:
@@ -115,7 +115,7 @@ class ColumnStream(ConnectionResource):
         """Give the connection back without waiting; abandons an exchange still under way."""
         # At the end of the process, names of modules may be gone before the stream.
         if error is not None:
-            name_query(error, self._query)
+            note_query(error, self._query)
         observation, self._observation = self._observation, None
         if not self._is_finished and self._has_connection():
             self._conversation.transport.abandon()

@@ -24,7 +24,7 @@ from colonnade._async import (
 )
 from colonnade._async.column_stream import ColumnStream
 from colonnade._async.conversing import Conversing
-from colonnade._async.failures import name_limit
+from colonnade._async.failures import note_limit
 from colonnade._async.row_making import RowMaking, made_rows
 from colonnade._async.series import declared, run_many
 from colonnade._async.shaped import shaped_row, shaped_value, shaped_whole
@@ -423,7 +423,7 @@ class Connection(Conversing):
                 await transport.close()
         except BaseException as error:
             transport.abort()
-            name_limit(error, "the connection was not closed in good order", limit)
+            note_limit(error, "the connection was not closed in good order", limit)
             raise
 
     def terminate(self) -> None:

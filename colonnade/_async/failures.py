@@ -35,7 +35,7 @@ def may_encode_again(error: EncodeError) -> bool:
     return not isinstance(error.__cause__, _core.ChangedError)
 
 
-def name_query(error: BaseException | None, query: str | None) -> None:
+def note_query(error: BaseException | None, query: str | None) -> None:
     """Add the running statement to a server error, unless it has one."""
     if isinstance(error, PostgresError) and error.query is None:
         error.query = query
@@ -43,7 +43,7 @@ def name_query(error: BaseException | None, query: str | None) -> None:
             note_place(error, query)
 
 
-def name_limit(
+def note_limit(
     error: BaseException | None, what: str, seconds: float | None, usual: float | None = None
 ) -> None:
     """Give a TimeoutError without a text the wait that ended and its limit.

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import _core
-from colonnade._async.failures import STALE_PLAN, may_run_again, name_limit, name_query
+from colonnade._async.failures import STALE_PLAN, may_run_again, note_limit, note_query
 from colonnade._async.holds import StreamHold
 from colonnade._async.observation import Observation
 from colonnade._async.pipeline_queries import PipelineQueries
@@ -220,7 +220,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             async with deadline(self._timeout), self._turn:
                 await self._go_on(wanted)
         except TimeoutError as error:
-            name_limit(error, "the answers to a pipeline did not come", self._timeout)
+            note_limit(error, "the answers to a pipeline did not come", self._timeout)
             raise
 
     async def _go_on(self, wanted: PipelineResult[Any] | None) -> None:
@@ -410,7 +410,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
                 if refusal is not error:
                     refusal.__cause__ = error
                     error = refusal
-            name_query(error, query.text)
+            note_query(error, query.text)
         query.result.settle(value, error)
         if query.observation is not None:
             query.observation.ended(error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 from colonnade import _core
 from colonnade._arguments import check_name
 from colonnade._async.cursor import CursorFactory
-from colonnade._async.failures import name_query
+from colonnade._async.failures import note_query
 from colonnade._async.prepared_statement import PreparedStatement
 from colonnade._async.shaped_cursor import ShapedCursorFactory
 from colonnade._async.shaped_statement import ShapedStatement
@@ -189,5 +189,5 @@ async def _prepared(conversation: Conversation, query: str, name: str | None) ->
         return statement_of(await conversation.completion())
     except PostgresError as error:
         # Observers are not told of preparations, so the operation does not know the text.
-        name_query(error, query)
+        note_query(error, query)
         raise

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from colonnade._arguments import checked_timeout
-from colonnade._async.failures import name_limit
+from colonnade._async.failures import note_limit
 from colonnade._server_facts import ServerSettings, parse_server_version
 from colonnade._transport.asyncio import deadline
 from colonnade.errors import InterfaceError
@@ -34,7 +34,7 @@ async def cancel(self: Conversing, *, timeout: float | None = None) -> None:
         async with deadline(checked_timeout(timeout)):
             await conversation.transport.send_cancel(conversation.cancel_request)
     except TimeoutError as error:
-        name_limit(error, "the server did not take the request to cancel", timeout)
+        note_limit(error, "the server did not take the request to cancel", timeout)
         raise
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from colonnade import _core
-from colonnade._sync.failures import name_limit, name_query
+from colonnade._sync.failures import note_limit, note_query
 from colonnade._sync.holds import StreamHold
 from colonnade._sync.observation import Observation
 from colonnade._sync.resource import ConnectionResource
@@ -88,7 +88,7 @@ class ColumnStream(ConnectionResource):
             with deadline(self._timeout):
                 event = self._next_event()
         except BaseException as error:
-            name_limit(error, "no batch of columns came", self._timeout)
+            note_limit(error, "no batch of columns came", self._timeout)
             self.finish(error)
             raise
         finally:
@@ -117,7 +117,7 @@ class ColumnStream(ConnectionResource):
         """Give the connection back without waiting; abandons an exchange still under way."""
         # At the end of the process, names of modules may be gone before the stream.
         if error is not None:
-            name_query(error, self._query)
+            note_query(error, self._query)
         observation, self._observation = self._observation, None
         if not self._is_finished and self._has_connection():
             self._conversation.transport.abandon()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import ssl as ssl_module
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -164,7 +165,8 @@ def _checked_classes(
 def _checked_amount(name: str, amount: object) -> int:
     if isinstance(amount, bool) or not isinstance(amount, int) or amount < 0:
         raise _too_small(name, amount)
-    return amount
+    # More than any machine holds, so as good as no limit.
+    return min(amount, sys.maxsize)
 
 
 def _checked_switch(name: str, value: object) -> bool:

@@ -28,7 +28,7 @@ from colonnade._sync import (
 )
 from colonnade._sync.column_stream import ColumnStream
 from colonnade._sync.conversing import Conversing
-from colonnade._sync.failures import name_limit
+from colonnade._sync.failures import note_limit
 from colonnade._sync.row_making import RowMaking, made_rows
 from colonnade._sync.series import declared, run_many
 from colonnade._sync.shaped import shaped_row, shaped_value, shaped_whole
@@ -419,7 +419,7 @@ class Connection(Conversing):
                 transport.close()
         except BaseException as error:
             transport.abort()
-            name_limit(error, "the connection was not closed in good order", limit)
+            note_limit(error, "the connection was not closed in good order", limit)
             raise
 
     def terminate(self) -> None:

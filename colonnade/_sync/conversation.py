@@ -14,8 +14,8 @@ from colonnade._sync.failures import (
     STALE_PLAN,
     may_encode_again,
     may_run_again,
-    name_limit,
-    name_query,
+    note_limit,
+    note_query,
 )
 from colonnade._sync.holds import CallHold, StreamHold
 from colonnade._sync.observation import Observation, Observers
@@ -246,8 +246,8 @@ class Conversation:
 
     def _end_failed(self, error: BaseException, query: str, limit: float | None) -> None:
         """Leave the exchange of a query that has failed."""
-        name_query(error, query)
-        name_limit(error, "the query did not end", limit, self.command_timeout)
+        note_query(error, query)
+        note_limit(error, "the query did not end", limit, self.command_timeout)
         self.transport.abandon()
 
     def _ask_within(
@@ -439,7 +439,7 @@ class Operation:
     ) -> None:
         """Give the connection back."""
         if error is not None:
-            name_query(error, self._query)
+            note_query(error, self._query)
             self._conversation.transport.abandon()
         self._leave(kind, error, traceback)
 
@@ -454,20 +454,20 @@ class Operation:
                 self._deadline.__exit__(kind, error, traceback)
                 if self._deadline.expired():
                     # The blocking deadline ends the wait itself.
-                    self._name_limit(error)
+                    self._note_limit(error)
         except TimeoutError as late:
-            self._name_limit(late)
+            self._note_limit(late)
             raise
         finally:
             self._conversation.give_back(self)
 
-    def _name_limit(self, error: BaseException | None) -> None:
+    def _note_limit(self, error: BaseException | None) -> None:
         if self._query is None:
             what = "the call"
         else:
             what = "the COPY" if isinstance(self._query, ComposedSql) else "the query"
         usual = self._conversation.command_timeout
-        name_limit(error, f"{what} did not end", self._timeout, usual)
+        note_limit(error, f"{what} did not end", self._timeout, usual)
 
     def put_away(self) -> None:
         """Give the connection back for an operation that Ctrl-C interrupted before it could."""

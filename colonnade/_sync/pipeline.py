@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from colonnade import _core
 from colonnade._shaped_query import Shape
 from colonnade._sql_text import is_read
-from colonnade._sync.failures import STALE_PLAN, may_run_again, name_limit, name_query
+from colonnade._sync.failures import STALE_PLAN, may_run_again, note_limit, note_query
 from colonnade._sync.holds import StreamHold
 from colonnade._sync.observation import Observation
 from colonnade._sync.pipeline_queries import PipelineQueries
@@ -222,7 +222,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
             with deadline(self._timeout), self._turn:
                 self._go_on(wanted)
         except TimeoutError as error:
-            name_limit(error, "the answers to a pipeline did not come", self._timeout)
+            note_limit(error, "the answers to a pipeline did not come", self._timeout)
             raise
 
     def _go_on(self, wanted: PipelineResult[Any] | None) -> None:
@@ -412,7 +412,7 @@ class Pipeline(PipelineQueries, ConnectionResource):
                 if refusal is not error:
                     refusal.__cause__ = error
                     error = refusal
-            name_query(error, query.text)
+            note_query(error, query.text)
         query.result.settle(value, error)
         if query.observation is not None:
             query.observation.ended(error)

@@ -10,7 +10,7 @@ from colonnade import _core
 from colonnade._arguments import check_name
 from colonnade._shaped_query import ShapedQuery
 from colonnade._sync.cursor import CursorFactory
-from colonnade._sync.failures import name_query
+from colonnade._sync.failures import note_query
 from colonnade._sync.prepared_statement import PreparedStatement
 from colonnade._sync.shaped_cursor import ShapedCursorFactory
 from colonnade._sync.shaped_statement import ShapedStatement
@@ -191,5 +191,5 @@ def _prepared(conversation: Conversation, query: str, name: str | None) -> _core
         return statement_of(conversation.completion())
     except PostgresError as error:
         # Observers are not told of preparations, so the operation does not know the text.
-        name_query(error, query)
+        note_query(error, query)
         raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from colonnade._arguments import checked_timeout
 from colonnade._server_facts import ServerSettings, parse_server_version
-from colonnade._sync.failures import name_limit
+from colonnade._sync.failures import note_limit
 from colonnade._transport.blocking import deadline
 from colonnade.errors import InterfaceError
 
@@ -36,7 +36,7 @@ def cancel(self: Conversing, *, timeout: float | None = None) -> None:
         with deadline(checked_timeout(timeout)):
             conversation.transport.send_cancel(conversation.cancel_request)
     except TimeoutError as error:
-        name_limit(error, "the server did not take the request to cancel", timeout)
+        note_limit(error, "the server did not take the request to cancel", timeout)
         raise
 
 

@@ -130,6 +130,15 @@ async def test_limits_that_are_none(options: dict[str, Any], text: str) -> None:
         await colonnade.connect(NOWHERE, **options)
 
 
+async def test_limits_beyond_every_machine(dsn: str) -> None:
+    limits: dict[str, Any] = dict.fromkeys(
+        ("statement_cache_size", "max_cacheable_statement_size", "max_cached_statement_lifetime"),
+        10**30,
+    )
+    async with await colonnade.connect(dsn, **limits) as connection:
+        assert await connection.fetchval("SELECT 1") == 1
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

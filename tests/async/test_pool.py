@@ -38,6 +38,7 @@ class _MyConnection(colonnade.Connection):
         ({"init_size": -1}, ValueError, "init_size is expected to be greater or equal to zero"),
         ({"init_size": 11}, ValueError, "init_size is greater than max_size"),
         ({"init_size": 3, "min_size": 5}, ValueError, "init_size is smaller than min_size"),
+        ({"max_size": 10.5}, TypeError, "max_size must be a whole number, not 10.5"),
         ({"max_queries": 0}, ValueError, "max_queries is expected to be greater than zero"),
         (
             {"max_inactive_connection_lifetime": -1},

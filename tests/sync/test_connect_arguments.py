@@ -120,6 +120,15 @@ def test_limits_that_are_none(options: dict[str, Any], text: str) -> None:
         colonnade.sync.connect(NOWHERE, **options)
 
 
+def test_limits_beyond_every_machine(dsn: str) -> None:
+    limits: dict[str, Any] = dict.fromkeys(
+        ("statement_cache_size", "max_cacheable_statement_size", "max_cached_statement_lifetime"),
+        10**30,
+    )
+    with colonnade.sync.connect(dsn, **limits) as connection:
+        assert connection.fetchval("SELECT 1") == 1
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

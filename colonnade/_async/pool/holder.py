@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from colonnade._async.connection import Connection
-from colonnade._async.failures import name_limit
+from colonnade._async.failures import note_limit
 from colonnade._async.holds import StreamHold
 from colonnade._async.pool.proxy import PoolConnectionProxy
 from colonnade._async.reset import undo_transaction, usual_reset_query
@@ -140,7 +140,7 @@ class PoolConnectionHolder:
                     await self._reset_session()
         except BaseException as error:
             self.supply.discard(self, "reset")
-            name_limit(error, "the connection was not reset", timeout)
+            note_limit(error, "the connection was not reset", timeout)
             raise
         if conversation.session.is_closed:
             self.supply.discard(self, "lost")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_callable, check_number
+from colonnade._arguments import check_callable, check_number, check_whole_number
 from colonnade._async.connect import connect as open_connection
 from colonnade._async.connection import Connection
 from colonnade._core import Record
@@ -36,10 +36,13 @@ def checked_options(
     record_class: type[Record | tuple[Any, ...]],
 ) -> PoolOptions:
     """The options; raises ValueError or TypeError for an invalid one, and names it."""
-    for name, number in (
+    for name, count in (
         ("init_size", 0 if init_size is None else init_size),
         ("min_size", min_size),
         ("max_size", max_size),
+    ):
+        check_whole_number(name, count)
+    for name, number in (
         ("max_queries", max_queries),
         ("max_inactive_connection_lifetime", max_inactive_connection_lifetime),
         ("max_lifetime", 1 if max_lifetime is None else max_lifetime),

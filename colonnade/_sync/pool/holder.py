@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from colonnade._sync.connection import Connection
-from colonnade._sync.failures import name_limit
+from colonnade._sync.failures import note_limit
 from colonnade._sync.holds import StreamHold
 from colonnade._sync.pool.proxy import PoolConnectionProxy
 from colonnade._sync.reset import undo_transaction, usual_reset_query
@@ -142,7 +142,7 @@ class PoolConnectionHolder:
                     self._reset_session()
         except BaseException as error:
             self.supply.discard(self, "reset")
-            name_limit(error, "the connection was not reset", timeout)
+            note_limit(error, "the connection was not reset", timeout)
             raise
         if conversation.session.is_closed:
             self.supply.discard(self, "lost")

@@ -146,6 +146,7 @@ class Conversation:
         """Have it no more."""
         if self.owner is owner:
             self.owner = None
+            self.session.end_call()
 
     def break_off(self) -> bool:
         """End a call under way that closing cannot wait for; whether there was one."""
@@ -226,6 +227,7 @@ class Conversation:
                 completion = None
             self.owner = None
             if completion is not None:
+                self.session.end_call()
                 if observation is not None:
                     observation.ended(None)
                 return taken(completion)
@@ -246,6 +248,7 @@ class Conversation:
 
     def _end_failed(self, error: BaseException, query: str, limit: float | None) -> None:
         """Leave the exchange of a query that has failed."""
+        self.session.end_call()
         note_query(error, query)
         note_limit(error, "the query did not end", limit, self.command_timeout)
         self.transport.abandon()

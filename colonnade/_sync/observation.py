@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from colonnade._sync.login import Login
     from colonnade.tracing import Attribute
 
-_PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode")
+_PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode", "loop_delay")
 
 
 class Observers:

@@ -173,7 +173,9 @@ class AsyncioTransport(  # pyright: ignore[reportIncompatibleMethodOverride]
         if event is None:
             if self._session.is_closed:
                 raise closed_error(self._session)
-            return await self.answer()
+            event = await self.answer()
+            self._session.resumed()
+            return event
         if self.is_paused:
             self.resume()
         return event

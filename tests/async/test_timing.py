@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +14,7 @@ from colonnade import tracing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode")
+PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode", "loop_delay")
 
 
 def assert_adds_up(timing: colonnade.QueryTiming) -> None:
@@ -35,11 +37,120 @@ async def test_the_phases_of_a_query_add_up(connection: colonnade.Connection) ->
     assert_adds_up(second)
     assert second.is_cached
     assert second.prepare == 0
-    assert second.server_wait >= 0.05
+    # The server may begin before the call that sends has returned.
+    assert second.send + second.server_wait >= 0.05
     assert second.rows == 1000
     assert second.bytes > 1000 * 15
     assert "1000 rows" in repr(second)
     assert "cached" in repr(second)
+
+
+async def everything(conn: colonnade.Connection, road: str) -> None:
+    """A call of at least 50 ms, with a caller that works for as long where it has its turns."""
+    slow = "SELECT g, pg_sleep(0.01) FROM generate_series(1, 5) g"
+    match road:
+        case "rows":
+            await conn.fetch(slow)
+        case "columns":
+            await conn.fetch_columns(slow)
+        case "script":
+            await conn.execute(f"{slow}; {slow}")
+        case "result":
+            await conn.fetch_result(slow)
+        case "many":
+            await conn.executemany("SELECT $1::int, pg_sleep(0.01)", [(n,) for n in range(5)])
+        case "prepared":
+            statement = await conn.prepare(slow)
+            await statement.fetch()
+        case "failure":
+            with pytest.raises(colonnade.DivisionByZeroError):
+                await conn.fetch(f"SELECT 1 / (g - 5) FROM ({slow}) s")
+        case "copy out":
+            await conn.copy_from_query(slow, output=io.BytesIO())
+        case "copy in":
+            await conn.execute("CREATE TEMP TABLE IF NOT EXISTS timed (g int)")
+            await conn.copy_records_to_table("timed", records=slow_records())
+
+
+def work() -> float:
+    """Do something else, and return its seconds."""
+    start = time.perf_counter()
+    time.sleep(0.03)
+    return time.perf_counter() - start
+
+
+def slow_records() -> Iterator[tuple[int]]:
+    for number in range(5):
+        time.sleep(0.01)
+        yield (number,)
+
+
+ROADS = (
+    *("rows", "columns", "script", "result", "many", "prepared"),
+    *("failure", "copy out", "copy in"),
+)
+
+
+@pytest.mark.parametrize("road", ROADS)
+async def test_the_phases_are_what_the_caller_saw(
+    connection: colonnade.Connection, road: str
+) -> None:
+    for _ in range(2):
+        start = time.perf_counter()
+        await everything(connection, road)
+        wall = time.perf_counter() - start
+        timing = connection.last_timing
+        assert timing is not None
+        assert_adds_up(timing)
+        assert 0.05 <= timing.total <= wall
+        # Half of the call is in some phase even where the machine is busy.
+        assert timing.total >= wall / 2
+
+
+async def test_the_callers_own_time_is_in_no_phase(connection: colonnade.Connection) -> None:
+    """A stream waits for the server only between the caller's turns."""
+    query = "SELECT g, pg_sleep(0.001) FROM generate_series(1, 20) g"
+    start, worked = time.perf_counter(), 0.0
+    async with connection.iter_columns(query, batch_rows=5) as batches:
+        async for _ in batches:
+            worked += work()
+    stream = connection.last_timing
+    assert stream is not None
+    assert_adds_up(stream)
+    assert stream.total <= time.perf_counter() - start - worked
+
+
+async def test_a_preparation_of_its_own_belongs_to_no_later_query(
+    connection: colonnade.Connection,
+) -> None:
+    query = "SELECT $1::int AS asked"
+    await connection.parameter_types(query)
+    work()
+    start = time.perf_counter()
+    await connection.fetchval(query, 1)
+    wall = time.perf_counter() - start
+    timing = connection.last_timing
+    assert timing is not None
+    assert timing.is_cached
+    assert timing.prepare == 0
+    assert timing.total <= wall
+
+
+async def test_a_statement_prepared_twice_counts_both_tries(
+    connection: colonnade.Connection,
+) -> None:
+    await connection.execute("CREATE TEMP TABLE altered (a int)")
+    await connection.fetch("SELECT * FROM altered")
+    await connection.execute("ALTER TABLE altered ADD b int")
+    start = time.perf_counter()
+    await connection.fetch("SELECT * FROM altered")
+    wall = time.perf_counter() - start
+    timing = connection.last_timing
+    assert timing is not None
+    assert_adds_up(timing)
+    assert timing.prepare > 0
+    assert not timing.is_cached
+    assert wall / 2 <= timing.total <= wall
 
 
 async def test_columns_have_their_timing(connection: colonnade.Connection) -> None:

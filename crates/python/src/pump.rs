@@ -100,6 +100,7 @@ impl Pump {
     fn answer<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         Self::send(slf)?;
+        slf.borrow().session.get().waits(py)?;
         let own_loop = slf.borrow().own_loop.clone_ref(py).into_bound(py);
         let future = own_loop.call_method0(intern!(py, "create_future"))?;
         slf.borrow_mut().waiter = Some(future.clone().unbind());
@@ -177,7 +178,7 @@ impl Pump {
         if bound.call_method0(intern!(py, "done"))?.is_truthy()? {
             return Ok(());
         }
-        match session.get().next_event(py) {
+        match session.get().event_for_waiter(py) {
             Ok(None) => slf.borrow_mut().waiter = Some(waiter),
             Ok(Some(event)) => {
                 bound.call_method1(intern!(py, "set_result"), (event,))?;

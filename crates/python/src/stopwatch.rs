@@ -6,63 +6,146 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-/// Follows the exchanges of one call: the preparation, if there is one, and the query.
+/// What the caller of a query waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Prepare,
+    Send,
+    ServerWait,
+    Transfer,
+    LoopDelay,
+}
+
+/// The time that each phase has taken so far. Decoding interrupts the others.
+#[derive(Default)]
+struct Spent {
+    prepare: Duration,
+    send: Duration,
+    server_wait: Duration,
+    transfer: Duration,
+    decode: Duration,
+    loop_delay: Duration,
+}
+
+impl Spent {
+    fn add(&mut self, phase: Phase, time: Duration) {
+        *match phase {
+            Phase::Prepare => &mut self.prepare,
+            Phase::Send => &mut self.send,
+            Phase::ServerWait => &mut self.server_wait,
+            Phase::Transfer => &mut self.transfer,
+            Phase::LoopDelay => &mut self.loop_delay,
+        } += time;
+    }
+
+    fn total(&self) -> Duration {
+        let waits = self.prepare + self.send + self.server_wait + self.transfer;
+        waits + self.decode + self.loop_delay
+    }
+}
+
+/// Follows the exchanges of one call: a preparation, if it needs one, the query, and a second try.
+///
+/// Each moment of the call belongs to one phase, so the phases add up to the time that the caller
+/// waited. Between two batches of a stream, while the caller works, no phase is under way.
 #[derive(Default)]
 pub(crate) struct Stopwatch {
-    begun: Option<Instant>,
-    is_preparing: bool,
-    prepared: Duration,
+    has_begun: bool,
+    /// Whether the call is under way: a further exchange belongs to it.
+    is_open: bool,
+    /// The phase under way, and when it began; None while the caller does not wait.
+    phase: Option<(Phase, Instant)>,
+    /// The phase that follows once the caller has the event.
+    following: Option<Phase>,
+    spent: Spent,
     is_cached: bool,
-    /// Of the current exchange: when it began, when it was passed to the socket, and when the first
-    /// and the last byte of its answer were read.
-    started: Option<Instant>,
-    sent: Option<Instant>,
-    first: Option<Instant>,
-    last: Option<Instant>,
-    decode: Duration,
     bytes: u64,
     rows: u64,
 }
 
 impl Stopwatch {
-    /// Records that a text is sent for preparation: the call begins.
+    /// Records that a text is sent for preparation.
     pub(crate) fn prepare(&mut self) {
-        let now = Instant::now();
-        *self =
-            Self { begun: Some(now), started: Some(now), is_preparing: true, ..Self::default() };
+        self.begin(Phase::Prepare, Instant::now());
+        self.following = Some(Phase::Prepare);
+        self.is_cached = false;
     }
 
-    /// Records that a statement runs: a new call, unless its text has just been prepared.
-    pub(crate) fn run(&mut self, is_cached: bool) {
-        let now = Instant::now();
-        let (begun, prepared, is_cached) = match (self.is_preparing, self.begun) {
-            (true, Some(begun)) => (begun, now - begun, false),
-            _ => (now, Duration::ZERO, is_cached),
-        };
-        let (begun, started) = (Some(begun), Some(now));
-        *self = Self { begun, started, prepared, is_cached, ..Self::default() };
+    /// Records that a statement has run since `start`, when its arguments began to be encoded.
+    pub(crate) fn run(&mut self, start: Instant, is_cached: bool) {
+        if !self.is_open {
+            self.is_cached = is_cached;
+        }
+        self.begin(Phase::Send, start);
     }
 
-    /// Records that bytes are passed to the socket.
-    pub(crate) fn sent(&mut self) {
-        if self.started.is_some() && self.sent.is_none() {
-            self.sent = Some(Instant::now());
+    /// Records that bytes are passed to the socket: until then the caller was sending.
+    pub(crate) fn sends(&mut self) {
+        if let Some((Phase::Send | Phase::ServerWait, since)) = self.phase {
+            let now = Instant::now();
+            self.spent.add(Phase::Send, now - since);
+            self.phase = Some((Phase::Send, now));
+        }
+    }
+
+    /// Records that the socket has all bytes, and that the caller waits for an answer.
+    pub(crate) fn waits(&mut self) {
+        match self.phase {
+            Some((Phase::Send, _)) => self.enter(Instant::now(), Some(Phase::ServerWait)),
+            None => self.phase = Some((Phase::Transfer, Instant::now())),
+            Some(_) => {}
         }
     }
 
     /// Records that `bytes` bytes were read, and decoded since `start`; `others` of them answer
     /// commands sent ahead of the call.
     pub(crate) fn received(&mut self, start: Instant, bytes: usize, others: usize) {
-        if self.sent.is_some() {
-            let all = self.bytes.saturating_add(bytes as u64);
-            self.bytes = all.saturating_sub(others as u64);
-            if bytes > others {
-                let now = Instant::now();
-                self.first.get_or_insert(start);
-                self.last = Some(now);
-                self.decode += now - start;
-            }
+        if !self.has_begun {
+            return;
         }
+        let all = self.bytes.saturating_add(bytes as u64);
+        self.bytes = all.saturating_sub(others as u64);
+        let Some((phase, _)) = self.phase.filter(|_| bytes > others) else { return };
+        let now = Instant::now();
+        match phase {
+            Phase::Prepare => self.enter(now, Some(Phase::Prepare)),
+            Phase::LoopDelay => {}
+            // A notice may come amid a COPY.
+            Phase::Send => self.decoded(start, now, Phase::Send),
+            Phase::ServerWait | Phase::Transfer => self.decoded(start, now, Phase::Transfer),
+        }
+    }
+
+    /// Records that an event is there for the caller. `asks_for_more` tells whether the caller
+    /// goes on to send.
+    pub(crate) fn answered(&mut self, asks_for_more: bool) {
+        if asks_for_more {
+            self.following = Some(Phase::Send);
+        }
+        match self.phase {
+            Some((Phase::Prepare | Phase::Transfer, since)) => {
+                // Nothing else has happened since the last read.
+                self.phase = Some((Phase::LoopDelay, since));
+            }
+            Some((Phase::Send | Phase::ServerWait, _)) => {
+                self.enter(Instant::now(), Some(Phase::LoopDelay));
+            }
+            Some((Phase::LoopDelay, _)) | None => {}
+        }
+    }
+
+    /// Records that the caller has the event.
+    pub(crate) fn resumed(&mut self) {
+        if let Some((Phase::LoopDelay, _)) = self.phase {
+            self.enter(Instant::now(), self.following);
+        }
+    }
+
+    /// Records that the call has ended.
+    pub(crate) fn end(&mut self) {
+        self.resumed();
+        self.phase = None;
+        self.is_open = false;
     }
 
     /// Adds rows passed to the caller.
@@ -72,22 +155,44 @@ impl Stopwatch {
 
     /// The timing of the last call; None before the first one.
     pub(crate) fn timing(&self, pool_wait: f64) -> Option<QueryTiming> {
-        let (begun, started) = (self.begun?, self.started?);
-        let sent = self.sent.unwrap_or(started);
-        let first = self.first.unwrap_or(sent);
-        let last = self.last.unwrap_or(first);
-        Some(QueryTiming {
+        let spent = &self.spent;
+        self.has_begun.then(|| QueryTiming {
             pool_wait,
-            prepare: self.prepared.as_secs_f64(),
-            send: (sent - started).as_secs_f64(),
-            server_wait: (first - sent).as_secs_f64(),
-            transfer: (last - first).saturating_sub(self.decode).as_secs_f64(),
-            decode: self.decode.as_secs_f64(),
-            total: pool_wait + (last - begun).as_secs_f64(),
+            prepare: spent.prepare.as_secs_f64(),
+            send: spent.send.as_secs_f64(),
+            server_wait: spent.server_wait.as_secs_f64(),
+            transfer: spent.transfer.as_secs_f64(),
+            decode: spent.decode.as_secs_f64(),
+            loop_delay: spent.loop_delay.as_secs_f64(),
+            total: pool_wait + spent.total().as_secs_f64(),
             bytes: self.bytes,
             rows: self.rows,
             is_cached: self.is_cached,
         })
+    }
+
+    /// Begins an exchange, and a call with it if none is under way.
+    fn begin(&mut self, phase: Phase, start: Instant) {
+        if !self.is_open {
+            let is_cached = self.is_cached;
+            *self = Self { has_begun: true, is_open: true, is_cached, ..Self::default() };
+        }
+        self.enter(start, Some(phase));
+        self.following = None;
+    }
+
+    /// Ends the phase under way, and enters another.
+    fn enter(&mut self, now: Instant, next: Option<Phase>) {
+        if let Some((phase, since)) = self.phase {
+            self.spent.add(phase, now.saturating_duration_since(since));
+        }
+        self.phase = next.map(|next| (next, now));
+    }
+
+    fn decoded(&mut self, start: Instant, now: Instant, next: Phase) {
+        self.enter(start, None);
+        self.spent.decode += now - start;
+        self.phase = Some((next, now));
     }
 }
 
@@ -106,6 +211,8 @@ pub(crate) struct QueryTiming {
     transfer: f64,
     /// Decoding the bytes to rows or columns.
     decode: f64,
+    /// From the moment the answer was decoded until the caller ran.
+    loop_delay: f64,
     /// The sum of the phases.
     total: f64,
     /// Bytes of the answer.
@@ -127,6 +234,7 @@ impl QueryTiming {
             ("server_wait", self.server_wait),
             ("transfer", self.transfer),
             ("decode", self.decode),
+            ("loop_delay", self.loop_delay),
         ] {
             if seconds > 0.0 {
                 text.push_str(&format!(" {name} {},", milliseconds(seconds)));

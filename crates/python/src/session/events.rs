@@ -20,31 +20,14 @@ use crate::statement::{Statement, described};
 impl Session {
     /// The next event: a GssToken, a Batch, CopyIn, bytes of a COPY TO STDOUT, or the Completion of
     /// the exchange; None if more must be read first. Raises the exchange's error.
-    pub(crate) fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (event, codecs) = {
+    fn next_event<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let taken = {
             let mut inner = self.lock(py)?;
-            let Some(event) = inner.core.next_event() else { return Ok(None) };
-            if let Some(rows) = rows_of(py, &event) {
-                inner.stopwatch.add_rows(rows);
-            }
-            (event, Arc::clone(&inner.codecs))
+            let event = inner.take_event(py);
+            inner.stopwatch.resumed();
+            event.map(|event| (event, Arc::clone(&inner.codecs)))
         };
-        let object = match event {
-            Event::Batch(made) => {
-                Bound::new(py, Batch::new(made.batch, made.columns, codecs))?.into_any()
-            }
-            Event::GssToken(token) => {
-                let token = PyBytes::new(py, &token).unbind();
-                Bound::new(py, GssToken { token })?.into_any()
-            }
-            Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
-            Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
-            Event::Complete(completion) => {
-                Bound::new(py, Completion::of(py, completion, codecs)?)?.into_any()
-            }
-            Event::Failed(error) => return Err(errors::of_session(py, error)),
-        };
-        Ok(Some(object))
+        taken.map(|(event, codecs)| made(py, event, codecs)).transpose()
     }
 
     /// The next Notice or Notification, or None.
@@ -65,8 +48,46 @@ impl Session {
     }
 }
 
+impl Session {
+    /// As `next_event`, for a caller that will run later.
+    pub(crate) fn event_for_waiter<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let taken = {
+            let mut inner = self.lock(py)?;
+            let event = inner.take_event(py);
+            event.map(|event| (event, Arc::clone(&inner.codecs)))
+        };
+        taken.map(|(event, codecs)| made(py, event, codecs)).transpose()
+    }
+}
+
+/// The event as Python's object; Err for the failure of the exchange.
+fn made<'py>(
+    py: Python<'py>,
+    event: Event<RowSink>,
+    codecs: Arc<Codecs>,
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match event {
+        Event::Batch(made) => {
+            Bound::new(py, Batch::new(made.batch, made.columns, codecs))?.into_any()
+        }
+        Event::GssToken(token) => {
+            let token = PyBytes::new(py, &token).unbind();
+            Bound::new(py, GssToken { token })?.into_any()
+        }
+        Event::CopyIn => Bound::new(py, CopyIn)?.into_any(),
+        Event::CopyData(bytes) => PyBytes::new(py, &bytes).into_any(),
+        Event::Complete(completion) => {
+            Bound::new(py, Completion::of(py, completion, codecs)?)?.into_any()
+        }
+        Event::Failed(error) => return Err(errors::of_session(py, error)),
+    })
+}
+
 /// The number of rows in an event, or affected by a command.
-fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
+pub(super) fn rows_of(py: Python<'_>, event: &Event<RowSink>) -> Option<u64> {
     match event {
         Event::Batch(made) => u64::try_from(made.batch.num_rows()).ok(),
         Event::Complete(completion) => match &completion.sink {

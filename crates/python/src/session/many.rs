@@ -174,7 +174,7 @@ impl Session {
             BindExecute::new(statement.server_name().unwrap_or_default(), &formats, 0)
                 .map_err(|error| errors::of_class(py, "LocalProtocolError", &error.to_string()))?;
         let mut inner = self.lock(py)?;
-        inner.runs(true);
+        inner.runs(Instant::now(), true);
         inner
             .core
             .many(Arc::clone(&statement), sink)

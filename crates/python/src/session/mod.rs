@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use colonnade_protocol::auth::{Authenticator, ChannelBinding};
 use colonnade_protocol::backend::TransactionStatus;
 use colonnade_protocol::frontend;
-use colonnade_session::{CacheLimits, Session as CoreSession, Startup};
+use colonnade_session::{CacheLimits, Event, Session as CoreSession, Startup};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -53,16 +53,37 @@ struct Inner {
 
 impl Inner {
     fn receive(&mut self, length: usize) {
-        let start = Instant::now();
+        let (start, is_answer) = (Instant::now(), !self.core.is_idle());
         self.core.receive_data(length);
-        self.stopwatch.received(start, length, self.core.take_ahead_bytes());
+        let others = self.core.take_ahead_bytes();
+        if is_answer {
+            self.stopwatch.received(start, length, others);
+        }
     }
 
-    /// Records that an exchange is about to begin: it is timed unless others are under way.
-    fn runs(&mut self, is_cached: bool) {
+    /// Records that an exchange is about to begin, whose arguments were encoded since `start`: it
+    /// is timed unless others are under way.
+    fn runs(&mut self, start: Instant, is_cached: bool) {
         if self.core.is_idle() {
-            self.stopwatch.run(is_cached);
+            self.stopwatch.run(start, is_cached);
         }
+    }
+
+    /// Records that a text is about to be prepared: it is timed unless others are under way.
+    fn prepares(&mut self) {
+        if self.core.is_idle() {
+            self.stopwatch.prepare();
+        }
+    }
+
+    /// Takes the next event.
+    fn take_event(&mut self, py: Python<'_>) -> Option<Event<RowSink>> {
+        let event = self.core.next_event()?;
+        self.stopwatch.answered(matches!(event, Event::CopyIn));
+        if let Some(rows) = events::rows_of(py, &event) {
+            self.stopwatch.add_rows(rows);
+        }
+        Some(event)
     }
 }
 
@@ -108,13 +129,32 @@ impl Session {
         Ok(self.lock(py)?.core.is_quiet())
     }
 
+    /// Records that the socket has all bytes, and that the caller waits for an answer.
+    pub(crate) fn waits(&self, py: Python<'_>) -> PyResult<()> {
+        let mut inner = self.lock(py)?;
+        if !inner.core.is_idle() {
+            inner.stopwatch.waits();
+        }
+        Ok(())
+    }
+
     fn begin(
         &self,
         py: Python<'_>,
         start: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
     ) -> PyResult<()> {
         let mut inner = self.lock(py)?;
-        inner.runs(false);
+        inner.runs(Instant::now(), false);
+        start(&mut inner.core).map_err(|error| errors::of_session(py, error))
+    }
+
+    fn begin_preparing(
+        &self,
+        py: Python<'_>,
+        start: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
+    ) -> PyResult<()> {
+        let mut inner = self.lock(py)?;
+        inner.prepares();
         start(&mut inner.core).map_err(|error| errors::of_session(py, error))
     }
 }
@@ -217,8 +257,27 @@ impl Session {
     /// Takes the bytes to write to the socket.
     pub(crate) fn data_to_send<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut inner = self.lock(py)?;
-        inner.stopwatch.sent();
-        Ok(inner.core.send_with(|data| PyBytes::new(py, data)))
+        let data = inner.core.send_with(|data| PyBytes::new(py, data));
+        if !data.as_bytes().is_empty() {
+            inner.stopwatch.sends();
+        } else if !inner.core.is_idle() {
+            inner.stopwatch.waits();
+        }
+        Ok(data)
+    }
+
+    /// Records that the caller runs again, with the event that it has waited for.
+    fn resumed(&self) {
+        if let Ok(mut inner) = self.inner.try_lock() {
+            inner.stopwatch.resumed();
+        }
+    }
+
+    /// Records that the call has ended, however it did.
+    fn end_call(&self) {
+        if let Ok(mut inner) = self.inner.try_lock() {
+            inner.stopwatch.end();
+        }
     }
 
     /// The timing of the last call; None before the first one. `pool_wait` is the time it waited
@@ -332,7 +391,10 @@ impl Session {
         let (user, policy) = (&info.info().user, info.info().auth);
         let authenticator = Authenticator::new(user, password, binding, policy);
         let parameters = info.startup_parameters();
-        self.begin(py, |core| core.startup(Startup { parameters, authenticator }))
+        let startup = Startup { parameters, authenticator };
+        // Not timed: nobody has called yet.
+        let begun = self.lock(py)?.core.startup(startup);
+        begun.map_err(|error| errors::of_session(py, error))
     }
 
     /// Answers a GssToken with the client's token.

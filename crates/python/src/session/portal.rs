@@ -1,6 +1,7 @@
 //! Portals: statements that return their rows in pieces.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use colonnade_protocol::frontend::EncodedParams;
 use pyo3::intern;
@@ -35,14 +36,14 @@ impl Session {
     ) -> PyResult<Portal> {
         let statement = Arc::clone(&statement.statement);
         let mut inner = self.lock(py)?;
-        inner.runs(true);
+        inner.runs(Instant::now(), true);
         let opened = inner.core.open(statement, encoded, row_limit, sink);
         opened.map(Portal).map_err(|error| errors::of_session(py, error))
     }
 
     fn more(&self, py: Python<'_>, portal: &Portal, row_limit: i32, sink: RowSink) -> PyResult<()> {
         let mut inner = self.lock(py)?;
-        inner.runs(true);
+        inner.runs(Instant::now(), true);
         let asked = inner.core.more_rows(Arc::clone(&portal.0), row_limit, sink);
         asked.map_err(|error| errors::of_session(py, error))
     }
@@ -76,7 +77,7 @@ impl Session {
             .transpose()?;
         let formats = sink.map(|sink| sink.formats());
         let mut inner = self.lock(py)?;
-        inner.runs(true);
+        inner.runs(Instant::now(), true);
         let bound = inner.core.bind(statement, &encoded, formats);
         bound.map(Portal).map_err(|error| errors::of_session(py, error))
     }

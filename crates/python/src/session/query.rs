@@ -1,6 +1,7 @@
 //! Statements: preparing them, and running them for rows, for columns, or for their effect.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use colonnade_columnar::ResultColumn;
 use colonnade_session::ColumnSink;
@@ -40,11 +41,12 @@ impl Session {
         row_limit: i32,
         sink: RowSink,
     ) -> PyResult<()> {
+        let start = Instant::now();
         let codecs = Arc::clone(&self.lock(py)?.codecs);
         let taken = Taken::by(&statement.statement);
         let encoded = parameters::encode(py, &taken, &codecs, arguments)?;
         let mut inner = self.lock(py)?;
-        inner.runs(true);
+        inner.runs(start, true);
         inner
             .core
             .query(Arc::clone(&statement.statement), &encoded, row_limit, sink)
@@ -77,9 +79,7 @@ impl Session {
     /// parameters' types; the server infers those that are 0 or missing.
     #[pyo3(signature = (sql, declared = None))]
     fn prepare(&self, py: Python<'_>, sql: &str, declared: Option<Vec<u32>>) -> PyResult<()> {
-        self.begin(py, |core| core.prepare(sql, &declared.unwrap_or_default()))?;
-        self.lock(py)?.stopwatch.prepare();
-        Ok(())
+        self.begin_preparing(py, |core| core.prepare(sql, &declared.unwrap_or_default()))
     }
 
     /// The statement that `prepare_plain` has kept for a text, or None.
@@ -91,9 +91,7 @@ impl Session {
 
     /// As `prepare`, for one of the driver's own queries: it ignores users' codecs.
     fn prepare_plain(&self, py: Python<'_>, sql: &str) -> PyResult<()> {
-        self.begin(py, |core| core.prepare_plain(sql))?;
-        self.lock(py)?.stopwatch.prepare();
-        Ok(())
+        self.begin_preparing(py, |core| core.prepare_plain(sql))
     }
 
     /// Begins to prepare a statement that the caller owns and that the server closes after its last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,20 +11,35 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
+TESTS = [path for path in EXAMPLES if path.name.startswith("test_")]
+PROGRAMS = [path for path in EXAMPLES if path not in TESTS]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_runs(path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", path],
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", *command],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_runs(path: Path) -> None:
+    done = run(path)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_passes(path: Path) -> None:
+    # As in a project of its own, without the settings of this one.
+    settings = ("-c", os.devnull, "-o", "asyncio_default_fixture_loop_scope=function")
+    done = run("-m", "pytest", "-W", "error", "-p", "no:cacheprovider", *settings, path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
 
 
 def test_the_readme_names_each() -> None:

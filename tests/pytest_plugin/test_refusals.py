@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -14,8 +15,6 @@ from colonnade.pytest_plugin import _server
 from colonnade.pytest_plugin._server import UnavailableError, with_database
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.pytest_plugin.conftest import Project
     from tests.support.servers import ServerUnderTest
 
@@ -52,7 +51,7 @@ def test_no_server_is_installed(
     result = project.run_alone()
     result.assert_outcomes(errors=3, passed=1)
     text = said(result)
-    assert text.count('Install "colonnade[pytest]", which contains one') == 1
+    assert text.count('The extra "colonnade[pytest]" contains one.') == 1
     assert text.count("--colonnade-dsn or COLONNADE_TEST_DSN") == 1
     assert text.count(LATER) == 2
     assert "Traceback" not in text
@@ -196,6 +195,27 @@ def test_another_backend_of_anyio(project: Project) -> None:
     assert "anyio runs this test on trio" in said(result)
 
 
+def test_an_old_pytest_asyncio(project: Project) -> None:
+    project.write(
+        conftest="""
+            import importlib.metadata
+
+            real = importlib.metadata.version
+            importlib.metadata.version = lambda name: "1.0.0" if "asyncio" in name else real(name)
+        """,
+        test_old="""
+            import pytest
+
+            @pytest.mark.asyncio
+            async def test_old(colonnade_pool):
+                pass
+        """,
+    )
+    result = project.run()
+    result.assert_outcomes(errors=1)
+    assert "colonnade_pool needs pytest-asyncio 1.1 or newer; this is 1.0.0." in said(result)
+
+
 def test_both_plugins_of_event_loops(project: Project) -> None:
     project.write(
         test_both="""
@@ -267,6 +287,15 @@ def test_pytest_starts_without_the_driver(project: Project) -> None:
     result = project.run_alone(*alone, "-o", "asyncio_default_fixture_loop_scope=", "-W", "default")
     result.assert_outcomes(passed=1)
     assert "colonnade:" not in result.stdout.str()
+
+
+def test_a_program_that_has_imported_the_package_runs_pytest(project: Project) -> None:
+    project.write(
+        test_one="def test_one(): pass",
+        program="import colonnade, pytest; raise SystemExit(pytest.main(['test_one.py']))",
+    )
+    result = project.pytester.runpython(Path("program.py"))
+    result.assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize(

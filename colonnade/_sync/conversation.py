@@ -204,9 +204,11 @@ class Conversation:
         if self._loggers or tracing.active is not None:
             _, _, *values = arguments
             observation = self.observers.begin(query, values[0] if values else (), limit)
-        if self.owner is None and (limit is None or limit > 0):
-            # The thread first: where Ctrl-C strikes, `put_away_left_over` asks for it.
-            self._call.thread = threading.get_ident()
+        thread = threading.get_ident()
+        if (limit is None or limit > 0) and self.owner is None:
+            # No call is made since the test, so neither another thread nor Ctrl-C comes between.
+            # `put_away_left_over` asks for the thread.
+            self._call.thread = thread
             self.owner = self._call
             try:
                 given = arguments

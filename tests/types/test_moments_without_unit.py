@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from colonnade.sync import Connection
 
 TABLE = "without_unit"
+# NumPy itself refuses to make one without a unit, from 2.5 on.
+NAT = np.array([np.iinfo("i8").min], "i8")
 KINDS = {"date": "M8", "timestamp": "M8", "timestamptz": "M8", "interval": "m8", "time": "m8"}
 ROADS: dict[str, Callable[[Connection, str, Any], object]] = {
     "a parameter": lambda c, kind, array: c.fetchval(f"SELECT $1::{kind}", array[0]),
@@ -34,7 +36,7 @@ def test_no_unit_is_guessed(kind: str, road: str, link: Connection) -> None:
         with pytest.raises(EncodeError, match="it has no unit of time: give it one"):
             ROADS[road](link, kind, np.array([0], "i8").view(KINDS[kind]))
         assert link.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
-        link.copy_columns_to_table(TABLE, {"a": np.array(["NaT"], KINDS[kind])})
+        link.copy_columns_to_table(TABLE, {"a": NAT.view(KINDS[kind])})
         assert link.fetchval(f"SELECT count(*) FROM {TABLE} WHERE a IS NULL") == 1
     finally:
         link.execute(f"DROP TABLE {TABLE}")

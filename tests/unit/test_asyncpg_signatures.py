@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from typing import Any
 
 import pytest
@@ -50,9 +51,18 @@ def is_coroutine_function(item: Any) -> bool:
 EXPLAINED = {("connection.Connection.cursor", "query")}
 
 
+def signature(item: Any) -> inspect.Signature:
+    """The signature, whose annotations need not have a value: some of asyncpg's have none."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return inspect.signature(item, annotation_format=annotationlib.Format.STRING)
+    return inspect.signature(item)
+
+
 def comparable(item: Any) -> list[tuple[str, Any, object]]:
     """The parameters; a default that is an object of the driver's own counts by its name."""
-    parameters = inspect.signature(item).parameters.values()
+    parameters = signature(item).parameters.values()
     return [(p.name, p.kind, getattr(p.default, "__name__", p.default)) for p in parameters]
 
 

@@ -83,8 +83,9 @@ libraries: build ## Run other people's libraries on their usual driver and on ou
 	    echo "The group of libraries cannot be installed: what is missing is skipped"
 	@$(PY) -m pytest -rs $(TEST_PROCESSES:loadfile=load) tests/libraries $(TEST_ARGS)
 
-test-pythons: $(TOOLS_STAMP) drain ## Run the tests on newer Pythons (PYTHONS="/path/to/python3.13", TEST_ARGS)
-	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)
+test-pythons: $(TOOLS_STAMP) drain ## Run make test's on 3.12 to 3.15 (PYTHONS="3.14 /a/python3.13", TEST_ARGS)
+	@PYTEST_ADDOPTS="$(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART))" \
+	    TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)
 
 bench: build drain ## Measure against the peers and the bare socket (BENCH_ARGS)
 	@$(PY) -m benches $(BENCH_ARGS)

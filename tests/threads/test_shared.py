@@ -149,7 +149,7 @@ def test_an_iterator_over_a_record_is_taken_by_all(connection: colonnade.sync.Co
 
     for _ in range(20):
         taken = in_threads(take, iter(row.values()), iter(row.items()))
-        # Without the GIL two threads may be given the same value, as with a tuple's iterator.
+        # Without the GIL two threads may get the same value, as with a tuple's iterator.
         assert set(itertools.chain(*taken)) <= set(range(1000))
         assert all(part == sorted(part) for part in taken)
 

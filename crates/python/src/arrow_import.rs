@@ -21,6 +21,7 @@ use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
 
 use crate::{arrow_shape, errors};
@@ -122,8 +123,10 @@ impl Stream {
         let pointer = pointer.cast::<FFI_ArrowArrayStream>().as_ptr();
         // SAFETY: a capsule of this name holds an ArrowArrayStream by the interface's definition,
         // and its name was just checked. `from_raw` moves the stream out and leaves a released one
-        // there.
-        let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer) };
+        // there; the critical section admits one thread at a time without the GIL.
+        let mut stream = with_critical_section(capsule.as_any(), || unsafe {
+            FFI_ArrowArrayStream::from_raw(pointer)
+        });
         if stream.release().is_none() {
             return Err(PyValueError::new_err("the stream is released: it was already consumed"));
         }
@@ -253,8 +256,9 @@ pub(crate) fn take_array(
     let field = field.map_err(|error| Fault::from(error).exception(py))?;
     let pointer = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>().as_ptr();
     // SAFETY: as in `borrowed_schema`, of an ArrowArray. `from_raw` moves it out and leaves a
-    // released one there.
-    let content = unsafe { FFI_ArrowArray::from_raw(pointer) };
+    // released one there; the critical section admits one thread at a time without the GIL.
+    let content =
+        with_critical_section(array.as_any(), || unsafe { FFI_ArrowArray::from_raw(pointer) });
     if content.is_released() {
         return Err(PyValueError::new_err("the array was already taken out of its capsule"));
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -20,8 +21,8 @@ struct RawIterator {
     base: ffi::PyObject,
     /// An owned reference.
     record: Object,
-    /// The number of values returned so far.
-    position: usize,
+    /// The number of values returned so far; atomic, for threads may share an iterator.
+    position: AtomicUsize,
 }
 
 /// Over the values of a record.
@@ -67,7 +68,7 @@ unsafe fn iterator_of(
             return ptr::null_mut();
         }
         (&raw mut (*made).record).write(ffi::Py_NewRef(record));
-        (&raw mut (*made).position).write(0);
+        (&raw mut (*made).position).write(AtomicUsize::new(0));
         ffi::PyObject_GC_Track(made.cast());
         made.cast()
     }
@@ -94,16 +95,18 @@ fn make_iterator(
     make_type(py, name, [size_of::<RawIterator>(), 0], flags, &mut slots)
 }
 
-/// The iterator's next position, if there is one.
+/// The iterator's next position, if there is one. Without the GIL, two threads may get the same one,
+/// as from the iterator of a tuple.
 unsafe fn advance(iterator: Object) -> Option<(Object, usize)> {
-    // SAFETY: the interpreter calls this with an iterator, one call at a time.
+    // SAFETY: the interpreter calls this with a live iterator, whose record never changes.
     unsafe {
         let raw = iterator.cast::<RawIterator>();
-        let (record, position) = ((*raw).record, (*raw).position);
+        let (record, next) = ((*raw).record, &(*raw).position);
+        let position = next.load(Ordering::Relaxed);
         if position >= ffi::Py_SIZE(record).unsigned_abs() {
             return None;
         }
-        (*raw).position = position + 1;
+        next.store(position + 1, Ordering::Relaxed);
         Some((record, position))
     }
 }
@@ -135,7 +138,7 @@ pub(super) unsafe extern "C" fn length_hint(iterator: Object, _: Object) -> Obje
     unsafe {
         let raw = iterator.cast::<RawIterator>();
         let len = ffi::Py_SIZE((*raw).record).unsigned_abs();
-        ffi::PyLong_FromSize_t(len.saturating_sub((*raw).position))
+        ffi::PyLong_FromSize_t(len.saturating_sub((*raw).position.load(Ordering::Relaxed)))
     }
 }
 

@@ -1,0 +1,38 @@
+"""Lists the packages of the lock that have wheels, but none for the Python that runs this.
+
+Building them would take compilers, other libraries and often hours: they are left out of the
+environment of that Python. Standard input has what the environment needs, from `uv export`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
+
+
+def main() -> None:
+    """Print their names, one a line."""
+    fitting = frozenset(sys_tags())
+    lock = tomllib.loads(Path("uv.lock").read_text(encoding="utf-8"))
+    wheels = {
+        (package["name"], package["version"]): package.get("wheels", [])
+        for package in lock["package"]
+    }
+    needed = [Requirement(line) for line in sys.stdin.read().splitlines()]
+    for requirement in needed:
+        if requirement.marker is not None and not requirement.marker.evaluate():
+            continue
+        (pinned,) = requirement.specifier
+        urls = [wheel["url"] for wheel in wheels[requirement.name, pinned.version]]
+        names = [url.rpartition("/")[2] for url in urls]
+        if names and not any(parse_wheel_filename(name)[3] & fitting for name in names):
+            print(requirement.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -107,6 +107,10 @@ class Callbacks:
         self._lost = callback
         self.attend()
 
+    def leave_pool(self) -> None:
+        """Tell the pool nothing more: it was dropped together with the connection."""
+        self._lost = None
+
     def tell(self, callbacks: list[Any], *args: object) -> None:
         """Call each of these callbacks."""
         outer, self.is_telling = self.is_telling, True

@@ -463,6 +463,8 @@ class Connection(Conversing):
         if conversation is not None and not conversation.session.is_closed:
             msg = f"unclosed connection {self!r}{conversation.transport.origin}"
             warnings.warn(msg, ResourceWarning, stacklevel=2, source=self)
+            # From Python 3.15 on, weak references within a collected cycle still work at this time.
+            conversation.callbacks.leave_pool()
             conversation.transport.abort()
 
     # Queries with arguments, under asyncpg's names: tools that trace queries replace these.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import signal
+import sys
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,10 @@ def test_ctrl_c_ends_a_query(dsn: str, connection: colonnade.sync.Connection) ->
         assert connection.fetchval(sleeping, query) == 0
 
 
+@pytest.mark.skipif(
+    sys.version_info[:2] == (3, 14),
+    reason="Ctrl-C may come between the two halves of `with lock`, and the lock is never released",
+)
 def test_who_serves_another_one_may_be_interrupted_at_every_step(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
         for step in range(1, _STEPS_MAX):

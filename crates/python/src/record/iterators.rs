@@ -95,8 +95,8 @@ fn make_iterator(
     make_type(py, name, [size_of::<RawIterator>(), 0], flags, &mut slots)
 }
 
-/// The iterator's next position, if there is one. Without the GIL, two threads may get the same one,
-/// as from the iterator of a tuple.
+/// The next position, if there is one. Without the GIL, two threads may get the same one, as from
+/// the iterator of a tuple.
 unsafe fn advance(iterator: Object) -> Option<(Object, usize)> {
     // SAFETY: the interpreter calls this with a live iterator, whose record never changes.
     unsafe {

@@ -38,7 +38,8 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit coverage demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries leaks sanitize sanitize-extension miri soak bench performance instructions \
-        instructions-record docs lock clean ci servers test-servers test-pythons faults
+        instructions-record docs lock clean ci servers test-servers test-pythons faults \
+        release-tools wheels wheels-twice newcomer
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -130,6 +131,19 @@ soak: build ## Cancel, kill, interrupt and restart for long; SOAK_OPERATIONS=100
 
 faults: build ## Run every exchange through every fault at every message (FAULTS_ARGS)
 	@$(PY) -m tests.faults $(FAULTS_ARGS)
+
+# The tools for a release, and the environment's programs on PATH.
+release-tools: build
+	@$(UV) sync --quiet --frozen --inexact --group release
+
+wheels: release-tools ## Build the wheels and the sdist into dist (WHEELS_ARGS="--pythons 3.14 --targets ...")
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.wheels $(WHEELS_ARGS)
+
+wheels-twice: release-tools ## Build a wheel in two clones, and compare the bytes
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.wheels --twice $(WHEELS_ARGS)
+
+newcomer: ## Install a wheel of dist where nothing is, and run the README and the examples (NEWCOMER_ARGS)
+	@$(PY) -m tools.newcomer $(NEWCOMER_ARGS)
 
 audit: $(TOOLS_STAMP) ## Licences and known vulnerabilities of what we depend on
 	@tools/audit

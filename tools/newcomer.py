@@ -1,0 +1,144 @@
+"""Does what a newcomer does who has a wheel and no checkout, and times each step.
+
+A new environment gets the wheel and what pip finds for it; then the README's lines, each example
+and the demo run there, in an empty folder, without cargo and without the checkout's package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+# What the examples import beside the extras.
+BESIDES = ("duckdb", "fastapi", "httpx2", "pytest-asyncio")
+# The checkout's reader of pages imports nothing of the package.
+RUN_PAGE = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import docs_snippets
+docs_snippets.run_page(pathlib.Path(sys.argv[2]))
+"""
+# As in the names of wheels: cp314-cp314, and cp314-cp314t for a free-threaded build.
+PRINT_TAG = """
+import sys, sysconfig
+version = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+print(version, version + ("t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""), sep="-")
+"""
+
+
+class Step(NamedTuple):
+    """A step, its seconds, and why it failed."""
+
+    name: str
+    seconds: float
+    failure: str | None
+
+
+class Place(NamedTuple):
+    """The environment of the newcomer, and the folder where programs run."""
+
+    bin: Path
+    folder: Path
+    variables: dict[str, str]
+
+
+def main() -> int:
+    """Take every step, and print the table; the status says whether one failed."""
+    parser = argparse.ArgumentParser(prog="tools.newcomer", description=__doc__)
+    parser.add_argument("wheel", type=Path, nargs="?", help="default: the one in dist that fits")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter (default: ours)")
+    asked = parser.parse_args()
+    wheel = asked.wheel or _fitting(asked.python)
+    with tempfile.TemporaryDirectory() as scratch:
+        place = _place(Path(scratch))
+        steps: list[Step] = []
+        for name, command in _commands(place, wheel.resolve(), asked.python):
+            steps.append(_taken(name, command, place))
+            if name.startswith("pip") and steps[-1].failure:
+                break
+    print(f"\n{wheel.name}, {asked.python}")
+    for step in steps:
+        print(f"{step.name:44}{step.seconds:8.1f} s  {'FAILED' if step.failure else 'passed'}")
+    failed = [step for step in steps if step.failure]
+    for step in failed:
+        print(f"\n{step.name}:\n{step.failure}", file=sys.stderr)
+    print(f"{len(steps) - len(failed)} passed, {len(failed)} failed")
+    return bool(failed)
+
+
+def _fitting(python: str) -> Path:
+    """The wheel of this machine's platform for that interpreter."""
+    asked = [python, "-c", PRINT_TAG]
+    names = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    found = sorted((ROOT / "dist").glob(f"colonnade-*-{names}-manylinux*_{os.uname().machine}.whl"))
+    if not found:
+        sys.exit(f"There is no wheel for {names} in dist: `make wheels` builds it.")
+    return found[0]
+
+
+def _place(scratch: Path) -> Place:
+    folder = scratch / "empty"
+    folder.mkdir()
+    programs = scratch / "environment" / "bin"
+    path = os.pathsep.join([str(programs), "/usr/local/bin", "/usr/bin", "/bin"])
+    if shutil.which("cargo", path=path):
+        sys.exit("cargo is where every program is: a wheel that needed it would not be noticed")
+    home = scratch / "home"
+    home.mkdir()
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "LANG"))}
+    pip = Path.home() / ".config" / "pip" / "pip.conf"
+    if pip.exists() and "PIP_CONFIG_FILE" not in kept:
+        kept["PIP_CONFIG_FILE"] = str(pip)
+    return Place(programs, folder, {**kept, "PATH": path, "HOME": str(home)})
+
+
+def _commands(place: Place, wheel: Path, python: str) -> list[tuple[str, Sequence[str]]]:
+    own = str(place.bin / "python")
+    pip = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    where = "import colonnade, sys; assert colonnade.__file__.startswith(sys.prefix)"
+    examples = sorted((ROOT / "examples").glob("*.py"))
+    return [
+        ("environment", [python, "-m", "venv", str(place.bin.parent)]),
+        ("pip install colonnade", [*pip, str(wheel)]),
+        ("import colonnade", [own, "-c", where]),
+        ("pip install colonnade[all,pytest]", [*pip, f"{wheel}[all,pytest]", *BESIDES]),
+        ("README.md", [own, "-c", RUN_PAGE, str(ROOT / "tools"), str(ROOT / "README.md")]),
+        *((f"examples/{path.name}", _program(own, path)) for path in examples),
+        ("colonnade demo", [str(place.bin / "colonnade"), "demo", "--rounds", "1"]),
+    ]
+
+
+def _program(python: str, path: Path) -> Sequence[str]:
+    """An example, as its README runs it."""
+    if path.name.startswith("test_"):
+        return [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(path)]
+    return [python, "-W", "error", str(path)]
+
+
+def _taken(name: str, command: Sequence[str], place: Place) -> Step:
+    print(f"{name} ...", flush=True)
+    start = time.monotonic()
+    ran = subprocess.run(
+        command,
+        cwd=place.folder,
+        env=place.variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    failure = None if ran.returncode == 0 else (ran.stdout + ran.stderr).strip()[-4000:]
+    return Step(name, time.monotonic() - start, failure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

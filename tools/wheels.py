@@ -1,0 +1,190 @@
+"""Builds the wheels that are published, and the source distribution, into ``dist``.
+
+Nothing of the machine goes into them: zig links against the C library that a platform tag names,
+and maturin knows the layout of each Python, so that none of these Pythons needs to be installed.
+The lines for debuggers go into files of their own, ``dist/debug``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
+PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
+# glibc 2.17 is the oldest that Rust's own library runs on, and a newer one would save nothing: the
+# wheel has no dependencies whose own bounds are higher.
+PLATFORMS = {
+    "x86_64-unknown-linux-gnu": "manylinux_2_17",
+    "aarch64-unknown-linux-gnu": "manylinux_2_17",
+    "x86_64-unknown-linux-musl": "musllinux_1_2",
+    "aarch64-unknown-linux-musl": "musllinux_1_2",
+}
+SIZE_MOST = 5_000_000
+
+
+def main() -> int:
+    """Build, or build twice and compare."""
+    parser = argparse.ArgumentParser(prog="tools.wheels", description=__doc__)
+    parser.add_argument("--pythons", nargs="+", default=PYTHONS, metavar="X.Y")
+    parser.add_argument("--targets", nargs="+", default=tuple(PLATFORMS), choices=PLATFORMS)
+    parser.add_argument("--twice", action="store_true", help="build one wheel in two checkouts")
+    asked = parser.parse_args()
+    if asked.twice:
+        return _compare(asked.targets[0], asked.pythons[-1])
+    if DIST.exists():
+        shutil.rmtree(DIST)
+    for target in asked.targets:
+        _run(["rustup", "target", "add", target], quiet=True)
+        for python in asked.pythons:
+            start = time.monotonic()
+            wheel = _wheel(ROOT, DIST, target, python)
+            told = f"{wheel.stat().st_size / 1e6:.2f} MB, {time.monotonic() - start:.0f} s"
+            print(f"{wheel.name}: {told}", flush=True)
+    sdist = _sdist()
+    print(f"{sdist.name}: {sdist.stat().st_size / 1e6:.2f} MB, and a wheel builds from it")
+    return 0
+
+
+def _wheel(checkout: Path, folder: Path, target: str, python: str) -> Path:
+    """Build one wheel, and check that it keeps the promises of its name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [
+            *("maturin", "build", "--quiet", "--release", "--locked", "--zig"),
+            *("--target", target, "--interpreter", f"python{python}"),
+            *("--compatibility", PLATFORMS[target], "--out", scratch),
+        ]
+        _run(command, folder=checkout, environment=_environment(checkout), quiet=True)
+        (built,) = Path(scratch).glob("*.whl")
+        wheel = _without_debug_lines(built, folder)
+    if wheel.stat().st_size > SIZE_MOST:
+        sys.exit(f"{wheel.name} has more than {SIZE_MOST / 1e6:g} MB")
+    _audit(wheel, PLATFORMS[target])
+    _run(["check-wheel-contents", str(wheel)], quiet=True)
+    return wheel
+
+
+def _environment(checkout: Path) -> dict[str, str]:
+    """The variables that make the same source the same bytes, in any folder and at any time."""
+    cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
+    renamed = [f"--remap-path-prefix={checkout}=colonnade", f"--remap-path-prefix={cargo}=cargo"]
+    moment = ["git", "log", "-1", "--format=%ct"]
+    return {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(checkout / "build" / "wheels"),
+        "CARGO_INCREMENTAL": "0",
+        "RUSTFLAGS": " ".join(renamed),
+        "SOURCE_DATE_EPOCH": _run(moment, folder=checkout, quiet=True).strip(),
+    }
+
+
+def _without_debug_lines(built: Path, folder: Path) -> Path:
+    """Pack a wheel again with a stripped library, and keep the debug lines beside it."""
+    objcopy = str(_llvm_objcopy())
+    with tempfile.TemporaryDirectory() as scratch:
+        _run(["wheel", "unpack", "--dest", scratch, str(built)], quiet=True)
+        (content,) = Path(scratch).iterdir()
+        (library,) = (content / "colonnade").glob("_core*.so")
+        lines = folder / "debug" / built.stem / f"{library.name}.debug"
+        lines.parent.mkdir(parents=True, exist_ok=True)
+        kept = ["--only-keep-debug", "--compress-debug-sections=zlib"]
+        _run([objcopy, *kept, str(library), str(lines)])
+        link = f"--add-gnu-debuglink={lines}"
+        _run([objcopy, "--strip-all", link, str(library)])
+        environment = _environment(ROOT)
+        pack = ["wheel", "pack", "--dest-dir", str(folder), str(content)]
+        _run(pack, environment=environment, quiet=True)
+    return folder / built.name
+
+
+def _llvm_objcopy() -> Path:
+    """The compiler's own tool, which knows the libraries of every processor."""
+    command = ["rustc", "--print", "target-libdir"]
+    tool = Path(_run(command, quiet=True).strip()).parent / "bin" / "llvm-objcopy"
+    if not tool.exists():
+        _run(["rustup", "component", "add", "llvm-tools"], quiet=True)
+    return tool
+
+
+def _audit(wheel: Path, platform: str) -> None:
+    """Have auditwheel say which platforms the library runs on, and refuse less than the name."""
+    report = _run(["auditwheel", "show", str(wheel)], quiet=True)
+    if f'platform tag:\n"{platform}_' not in report:
+        sys.exit(f"auditwheel finds that {wheel.name} does not run on {platform}:\n{report}")
+
+
+def _sdist() -> Path:
+    """Make the source distribution, and have a wheel built from it in a new environment."""
+    environment = _environment(ROOT)
+    _run(["maturin", "sdist", "--out", str(DIST)], environment=environment, quiet=True)
+    (sdist,) = DIST.glob("*.tar.gz")
+    with tempfile.TemporaryDirectory() as scratch:
+        uv = str(ROOT / ".tools" / "bin" / "uv")
+        build = [uv, "build", "--quiet", "--wheel", "--out-dir", scratch, str(sdist)]
+        _run(build, folder=Path(scratch), environment=environment)
+    return sdist
+
+
+def _compare(target: str, python: str) -> int:
+    """Build a wheel in two clones, and tell which of its files differ."""
+    wheels: list[Path] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for number in range(2):
+            clone, folder = Path(scratch) / f"clone-{number}", Path(scratch) / f"dist-{number}"
+            _run(["git", "clone", "--quiet", str(ROOT), str(clone)])
+            folder.mkdir()
+            wheels.append(_wheel(clone, folder, target, python))
+            print(f"{wheels[-1].name}: sha256 {_digest(wheels[-1].read_bytes())}", flush=True)
+        if wheels[0].read_bytes() == wheels[1].read_bytes():
+            print("Both builds have the same bytes.")
+            return 0
+        first, second = map(_members, wheels)
+        for name in sorted(first | second):
+            if first.get(name) != second.get(name):
+                print(f"differs: {name}")
+    return 1
+
+
+def _members(wheel: Path) -> dict[str, str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: _digest(archive.read(name)) for name in archive.namelist()}
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _run(
+    command: Sequence[str],
+    *,
+    folder: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    quiet: bool = False,
+) -> str:
+    """Run a program that must succeed, and return its output if it is not for the terminal."""
+    ran = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE if quiet else None,
+        stderr=subprocess.STDOUT if quiet else None,
+        text=True,
+        check=False,
+    )
+    if ran.returncode:
+        sys.exit(f"{ran.stdout or ''}{' '.join(command)}: exit status {ran.returncode}")
+    return ran.stdout or ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,8 +1,8 @@
 """Measures Colonnade and its peers side by side.
 
-Every run of a peer is a process of its own. The peers take turns, and each round begins with
-another one, so that whatever disturbs the machine disturbs all. Ratios compare medians with medians
-and minima with minima; the floor is `drain`, which reads the socket and throws the bytes away.
+Each run of a peer is its own process. The peers take turns and each round starts with a different
+peer, so a disturbance of the machine affects all of them. Ratios compare medians with medians and
+minima with minima; the floor is `drain`, which reads the socket and throws the bytes away.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("--shapes", type=_names, default=list(SHAPES), metavar="A,B")
     parser.add_argument("--peers", type=_names, metavar="A,B", help="default: all that can run")
-    parser.add_argument("--list", action="store_true", help="name shapes and peers, and stop")
+    parser.add_argument("--list", action="store_true", help="list shapes and peers, and stop")
     parser.add_argument("--rounds", type=_positive, default=5)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--rows", type=_positive, help="rows of every shape")
@@ -133,7 +133,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _placed(peer: Peer, arguments: argparse.Namespace) -> Peer:
-    """Give a peer its environment, and a floor that is none on this road a reason to stay away."""
+    """Give a peer its environment, and exclude floors that the transport rules out."""
     reason = None
     if arguments.tls and peer.kind == "floor" and peer.name != TLS_BASE:
         reason = f"it speaks no TLS: {TLS_BASE} is the floor"

@@ -1,4 +1,4 @@
-"""Runs a part of a benchmark as a program of its own: nothing of an earlier run is left in it."""
+"""Runs a part of a benchmark in a fresh process, so no state of an earlier run is left."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def answer(module: str, *words: str, given: str, timeout_s: float) -> Any:
-    """Run the module with `given` on its stdin, and read what it says as JSON.
+    """Run the module with `given` on its stdin, and parse its stdout as JSON.
 
-    A child that fails ends the benchmark, with the end of what it has complained of.
+    If the child fails, the benchmark ends with the last lines of its stderr.
     """
     done = subprocess.run(
         [sys.executable, "-m", module, *words],

@@ -1,4 +1,4 @@
-"""Where the drain is and how it is told what to read."""
+"""Where the drain program is, and its command line."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _DEFAULT_PORT = 5432
 
 
 def program() -> Path:
-    """Return the place of the release build, there or not."""
+    """Return the path of the release build, whether or not it exists."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", _ROOT / "target"))
     return target / "release" / "colonnade-drain"
 
 
 def unavailable() -> str | None:
-    """Say how to build the program when it is not there."""
+    """Say how to build the program if it is missing."""
     if program().exists():
         return None
     return "not built: cargo build --release -p colonnade-drain"
 
 
 def command(dsn: str, sql: str) -> list[str]:
-    """Turn a DSN into the drain's arguments; one that it cannot serve is a `ValueError`."""
+    """Turn a DSN into the drain's arguments; raise `ValueError` for an unsupported one."""
     parts = urlsplit(dsn)
     if parts.scheme not in {"postgresql", "postgres"}:
         raise ValueError("the drain takes a URL, postgresql://user@host:port/database")

@@ -1,7 +1,7 @@
-"""Virtual environments of peers whose libraries cannot stand beside the others, or need not.
+"""Virtual environments for peers whose libraries conflict with the others or are large.
 
-One such environment for each set of requirements, in `build/peers`. They are made by uv where that
-is asked for, and used where they are.
+There is one environment for each set of requirements, in `build/peers`. `--install` creates them
+with uv; without it, only existing ones are used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def furnish(peer: Peer, *, make: bool, directory: Path = DIRECTORY) -> Peer:
     if not python.exists():
         if not make:
             return dataclasses.replace(
-                peer, unavailable=f"{peer.unavailable}; --install makes it an environment"
+                peer, unavailable=f"{peer.unavailable}; --install creates its environment"
             )
         try:
             _make(place, peer.environment)
@@ -49,7 +49,7 @@ def furnish(peer: Peer, *, make: bool, directory: Path = DIRECTORY) -> Peer:
 
 
 def _name(requirements: Sequence[str]) -> str:
-    """One name for the same requirements on the same interpreter."""
+    """Return the same name for the same requirements on the same interpreter."""
     first = _distribution(requirements[0])
     text = "\n".join([sys.version, *requirements])
     return f"{first}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -63,7 +63,7 @@ def _make(place: Path, requirements: Sequence[str]) -> None:
     own = ROOT / ".tools/bin/uv"
     uv = str(own) if own.exists() else shutil.which("uv")
     if uv is None:
-        raise FileNotFoundError("uv was not found: make build brings it")
+        raise FileNotFoundError("uv was not found: `make build` installs it")
     python = str(place / "bin" / "python")
     commands = [[uv, "venv", "--quiet", "--python", sys.executable, str(place)]]
     if requirements:
@@ -73,7 +73,7 @@ def _make(place: Path, requirements: Sequence[str]) -> None:
 
 
 def _look(peer: Peer, python: Path) -> Peer:
-    """Ask the environment itself whether the peer can run in it, and what it has."""
+    """Ask the environment whether the peer can run in it, and which versions it has."""
     done = subprocess.run(
         [str(python), "-m", "benches.environments", peer.module, *peer.environment],
         cwd=ROOT,
@@ -96,7 +96,7 @@ def _words(error: Exception) -> str:
 
 
 def main(words: Sequence[str]) -> None:
-    """Answer `_look`, in the environment that it asks."""
+    """Answer `_look` from inside that environment."""
     module, *requirements = words
     peer = describe(module)
     names = map(_distribution, requirements)

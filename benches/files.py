@@ -1,4 +1,4 @@
-"""Files that are whole or not there, in directories that are made for them."""
+"""Files that are written completely or not at all; missing directories are created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def whole_file(path: Path) -> Generator[Path, None, None]:
-    """Give a file to write beside `path` that takes its place when the block ends well."""
+    """Open a temporary file beside `path`, which replaces `path` if the block raises nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with WholeFiles() as files:
         yield files.begin(path)

@@ -1,8 +1,8 @@
 """What an import costs: `python -m benches.imports [--rounds N] [--output results.json]`.
 
-Each import runs in a fresh process, with its bytecode compiled before; the imports take turns.
-They are measured twice: in a bare interpreter, and after asyncio and ssl, which most programs load
-anyway.
+Each import runs in a fresh process with its bytecode already compiled; the imports take turns.
+They are measured twice: in a bare interpreter, and after asyncio and ssl, which most programs
+load.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTS = {"bare": "pass", "after asyncio and ssl": "import asyncio, ssl"}
-#: The first one is the measure of all others.
+#: The times of the others are given as multiples of the first.
 IMPORTS = [
     "import asyncpg",
     "import psycopg",
@@ -40,7 +40,7 @@ print(time.perf_counter() - begin)
 
 
 def main(words: list[str] | None = None) -> None:
-    """Measure every import of what is installed, and print and keep the figures."""
+    """Measure every import whose module is installed; print and save the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--output", type=Path)
@@ -64,7 +64,7 @@ def main(words: list[str] | None = None) -> None:
 def measured(
     start: str, statements: list[str], rounds: int, bytecode: str
 ) -> dict[str, list[float]]:
-    """The seconds of each import, `rounds` times; what compiles the modules does not count."""
+    """The seconds of each import, `rounds` times, without a first run that compiles bytecode."""
     seconds = defaultdict(list)
     for statement in statements:
         seconds_of(start, statement, bytecode)
@@ -75,7 +75,7 @@ def measured(
 
 
 def seconds_of(start: str, statement: str, bytecode: str) -> float:
-    """The seconds of one import in a process of its own."""
+    """The seconds of one import in a fresh process."""
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONPATH": str(ROOT)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     program = PROGRAM.format(start=start, statement=statement)
@@ -86,7 +86,7 @@ def seconds_of(start: str, statement: str, bytecode: str) -> float:
 
 
 def show(name: str, figures: dict[str, dict[str, float]]) -> None:
-    """Print the times, and how many times those of the first import they are."""
+    """Print the times, and their ratios to those of the first import."""
     first = next(iter(figures.values()))
     print(f"\n{name}: minimum and median in ms, and as a multiple of the first")
     for statement, figure in figures.items():

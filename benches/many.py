@@ -1,8 +1,8 @@
-"""Many sets of arguments, and pipelines, against asyncpg and psycopg.
+"""Many sets of arguments, and pipelines, compared with asyncpg and psycopg.
 
     python -m benches.many [DSN] [--rounds 5] [--uvloop] [--output results.json]
 
-The drivers take turns in one process; a private server is started where no DSN is given.
+The drivers take turns in one process; without a DSN, a private server is started.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SELECT = "SELECT $1::int + 1"
 
 @dataclass(frozen=True)
 class Figures:
-    """What one run has cost, in seconds; the server's by the kernel's ticks of 10 ms."""
+    """The cost of one run in seconds; the server's in the kernel's ticks of 10 ms."""
 
     wall: float
     client_cpu: float
@@ -47,7 +47,7 @@ class Figures:
 
 
 async def measured(run: Callable[[], Awaitable[object]], pid: int) -> Figures:
-    """Run it once."""
+    """Run `work` once and return its cost."""
     before, server, started = resource.getrusage(0), server_cpu(pid), time.perf_counter()
     await run()
     wall = time.perf_counter() - started
@@ -57,7 +57,7 @@ async def measured(run: Callable[[], Awaitable[object]], pid: int) -> Figures:
 
 
 async def compare(dsn: str, rounds: int) -> dict[str, dict[str, list[Figures]]]:
-    """Both cases, by driver."""
+    """Measure both cases with every driver."""
     day = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
     rows = [(n, f"instrument {n}", n / 7, day + dt.timedelta(seconds=n)) for n in range(ROWS)]
     ours = await colonnade.connect(dsn)
@@ -120,10 +120,10 @@ async def compare(dsn: str, rounds: int) -> dict[str, dict[str, list[Figures]]]:
 
 
 def show(figures: dict[str, dict[str, list[Figures]]]) -> dict[str, Any]:
-    """Print medians and minima with their ratios to the first driver's, and return them."""
+    """Print and return medians and minima, with their ratios to the first driver's."""
     shown: dict[str, Any] = {}
     for case, drivers in figures.items():
-        print(f"\n{case}, in ms: median (least), and as a multiple of the first")
+        print(f"\n{case}, in ms: median (minimum), and as a multiple of the first")
         first: dict[str, tuple[float, float]] = {}
         for name, runs in drivers.items():
             line = f"{name:<22}"
@@ -143,7 +143,7 @@ def show(figures: dict[str, dict[str, list[Figures]]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print, and leave the figures where `--output` says."""
+    """Measure, print, and write the figures to the file of `--output`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dsn", nargs="?")
     parser.add_argument("--rounds", type=int, default=5)

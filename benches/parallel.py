@@ -1,7 +1,7 @@
-"""Two connections against one: `python -m benches.parallel [--rows N] [--rounds N]`.
+"""Compares several connections with one: `python -m benches.parallel [--rows N] [--rounds N]`.
 
-A table, read whole: by one connection, and by `colonnade.parallel.read` over as many as are asked
-for. They take turns, so that all see the same machine.
+A whole table is read over one connection, and by `colonnade.parallel.read` over several. The two
+take turns, so that other load affects both.
 """
 
 from __future__ import annotations

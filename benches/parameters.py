@@ -23,7 +23,7 @@ ROUNDS = 5
 
 
 def main(dsn: str) -> None:
-    """Print the least of a few rounds for each source and driver."""
+    """Print the minimum of a few rounds for each source and driver."""
     integers = np.arange(MILLION, dtype=np.int64) * 7919
     moments = np.datetime64("2024-01-01", "us") + np.arange(MILLION)
     floats = integers / 3
@@ -60,14 +60,14 @@ def main(dsn: str) -> None:
 
 
 def show(what: str, sends: Callable[[str, Any], None], element: str, values: Any) -> None:
-    """Print one line: the least processor time, user and system, of sending the values."""
+    """Print one line: the minimum processor time, user and system, of sending the values."""
     least = min(measured(sends, element, values) for _ in range(ROUNDS))
     driver = sends.__name__.removesuffix("_sends")
     print(f"{what:<32} {driver:<10} {least * 1e3:8.1f} ms")
 
 
 def measured(sends: Callable[[str, Any], None], element: str, values: Any) -> float:
-    """Seconds of the process's processor time for one sending."""
+    """Seconds of processor time of this process for sending the values once."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     sends(element, values)
     after = resource.getrusage(resource.RUSAGE_SELF)

@@ -1,11 +1,12 @@
-"""What a pool costs: `python -m benches.pool [--rounds N] [--output results.json]`.
+"""Measures the cost of a pool: `python -m benches.pool [--rounds N] [--output results.json]`.
 
-One value by `fetchval`, from a bare connection and from a pool; and many tasks on few connections.
-Peers and loops take turns in slices of a few milliseconds, so that all see the same machine.
+It measures one value by `fetchval`, from a bare connection and from a pool, and many tasks on few
+connections. Peers take turns in slices of a few milliseconds, so that other load affects all of
+them.
 
-Where client and server run decides more than either: on a quiet machine the kernel puts both on one
-processor as long as the answers are short, and waking another one that sleeps can take longer than
-the query. So `--processors` can fix it: `apart` is what a server on another machine is like.
+The placement of client and server matters more than the client: on a quiet machine the kernel runs
+both on one processor as long as answers are short, and waking a sleeping processor can take longer
+than the query. `--processors` fixes the placement; `apart` resembles a server on another machine.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ PLACEMENTS = ["any", "apart", "together"]
 
 
 def main() -> None:
-    """Measure on every loop that is installed, and print and keep the figures."""
+    """Measure on every installed loop; print and save the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--output", type=Path)
@@ -69,19 +70,19 @@ def main() -> None:
 
 
 def place(server_pid: int, placement: str) -> None:
-    """Keep this process on the first processor, and the server there as well or on the others."""
+    """Pin this process to the first processor, and the server to the same one or the others."""
     if placement == "any":
         return
     first, *others = sorted(os.sched_getaffinity(0))
     if placement == "apart" and not others:
-        raise SystemExit("there is one processor: client and server cannot be apart")
+        raise SystemExit("this machine has one processor, so client and server cannot be apart")
     os.sched_setaffinity(0, {first})
-    # Each connection's process is a child of the server's, and stays where that is.
+    # Each connection's process is a child of the server's and inherits its processors.
     os.sched_setaffinity(server_pid, set(others) if placement == "apart" else {first})
 
 
 def loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """The event loops that can be had."""
+    """The installed event loops."""
     factories: dict[str, Callable[[], asyncio.AbstractEventLoop]]
     factories = {"asyncio": asyncio.new_event_loop}
     with contextlib.suppress(ImportError):
@@ -92,7 +93,7 @@ def loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
 
 
 async def measure(dsn: str, rounds: int) -> dict[str, Any]:
-    """The figures of every subject on the running loop."""
+    """Measure every subject on the running loop."""
     calls: dict[str, list[tuple[float, float]]] = defaultdict(list)
     rates: dict[str, list[float]] = defaultdict(list)
     async with contextlib.AsyncExitStack() as stack:
@@ -116,7 +117,7 @@ async def measure(dsn: str, rounds: int) -> dict[str, Any]:
 
 
 def all_of(dsn: str) -> list[tuple[str, Any]]:
-    """Each subject, as a context that gives its `fetchval`."""
+    """The subjects, each as a context that gives its `fetchval`."""
     subjects: list[tuple[str, Any]] = [
         ("colonnade bare", bare(colonnade, dsn)),
         ("colonnade pool", pooled(colonnade, dsn)),
@@ -132,7 +133,7 @@ def all_of(dsn: str) -> list[tuple[str, Any]]:
 
 @contextlib.asynccontextmanager
 async def bare(driver: Any, dsn: str) -> AsyncIterator[Fetch]:
-    """A connection's `fetchval`."""
+    """The `fetchval` of a connection."""
     connection = await driver.connect(dsn)
     yield lambda: connection.fetchval(QUERY)
     await connection.close()
@@ -140,14 +141,14 @@ async def bare(driver: Any, dsn: str) -> AsyncIterator[Fetch]:
 
 @contextlib.asynccontextmanager
 async def pooled(driver: Any, dsn: str) -> AsyncIterator[Fetch]:
-    """A pool's `fetchval`."""
+    """The `fetchval` of a pool."""
     async with driver.create_pool(dsn, min_size=POOL_SIZE, max_size=POOL_SIZE) as pool:
         yield lambda: pool.fetchval(QUERY)
 
 
 @contextlib.asynccontextmanager
 async def of_psycopg(module: Any, dsn: str) -> AsyncIterator[Fetch]:
-    """The same by psycopg's pool, which resets nothing."""
+    """The same query through psycopg's pool, which resets nothing."""
     kwargs = {"autocommit": True}
     pool = module.AsyncConnectionPool(
         dsn, min_size=POOL_SIZE, max_size=POOL_SIZE, kwargs=kwargs, open=False
@@ -163,7 +164,7 @@ async def of_psycopg(module: Any, dsn: str) -> AsyncIterator[Fetch]:
 
 
 async def called(fetch: Fetch) -> tuple[float, float]:
-    """Microseconds of a call: wall, and the client's processor."""
+    """Microseconds per call: wall time, and the client's processor time."""
     wall, processor = time.perf_counter(), time.process_time()
     for _ in range(CALLS):
         await fetch()
@@ -172,14 +173,14 @@ async def called(fetch: Fetch) -> tuple[float, float]:
 
 
 async def served(fetch: Fetch) -> float:
-    """Calls per second when many tasks come at once."""
+    """Calls per second with many tasks at once."""
     began = time.perf_counter()
     await asyncio.gather(*(fetch() for _ in range(TASKS)))
     return TASKS / (time.perf_counter() - began)
 
 
 def summary(values: list[tuple[float, float]]) -> dict[str, float]:
-    """Median, first decile and least of the wall times; median of the processor's."""
+    """Median, first decile and minimum of the wall times; median of the processor times."""
     walls = sorted(wall for wall, _ in values)
     return {
         "wall_median": round(statistics.median(walls), 1),

@@ -1,4 +1,4 @@
-"""Records into a table, by Colonnade and asyncpg in turn: `python -m benches.records DSN`."""
+"""Copies records with Colonnade and asyncpg in turn: `python -m benches.records DSN`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import colonnade
 ROUNDS = 5
 SIZES = (100_000, 1_000_000)
 
-# Type of each column, and what makes the value of a row.
+# The type of each column, and a function from the row's number to its value.
 _MOMENT = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 COLUMNS: tuple[tuple[str, Any], ...] = (
     ("int8", lambda number: number * 7919),
@@ -36,7 +36,7 @@ COLUMNS: tuple[tuple[str, Any], ...] = (
 
 
 class Cost(NamedTuple):
-    """What a copy took, in seconds."""
+    """The cost of a copy in seconds."""
 
     wall: float
     cpu: float
@@ -67,7 +67,7 @@ async def main(dsn: str) -> None:
 
 
 async def measured(connection: Any, table: str, records: list[tuple[Any, ...]]) -> Cost:
-    """One copy."""
+    """Measure one copy."""
     before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
     await connection.copy_records_to_table(table, records=records)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF)
@@ -75,7 +75,7 @@ async def measured(connection: Any, table: str, records: list[tuple[Any, ...]]) 
 
 
 def show(what: str, costs: dict[str, list[Cost]]) -> None:
-    """Print one line for each driver, and one of ratios."""
+    """Print one line for each driver, and one with the ratios."""
     medians = {
         name: Cost(*(statistics.median(column) for column in zip(*found, strict=True)))
         for name, found in costs.items()

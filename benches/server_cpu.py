@@ -1,4 +1,4 @@
-"""The processor time of a server's process, by the kernel's ticks of 10 ms."""
+"""The processor time of a server process, in the kernel's ticks of 10 ms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def server_cpu(pid: int) -> float:
-    """Processor time of a server process in seconds, or 0 where it runs elsewhere."""
+    """Processor time of a server process in seconds, or 0 if it runs on another machine."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:

@@ -12,14 +12,14 @@ class Shape:
 
     name: str
     title: str
-    #: What the shape is there to show.
+    #: The reason for the shape.
     purpose: str
     #: `(name, expression over i)`, where `i` is an int8 that counts from 1.
     columns: tuple[tuple[str, str], ...]
     rows: int
 
     def create_sql(self, table: str, rows: int) -> str:
-        """Make the table; nothing is logged, since nothing of it has to outlive a crash."""
+        """Return the statement that makes the table, unlogged: it need not survive a crash."""
         expressions = ",\n  ".join(f"{expression} AS {name}" for name, expression in self.columns)
         return (
             f"CREATE UNLOGGED TABLE {table} AS SELECT\n  {expressions}\n"
@@ -27,13 +27,13 @@ class Shape:
         )
 
     def fingerprint(self, rows: int) -> str:
-        """Tell one definition of the table from another."""
+        """Identify this definition of the table."""
         return hashlib.sha256(self.create_sql("shape", rows).encode()).hexdigest()[:16]
 
 
-#: The row that asyncpg-rkt's published benchmark is made of: 18 columns, 136 bytes of values, 215
-#: bytes on the wire. There every row is the same constant; here the values vary, at the same sizes,
-#: and the rows come from a table, so that the server's part is a plain scan.
+#: The row of asyncpg-rkt's published benchmark: 18 columns, 136 bytes of values, 215 bytes on the
+#: wire. There every row is the same constant; here the values vary, at the same sizes, and the
+#: rows come from a table, so that the server's part is a plain scan.
 SEED = Shape(
     name="seed",
     title="18 columns of common types",
@@ -73,11 +73,11 @@ NARROW = Shape(
     rows=5_000_000,
 )
 
-#: TPC-H's lineitem in column types and sizes, with values of our own.
+#: The column types and sizes of TPC-H's lineitem, with our own values.
 LINEITEM = Shape(
     name="lineitem",
     title="16 columns with numeric, date and text",
-    purpose="the row of a warehouse: numbers that are not binary, dates, short texts",
+    purpose="a data warehouse: decimal numbers, dates, short texts",
     columns=(
         ("orderkey", "i / 4"),
         ("partkey", "i * 7919 % 200000"),

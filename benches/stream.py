@@ -1,8 +1,8 @@
-"""Memory of a stream of batches: `python -m benches.stream [--rows 50000000]`.
+"""Measures the memory of a stream of batches: `python -m benches.stream [--rows 50000000]`.
 
-`iter_columns` reads three columns straight from `generate_series` and throws each batch away. The
-resident memory is sampled as the batches come, and the batches that are alive are counted. Either
-colour runs in a process of its own.
+`iter_columns` reads three columns straight from `generate_series` and throws each batch away. It
+samples the resident memory and counts the live batches as they arrive. The async and the blocking
+stream each run in their own process.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _STATUS = Path("/proc/self/status")
 
 @dataclass
 class Watch:
-    """What was seen of a stream."""
+    """The observations of a stream."""
 
     rows: int = 0
     batches: int = 0
     batch_bytes_max: int = 0
     alive_max: int = 0
-    #: Resident bytes, one figure for each sample.
+    #: Resident bytes, one number per sample.
     resident: list[int] = field(default_factory=list)
     seconds: float = 0.0
     _alive: weakref.WeakSet[Columns] = field(default_factory=weakref.WeakSet)
 
     def see(self, batch: Columns, every: int) -> None:
-        """Note a batch that came."""
+        """Record a batch."""
         self._alive.add(batch)
         self.alive_max = max(self.alive_max, len(self._alive))
         self.rows += batch.num_rows
@@ -60,25 +60,25 @@ class Watch:
         self.batches += 1
 
     def told(self) -> dict[str, Any]:
-        """Give the figures as they stand in JSON."""
+        """Return the figures for JSON."""
         growth = max(self.resident) - self.resident[0]
         figures = {name: value for name, value in asdict_of(self).items() if name != "_alive"}
         return {
             **figures,
             "growth_bytes": growth,
-            # The first fifth fills what is used again and again; behind it nothing should grow.
+            # The first fifth fills buffers that are then reused; after it, nothing should grow.
             "later_growth_bytes": max(self.resident) - max(self.resident[: SAMPLES // 5]),
             "growth_in_batches": growth / self.batch_bytes_max,
         }
 
 
 def asdict_of(watch: Watch) -> dict[str, Any]:
-    """The fields, without a copy of what cannot be copied."""
+    """Return the fields; `dataclasses.asdict` cannot, because it copies deeply."""
     return {name: getattr(watch, name) for name in watch.__dataclass_fields__}
 
 
 def resident_bytes() -> int:
-    """The resident memory of this process."""
+    """Return the resident memory of this process in bytes."""
     for line in _STATUS.read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
@@ -86,7 +86,7 @@ def resident_bytes() -> int:
 
 
 async def read_async(dsn: str, rows: int) -> Watch:
-    """Read on an event loop."""
+    """Read the stream on an event loop."""
     watch, every = Watch(), _every(rows)
     async with await colonnade.connect(dsn) as connection:
         started = time.perf_counter()
@@ -97,7 +97,7 @@ async def read_async(dsn: str, rows: int) -> Watch:
 
 
 def read_sync(dsn: str, rows: int) -> Watch:
-    """Read without one."""
+    """Read the stream without an event loop."""
     watch, every = Watch(), _every(rows)
     with sync.connect(dsn) as connection:
         started = time.perf_counter()
@@ -112,7 +112,7 @@ def _every(rows: int) -> int:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure both colours, print and keep the figures."""
+    """Measure both streams; print and save the figures."""
     parser = argparse.ArgumentParser(prog="python -m benches.stream", description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000_000)
     parser.add_argument("--output", type=Path, default=Path("build/benches/stream"), metavar="DIR")

@@ -1,4 +1,4 @@
-"""Makes the tables of the shapes, once."""
+"""Makes the table of each shape once."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Table:
 
     @property
     def query(self) -> str:
-        """What every peer runs: a scan, so that the server's part is as small as it can be."""
+        """The query of every peer: a plain scan, to keep the server's share of the work small."""
         return f"SELECT * FROM {self.name}"
 
 
 async def server_version(dsn: str) -> str:
-    """Ask the server what it is."""
+    """Ask the server for its version."""
     connection = await colonnade.connect(dsn)
     try:
         return str(await connection.fetchval("SELECT version()"))
@@ -41,7 +41,7 @@ async def server_version(dsn: str) -> str:
 
 
 async def ensure(dsn: str, table: Table) -> None:
-    """Make the table unless it is there with the same definition, and read it once."""
+    """Make the table unless it exists with the same definition, and read it once."""
     connection = await colonnade.connect(dsn)
     try:
         await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
@@ -52,7 +52,7 @@ async def ensure(dsn: str, table: Table) -> None:
         if found != fingerprint:
             await connection.execute(f"DROP TABLE IF EXISTS {table.name}")
             await connection.execute(table.shape.create_sql(table.name, table.rows))
-            # Frozen, so that no later scan has to look at who sees a row or to write hints.
+            # Freeze the rows, so that no later scan checks their visibility or writes hint bits.
             await connection.execute(f"VACUUM (FREEZE, ANALYZE) {table.name}")
             await connection.execute(f"COMMENT ON TABLE {table.name} IS '{fingerprint}'")
         await connection.execute(f"SELECT count(*) FROM {table.name}")

@@ -1,9 +1,9 @@
 """Threads that fetch at once: `python -m benches.threads [--rows N] [--threads N] [--rounds N]`.
 
-The answers of a real server to one fetch are recorded, and played again to every connection by a
-process that does nothing else. So the processors are the clients', and what is measured is whether
-the interpreter is released while columns are read and decoded: the time of so many fetches one
-after the other, against the time of as many threads that fetch at once.
+The answers of a real server to one fetch are recorded, and separate processes replay them to every
+connection, which leaves the processors to the clients. This shows whether the interpreter lock is
+released while columns are read and decoded: it compares the time of several fetches one after the
+other with the time of as many threads that fetch at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from multiprocessing import get_context
 
 from colonnade import embedded, sync
 
-# What costs a client most: numbers that are digits on the wire, and arrays.
+# The most expensive types for a client: numeric, sent as digits, and arrays.
 _QUERY = """
 SELECT g::numeric(12, 2) AS a, (g * 0.25)::numeric(12, 2) AS b, (g / 7.0)::numeric(20, 8) AS c,
     (g * 1.5)::numeric(12, 2) AS d, ARRAY[g, g + 1, NULL]::int4[] AS e, ARRAY['x', 'y'] AS f
@@ -58,7 +58,7 @@ def main(words: Sequence[str] | None = None) -> None:
     size = sum(map(len, answers)) / 1e6
     print(f"{size:.0f} MB a fetch, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     print(f"{arguments.threads} fetches: in turn {one:.3f} s, at once {many:.3f} s", end=", ")
-    print(f"{one / many:.2f} x; processors of ours busy at once: {statistics.median(busy):.2f}")
+    print(f"{one / many:.2f} x; processors busy with this process: {statistics.median(busy):.2f}")
 
 
 def _fetch(query: str, dsn: str) -> int:
@@ -67,7 +67,7 @@ def _fetch(query: str, dsn: str) -> int:
 
 
 def _seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """By the clock, and of processor time of this process."""
+    """Return the wall time and the processor time of this process."""
     started, before = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - started, time.process_time() - before
@@ -78,7 +78,7 @@ def _dsn(port: int) -> str:
 
 
 def _recorded(server_port: int, query: str) -> list[bytes]:
-    """What the server says to one fetch: an answer for each time that the client speaks."""
+    """Record the server's side of one fetch: an answer for each time that the client sends."""
     answers: list[bytearray] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         relay = threading.Thread(target=_relay, args=(listener, server_port, answers))
@@ -110,7 +110,7 @@ def _relay(listener: socket.socket, server_port: int, answers: list[bytearray]) 
 
 @contextlib.contextmanager
 def _played(answers: list[bytes]) -> Iterator[str]:
-    """The address where every client gets the same answers, from processes of their own."""
+    """Give an address where separate processes send every client the same answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         player = get_context("fork").Process(target=_play, args=(listener, answers), daemon=False)
         player.start()

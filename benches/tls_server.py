@@ -1,4 +1,4 @@
-"""A private server that speaks TLS, by whichever installation was built with it."""
+"""A private server with TLS, from the first installation that was built with it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def started(settings: Mapping[str, str]) -> Iterator[Server]:
-    """Start it, with a certificate for this machine; `EmbeddedServerError` where none can."""
+    """Start it with a certificate for this machine; raise `EmbeddedServerError` if none can."""
     for binaries in embedded.all_binaries():
         with embedded.start(tcp=True, settings=settings, binaries=binaries) as server:
             if _enable(server):
                 yield server
                 return
     raise embedded.EmbeddedServerError(
-        "no PostgreSQL here was built with TLS; Debian's package `postgresql` is"
+        "no PostgreSQL found here was built with TLS; Debian's package `postgresql` is"
     )
 
 
 def dsn(server: Server) -> str:
-    """Return the address by which a client has to speak TLS."""
+    """Return the DSN of the server with TLS required."""
     return f"{server.dsn}{'&' if '?' in server.dsn else '?'}sslmode=require"
 
 
@@ -50,6 +50,6 @@ def _enable(server: Server) -> bool:
         except PostgresError:
             return False
         connection.execute("SELECT pg_reload_conf()")
-    # Later connections are served by a process that has read the new configuration.
+    # A new connection shows whether the server accepted the configuration.
     with sync.connect(server.socket_dsn) as connection:
         return bool(connection.fetchval("SHOW ssl") == "on")

@@ -1,8 +1,8 @@
 """Values of every PostgreSQL type: one entry per type, for tests and documentation.
 
-`COMMON` has the types of most tables, `RARE` the other types whose values can be written as text,
-`SERVER_ONLY` the types whose values only the server makes. `EXTENSIONS` has the types of
-extensions.
+`COMMON` has the types of most tables, `RARE` the other types with values that can be written as
+text, `SERVER_ONLY` the types with values that only the server can produce, and `EXTENSIONS` the
+types of extensions.
 """
 
 from __future__ import annotations

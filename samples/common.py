@@ -1,4 +1,4 @@
-"""Samples of the types that most tables have."""
+"""Samples of the common types."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from samples import strategies
 from samples.sample import Facts, Sample
 
-# One character of every plane that may have one, the private ones and the last one included, and
-# the ends of each length in UTF-8.
+# One character of every Unicode plane, private planes included, and the first and last character
+# of each UTF-8 length.
 PLANES = (
     "".join(chr(plane << 16 | 0x1234) for plane in range(17)) + "\x01\x7f\x80\u07ff\u0800\uffff"
 )
@@ -104,7 +104,7 @@ def integer(
     plain: tuple[str, str] | None = None,
     is_ordered: bool = True,
 ) -> Sample:
-    """An integer type with so many bits, counted as signed unless the Arrow type is unsigned."""
+    """An integer type of this many bits, signed unless the Arrow type is unsigned."""
     is_signed = not arrow.startswith("uint")
     least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if is_signed else (0, 2**bits - 1)
     middle = (0, 1, -1, 42) if is_signed else (0, 1, 42)
@@ -441,8 +441,8 @@ COMMON = (
     Sample("numeric(100,2)", "decimal128(38, 2)", ("0", "1.5", "-" + "9" * 36 + ".99")),
 )
 
-# Without a declared scale the column takes the largest one of its values, and 256 bits where 128
-# are too few: each of these is a column of its own.
+# Without a declared scale, a column takes the largest scale of its values, and 256 bits if 128 are
+# too few. So each of these values needs its own column.
 WIDE_NUMERICS = (
     (("9" * 38, "-" + "9" * 38), "decimal128(38, 0)"),
     (("1" + "0" * 38,), "decimal256(76, 0)"),
@@ -456,7 +456,7 @@ WIDE_NUMERICS = (
     (("1e36", "1e-1"), "decimal128(38, 1)"),
     (("1e37", "1e-1"), "decimal256(76, 1)"),
 )
-# Exact in rows and as text; no decimal of Arrow's holds them.
+# Rows and text hold these exactly; no Arrow decimal does.
 HUGE_NUMERICS = (
     "1e76",
     "1e131071",

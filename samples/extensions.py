@@ -1,4 +1,4 @@
-"""Samples of the types that extensions bring."""
+"""Samples of the types of extensions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SPATIAL = Facts(
 
 
 def of(extension: str, *samples: Sample) -> dict[str, tuple[str, Sample]]:
-    """The extension and the sample of each of its types, by the name of the type."""
+    """Map each type's name to its extension and its sample."""
     return {sample.base: (extension, sample) for sample in samples}
 
 
-#: Types of extensions, with the extension that brings each.
+#: Types of extensions, each with its extension.
 EXTENSIONS = {
     **of("citext", Sample("citext", "utf8", TEXTS, facts=SERVER_PARSED)),
     **of(
@@ -53,9 +53,10 @@ EXTENSIONS = {
         Sample("sparsevec(5)", "utf8", ("{}/5", "{1:1.5,5:-2}/5"), facts=SERVER_PARSED),
     ),
 }
-#: Types of PostGIS, whose tests have values of their own.
+#: Types of PostGIS; their tests have their own values.
 SPATIAL_TYPES = tuple(Sample(name, "binary", facts=SPATIAL) for name in ("geometry", "geography"))
-#: Extensions whose types the table does not have: they are bytes, or text where there is no other.
+#: Extensions with types missing from the core's table: columns hold their bytes, or their text if
+#: they have no binary form.
 FOREIGN = {
     "cube": ("cube", "binary", ("(1, 2)", "(0),(1)")),
     "seg": ("seg", "utf8", ("1 .. 2", "5.0")),

@@ -1,4 +1,4 @@
-"""Samples of the types that few tables have."""
+"""Samples of the rare types."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PRINTED = Facts(
 
 
 def named(name: str, *values: str, plain: tuple[str, str] | None = None) -> Sample:
-    """A type whose text names an object of the catalogs: the edges are all there is."""
+    """A type whose text names an object of the catalogs, so random values are not possible."""
     return Sample(name, "utf8", values, plain=plain, is_ordered=False, facts=PRINTED)
 
 

@@ -1,4 +1,4 @@
-"""One sample of values for one type, and how a server is asked for them."""
+"""The values of one type, and the query that asks a server for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """The row of a type in the second table of docs/types.md."""
+    """The row of a type in the table of rows and parameters in docs/types.md."""
 
     row: str
     """The class of its values in rows."""
@@ -23,7 +23,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Sample:
-    """A type as it is declared, and values of it, written as the server reads them."""
+    """A type as declared in SQL, and values of it as text that the server accepts."""
 
     sql_type: str
     arrow: str

@@ -1,4 +1,4 @@
-"""Types whose values no text makes: only the server has them."""
+"""Types without text input: only the server can produce their values."""
 
 from __future__ import annotations
 

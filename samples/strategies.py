@@ -1,4 +1,4 @@
-"""Generators of values: as texts that the server reads, and as objects that a parameter takes."""
+"""Hypothesis strategies: text for the server, and Python objects for parameters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
-# One of a kind: two NaN of different bits print the same.
 FLOAT8 = st.floats()
 FLOAT4 = st.floats(width=32)
-# The outermost values stand for the infinities.
+# Exclude the outermost values, which stand for the infinities.
 DATE = st.dates(date.min + timedelta(1), date.max - timedelta(1))
 TIMESTAMP = st.datetimes(datetime.min + timedelta(1), datetime.max - timedelta(1))
 ZONE = st.integers(-15 * 60, 15 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -51,7 +50,7 @@ def float4_text(number: float) -> str:
 
 
 def days_text(days: int) -> str:
-    """PostgreSQL counts Julian days, from its first date on: every one of them has a text."""
+    """A date as text, from its Julian day: PostgreSQL accepts every day from its first date on."""
     return f"J{days}"
 
 
@@ -61,7 +60,7 @@ def bounded_decimal(precision: int, scale: int) -> SearchStrategy[str]:
 
 
 def moment_text(micros: int) -> str:
-    """A moment by its distance from 1970, read by the server, not by Python's years."""
+    """The text of a timestamp, which may be outside Python's years."""
     day, rest = divmod(micros, 86_400_000_000)
     seconds, fraction = divmod(rest, 1_000_000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}"

@@ -1,7 +1,8 @@
-"""Measures the lines and branches that the tests run, of ``colonnade`` and of the crates.
+"""Measures the line and branch coverage of ``colonnade`` and of the crates.
 
-Arguments are pytest's. The tests run in a copy of the checkout, with an extension of their own, so
-that the ordinary build stays as it is. Tables go to the terminal, all lines to ``build/coverage``.
+Arguments go to pytest. The tests run in a copy of the checkout with a separately built extension,
+so the ordinary build is not touched. Tables are printed; reports of all lines go to
+``build/coverage``.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILT = ROOT / "build" / "coverage"
 TREE = BUILT / "tree"
 PROFILES = BUILT / "profiles"
-# What tasks made: the copy uses the same servers, programs and environment.
+# Directories made by other targets: the copy shares servers, programs and environment.
 LINKED = (".tools", ".venv", "build", "target")
-# Branches are counted by an option that the stable compiler hides.
+# The stable compiler counts branches only with this hidden option.
 RUST_FLAGS = "-Cinstrument-coverage -Zcoverage-options=branch -Copt-level=1"
-# Tests, programs and functions that only tests or fuzzers call are not measured, nor are libraries.
+# Tests, programs, code only for tests or fuzzers, and libraries are not measured.
 RUST_LEFT_OUT = (
     r"/tests/|/tests\.rs$|/testing\.rs$|/fuzzing/|/examples/|/benches/|/\.cargo/|^/rustc/"
 )
 
-# The lines, branches or regions of a file: how many ran, and how many there are.
+# The lines, branches or regions of a file: how many ran, and the total.
 Counts = dict[str, tuple[int, int]]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Build, test and report; the status says whether a test failed."""
+    """Build, test and report; return pytest's exit status."""
     for old in (TREE, PROFILES):
         shutil.rmtree(old, ignore_errors=True)
     for old in BUILT.glob(".coverage*"):
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         "RUSTFLAGS": RUST_FLAGS,
         "CARGO_TARGET_DIR": str(BUILT / "target"),
         "PYO3_PYTHON": sys.executable,
-        # Processes at work at the same time share four files, which they lock.
+        # Concurrent processes share four files, which they lock.
         "LLVM_PROFILE_FILE": str(PROFILES / "%4m.profraw"),
         "COVERAGE_FILE": str(BUILT / ".coverage"),
         "PYTHONPATH": str(TREE),
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _llvm_tool(name: str) -> str:
-    """The program that reads what this compiler writes: the formats change with each version."""
+    """The path of the compiler's own tool: the file formats change with each version."""
     command = ["rustc", "--print", "target-libdir"]
     libraries = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     tool = Path(libraries).parent / "bin" / name
@@ -93,7 +94,7 @@ def _run(command: Sequence[str], environment: dict[str, str], folder: Path) -> s
 
 
 def _built(command: Sequence[str], environment: dict[str, str]) -> list[Path]:
-    """Have cargo build, and return the programs and libraries that it names."""
+    """Build with cargo, and return the programs and libraries that it reports."""
     json_lines = ["--quiet", "--message-format=json-render-diagnostics"]
     found: list[Path] = []
     for line in _run(["cargo", *command, *json_lines], environment, ROOT).splitlines():
@@ -108,7 +109,7 @@ def _built(command: Sequence[str], environment: dict[str, str]) -> list[Path]:
 
 
 def _copy_checkout(extension: Path) -> None:
-    """Copy the sources, with that extension among them."""
+    """Copy the sources, with the measured extension in place of the ordinary one."""
 
     def left_out(folder: str, names: list[str]) -> Iterable[str]:
         here = {".git", *LINKED} if Path(folder) == ROOT else set[str]()
@@ -122,9 +123,9 @@ def _copy_checkout(extension: Path) -> None:
 
 
 def _python_files(environment: dict[str, str]) -> Iterator[tuple[list[str], Counts]]:
-    """Have coverage.py write its reports, and read what it found of each file."""
+    """Have coverage.py write its reports, and return its figures for each file."""
     coverage = [sys.executable, "-m", "coverage"]
-    # The reports look for the sources where they were run.
+    # The reports look for the sources in the directory where they ran.
     _run([*coverage, "combine", "--quiet"], environment, TREE)
     _run([*coverage, "html", "--quiet", f"--directory={BUILT / 'python'}"], environment, TREE)
     report = BUILT / "python.json"
@@ -141,7 +142,7 @@ def _python_files(environment: dict[str, str]) -> Iterator[tuple[list[str], Coun
 
 
 def _rust_files(export: Sequence[str]) -> Iterator[tuple[list[str], Counts]]:
-    """Read what llvm-cov found of each file."""
+    """Return llvm-cov's figures for each file."""
     exported = subprocess.run(export, capture_output=True, text=True, check=True).stdout
     (BUILT / "rust.json").write_text(exported, "utf-8")
     for file in json.loads(exported)["data"][0]["files"]:
@@ -157,7 +158,7 @@ def _rust_files(export: Sequence[str]) -> Iterator[tuple[list[str], Counts]]:
 
 
 def _report(title: str, files: Iterable[tuple[list[str], Counts]]) -> None:
-    """Print a line for each room, and one for all."""
+    """Print a line for each room, and the total."""
     rooms: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for places, counts in files:
         for part, (ran, all_there) in counts.items():

@@ -27,7 +27,7 @@ class SnippetError(Exception):
 
 @dataclass(frozen=True)
 class Snippet:
-    """One Python block: its text, the line of its first statement, why it is not run."""
+    """One Python block: its text, its first line's number, the reason if it is not run."""
 
     path: Path
     line: int

@@ -1,7 +1,7 @@
-"""Lists the packages of the lock that have wheels, but none for the Python that runs this.
+"""Lists the locked packages that have wheels, but none for the running Python.
 
-Building them would take compilers, other libraries and often hours: they are left out of the
-environment of that Python. Standard input has what the environment needs, from `uv export`.
+Building them would need compilers and other libraries and often take hours, so they are left out
+of the environment of that Python. Standard input is the requirements from `uv export`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from packaging.utils import parse_wheel_filename
 
 
 def main() -> None:
-    """Print their names, one a line."""
+    """Print their names, one per line."""
     fitting = frozenset(sys_tags())
     lock = tomllib.loads(Path("uv.lock").read_text(encoding="utf-8"))
     wheels = {

@@ -1,8 +1,8 @@
-"""Writes THIRD-PARTY-NOTICES: the licences of the crates that are linked into the wheel.
+"""Writes THIRD-PARTY-NOTICES: the licences of the crates linked into the wheel.
 
-Most licences require that their text accompanies the code. If a crate offers several, MIT's is
-used, as the simplest to fulfil; crates under the Apache licence only share the project's own
-LICENSE, and add their NOTICE. The texts are those of the crates' own sources.
+Most licences require that their text accompanies the code. If a crate offers several, MIT is
+chosen, because it is the simplest to fulfil. Crates only under the Apache licence share the
+project's own LICENSE and add their NOTICE. All texts come from the crates' sources.
 
     python -m tools.notices            write the file
     python -m tools.notices --check    fail when it is not up to date
@@ -67,12 +67,14 @@ def texts(package: dict[str, Any]) -> list[str]:
     wanted += [file for file in licences if "UNICODE" in file.name.upper()]
     chosen = [*(wanted or licences), *notices]
     if not chosen:
-        raise SystemExit(f"{package['name']}: {package['license']}, and no text in its sources")
+        raise SystemExit(
+            f"{package['name']}: {package['license']}, but no licence text in its sources"
+        )
     return [read(file) for file in chosen]
 
 
 def read(file: Path) -> str:
-    """A text with the line ends and the margins of this project's files."""
+    """Return a text with this project's line ends, without trailing blanks."""
     lines = (line.rstrip() for line in file.read_text(encoding="utf-8").splitlines())
     return "\n".join(lines).strip("\n")
 
@@ -89,7 +91,9 @@ def page() -> str:
 
 def main() -> None:
     """Write the file, or compare."""
-    parser = argparse.ArgumentParser(description="Write the licences of what the wheel links.")
+    parser = argparse.ArgumentParser(
+        description="Write the licences of the crates linked into the wheel."
+    )
     parser.add_argument("--check", action="store_true", help="fail when the file is out of date")
     wanted = page()
     if parser.parse_args().check:

@@ -69,7 +69,7 @@ class Code:
 
     @property
     def is_root(self) -> bool:
-        """Whether this code stands for its whole two-character class."""
+        """Whether this code represents its whole two-character class."""
         return self.sqlstate.endswith("000")
 
     @property

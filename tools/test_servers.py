@@ -1,13 +1,12 @@
 """Downloads other versions of PostgreSQL, and runs the suite against each of them.
 
-    python -m tools.test_servers --fetch        download what is not there yet, and nothing else
-    python -m tools.test_servers                run the suite against every version
-    python -m tools.test_servers 13 16 -- -x    run it against some, with arguments for pytest
-    python -m tools.test_servers 13 -- tests/async/test_copy.py
+    python -m tools.test_servers --fetch        download missing versions and stop python -m
+    tools.test_servers                run the suite against every version python -m
+    tools.test_servers 13 16 -- -x    run it against some, with arguments for pytest python -m
+    tools.test_servers 13 -- tests/async/test_copy.py
 
-What is run, unless paths are given, are the tests that talk to a server. Each version begins with
-a line of its own, and none keeps the next one from being run; at the end each has a closing line,
-with the tests that failed below it.
+Without paths, it runs the tests that talk to a server. A failure with one version does not stop
+the others. At the end, a line for each version gives the result, with its failed tests below.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FOLDERS = [
 
 @dataclass
 class Outcome:
-    """What came of the run against one version."""
+    """The result of the run against one version."""
 
     major: int
     exit_code: int = 1
@@ -47,7 +46,7 @@ class Outcome:
 
 
 def fetch() -> None:
-    """Download every version, as far as that can be done."""
+    """Download every version, and report those that cannot be downloaded."""
     for major in releases.RELEASES:
         try:
             print(f"PostgreSQL {releases.installed(major).version}: there")
@@ -56,7 +55,7 @@ def fetch() -> None:
 
 
 def run(outcome: Outcome, arguments: list[str]) -> None:
-    """Run the suite against one version, and note in the outcome what came of it."""
+    """Run the suite against one version, and record the result in the outcome."""
     try:
         releases.installed(outcome.major)
     except releases.NotToBeHadError as error:

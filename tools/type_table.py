@@ -1,8 +1,8 @@
-"""Writes the tables of docs/types.md that have a line for every type.
+"""Writes the tables of docs/types.md that have a row for every type.
 
-The core's own table has the types and their Arrow types, `samples` has their values in rows and as
-parameters, and their limits. This file has their types in the libraries. tests/types checks all of
-it against a server. A type that is missing is an error.
+The types and their Arrow types come from the core's table; their row values, parameters and limits
+come from `samples`. This file adds their types in the libraries. tests/types checks all of it
+against a server. A missing type is an error.
 
     python -m tools.type_table            write the tables
     python -m tools.type_table --check    fail when they are not up to date
@@ -40,27 +40,27 @@ STRUCT, LIST = "`struct<...>[pyarrow]`", "`list<...>[pyarrow]`"
 
 
 def plain(arrow: str, *others: str) -> Forms:
-    """Forms that are one word each."""
+    """Forms that are a single type name each."""
     return Forms(f"`{arrow}`", *(f"`{other}`" for other in others))
 
 
 def number(arrow: str) -> Forms:
-    """A number, which has one name everywhere."""
+    """A number, which has the same name everywhere."""
     return plain(arrow, arrow, arrow, arrow.capitalize().replace("Uint", "UInt"))
 
 
 def text(arrow: str = "`utf8`") -> Forms:
-    """Text, whatever its extension type is."""
+    """Text of any Arrow extension type."""
     return Forms(arrow, "`StringDType(na_object=None)`", "`str`", "`String`")
 
 
 def figure(numbers: int) -> Forms:
-    """A list of so many floats."""
+    """A list of this many floats."""
     pandas = f"fixed_size_list<...>[{numbers}][pyarrow]"
     return plain(POINT.format(numbers), "float64", pandas, "Array")
 
 
-#: By the Arrow type of a line in the core's table.
+#: Forms by the Arrow type in the core's table.
 FORMS = {
     "bool": plain("bool", "bool", "bool", "Boolean"),
     **{arrow: number(arrow) for arrow in ("int16", "int32", "int64", "uint32", "uint64")},
@@ -97,7 +97,7 @@ FORMS = {
     ),
     "null": plain("null", "object", "object", "Null"),
 }
-#: More than one form, by what is declared.
+#: Types with more than one form, which depends on the declared modifier.
 BY_DECLARATION = {
     "numeric": {
         "numeric(15,2)": plain("decimal128(15, 2)", "object", "float64", "Decimal(15, 2)"),
@@ -105,7 +105,7 @@ BY_DECLARATION = {
     },
 }
 RANGE = "`struct<lower: int32, upper: int32, lower_inc: bool, upper_inc: bool, empty: bool>`"
-#: What is made of other types, by an example.
+#: Types made of other types, by an example.
 MADE = {
     "int4[]": Forms("`list<item: int32>`", "`object`", LIST, "`List`"),
     "text[]": Forms("`list<item: utf8>`", "`object`", LIST, "`List`"),
@@ -152,12 +152,12 @@ MADE_FACTS = {
 
 
 def shown(name: str) -> str:
-    """A name as SQL has it."""
+    """A type name as SQL writes it."""
     return '`"char"`' if name == "char" else f"`{name}`"
 
 
 def columns_table() -> list[str]:
-    """The head and the rows of the table of columns."""
+    """Return the head and the rows of the table of columns."""
     by_forms: dict[Forms, list[str]] = {}
     for line in _core.TYPES:
         forms = BY_DECLARATION.get(line.name) or {line.name: FORMS[line.arrow]}
@@ -170,7 +170,7 @@ def columns_table() -> list[str]:
 
 
 def values_table() -> list[str]:
-    """The head and the rows of the table of rows and parameters."""
+    """Return the head and the rows of the table of rows and parameters."""
     extensions = (sample for _, sample in EXTENSIONS.values())
     by_facts: dict[Facts, list[str]] = {}
     for sample in (*SAMPLES, *SERVER_ONLY, *extensions, *SPATIAL_TYPES):
@@ -179,7 +179,7 @@ def values_table() -> list[str]:
     told = [name for names in by_facts.values() for name in names]
     known = [line.name for line in (*_core.TYPES, *_core.EXTENSION_TYPES)]
     if sorted(told) != sorted(known):
-        raise SystemExit(f"types without facts, or with two: {set(told) ^ set(known)}")
+        raise SystemExit(f"types without facts, or with two sets of them: {set(told) ^ set(known)}")
     rows = [(", ".join(map(shown, names)), facts) for facts, names in by_facts.items()]
     lines = [
         f"{name} | {facts.row} | {facts.parameter} | {facts.limits}"
@@ -189,7 +189,7 @@ def values_table() -> list[str]:
 
 
 def written(page: str) -> str:
-    """The page with its tables."""
+    """Return the page with new tables."""
     tables = {"columns": columns_table, "values": values_table}
 
     def block(match: re.Match[str]) -> str:

@@ -52,12 +52,12 @@ CODE = {
     "AsyncioTransport": "BlockingTransport",
     "_transport.asyncio": "_transport.blocking",
     "_supply.asyncio": "_supply.threads",
-    # Nobody awaits a connection of a pool: `acquire` gives the connection itself.
+    # A pool's blocking `acquire` returns the connection itself.
     "-> PoolAcquireContext": "-> PoolConnectionProxy",
     "PoolAcquireContext(self, self._lent, timeout)": "self._lent(timeout)",
     "_async": "_sync",
     "aclose": "close",
-    # What tests use.
+    # Names in tests.
     "aiter": "iter",
     "anext": "next",
     "asynccontextmanager": "contextmanager",
@@ -92,7 +92,7 @@ def _tokens(source: str) -> list[tokenize.TokenInfo]:
     return list(tokenize.generate_tokens(io.StringIO(source).readline))
 
 
-# Ready to be compared with a slice of tokens; the longest first.
+# Split into tokens to compare with slices; the longest first.
 _RUNS = sorted(
     (
         ([t.string for t in _tokens(old) if t.type not in _SKIPPED], old, new)
@@ -206,7 +206,7 @@ def differences(files: dict[Path, str]) -> list[Path]:
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the generated files, or with ``--check`` says what would change."""
+    """Writes the generated files, or with ``--check`` prints the differences."""
     parser = argparse.ArgumentParser(description="Generate the blocking API from the async one.")
     parser.add_argument("--check", action="store_true", help="write nothing, fail on a difference")
     check = parser.parse_args(arguments).check

@@ -1,3 +1,3 @@
-"""For how long a fetch holds the event loop, and what a ping beside it feels."""
+"""How long a fetch holds the event loop, and how much it delays pings."""
 
 from __future__ import annotations

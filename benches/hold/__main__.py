@@ -1,10 +1,10 @@
-"""Measures how long a fetch holds the event loop, and what pings beside it feel.
+"""Measures how long a fetch holds the event loop, and how much it delays pings.
 
     python -m benches.hold [--rows 5000000] [--loops asyncio,uvloop] [--roads plain,tls]
 
-Columns and rows, on either loop, plain and over TLS, each in a process of its own. The hold is the
-longest time between two ticks of a millisecond, beyond the tick; of it, what the loop's thread
-computed, which is true on a busy machine as well.
+Columns and rows, on either loop, plain and over TLS, each in its own process. A ticker runs every
+millisecond; the hold is the longest time between two ticks, less that millisecond. The processor
+time of the loop's thread between two ticks is given too: it stays true on a busy machine.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _measure(
 
 
 def lines_of(case: dict[str, Any]) -> Iterator[str]:
-    """Say what one loop felt."""
+    """Return the lines that report one loop's figures."""
     yield f"{case['mode']}, {case['loop']}, {case['road']}"
     for hold in case["holds"]:
         gap, burst = hold["gap_s"] * 1e3, hold["burst_s"] * 1e3

@@ -1,11 +1,11 @@
-"""The program that holds one event loop: a job as JSON on stdin, what was felt as JSON on stdout.
+"""The program that loads one event loop: a job as JSON on stdin, the delays as JSON on stdout.
 
-Three pings tell what else on the loop has to wait for: a sleep of a millisecond, how much later
-than that it ends; an echo, a line to a program that sends it back; and a small query on a
-connection of its own. All three run while nothing else does, and while one large result comes in.
+Three pings measure how long other tasks on the loop wait: a sleep of a millisecond, by how late it
+ends; an echo, a line to a program that sends it back; and a small query on its own connection. All
+three run once on an idle loop, and once while a large result arrives.
 
-What answers the pings runs at once when it is asked, where the system allows that: it is the loop's
-time that is asked for, not how long a program waits for one of a few busy cores.
+The programs that answer the pings have real-time priority where the system allows it, so that the
+figures show delays of the loop and not the wait for a busy core.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _PAUSE_S = 0.001
 _SETTLE_S = 0.05
-#: A loop with nothing to do is watched for as long as a fetch takes, and no shorter than this.
+#: An idle loop is watched for as long as a fetch takes, and at least this long.
 _IDLE_S_MIN = 0.5
 
 
@@ -45,7 +45,7 @@ async def felt(job: dict[str, Any]) -> dict[str, Any]:
             gc.collect()
             async with Ticker() as ticker:
                 result = await fetch(job["sql"].format(rows=rows))
-            # Alive until here: to throw a large result away holds the loop as well.
+            # Keep the result alive until here: freeing it also holds the loop.
             del result
             answer["holds"].append({"rows": rows, "gap_s": ticker.gap_s, "burst_s": ticker.burst_s})
         gc.collect()
@@ -69,7 +69,7 @@ async def felt(job: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Pings:
-    """The times of each ping in seconds, and whether what answers them runs at once."""
+    """The times of each ping in seconds, and whether their answerers have real-time priority."""
 
     times: dict[str, list[float]]
     at_once: bool
@@ -114,7 +114,7 @@ async def pinged(dsn: str) -> AsyncIterator[Pings]:
 
 
 def _prefer(pid: int | None) -> bool:
-    """Have a program run at once whenever it has something to do; False where that is refused."""
+    """Give a process real-time priority; return False if the system refuses."""
     if pid is None:
         return False
     try:
@@ -126,7 +126,7 @@ def _prefer(pid: int | None) -> bool:
 
 async def _keep(ping: Ping, times: list[float]) -> None:
     while True:
-        # What a ping feels begins when it is due, not when the loop comes to it.
+        # A ping is timed from the moment it is due, not from the moment the loop starts it.
         due = time.perf_counter() + _PAUSE_S
         await asyncio.sleep(_PAUSE_S)
         await ping()
@@ -146,7 +146,7 @@ _PARTS = {"p50": 0.5, "p99": 0.99, "max": 1.0}
 
 
 def main() -> None:
-    """Run the job on its loop."""
+    """Run the job on the loop that it names."""
     job = json.load(sys.stdin)
     factory = importlib.import_module(job["loop"]).new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:

@@ -1,1 +1,1 @@
-"""Copies columns into a table, by Colonnade and its peers; `python -m benches.ingest`."""
+"""Copying columns into a table with Colonnade and its peers; `python -m benches.ingest`."""

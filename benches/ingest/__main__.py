@@ -1,7 +1,7 @@
-"""Measures how columns get into a table, by Colonnade and its peers side by side.
+"""Measures copying columns into a table with Colonnade and its peers.
 
-As the suite: a process for each run, peers that take turns, ratios of like with like. The floor
-sends ready-made bytes.
+Like the suite: each run is its own process, the peers take turns, and medians are compared with
+medians. The floor sends ready-made bytes.
 """
 
 from __future__ import annotations

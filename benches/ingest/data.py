@@ -1,4 +1,4 @@
-"""The rows that are brought in, read before the measurement begins."""
+"""The rows to copy, read before the measurement begins."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 def source_table(sql: str) -> str:
-    """The table that is read."""
+    """The name of the table that is read."""
     return sql.rpartition(" ")[2]
 
 
 def target_table(sql: str) -> tuple[str, str]:
-    """Schema and name of the table that is filled."""
+    """The schema and name of the table that is filled."""
     schema, _, name = source_table(sql).partition(".")
     return schema, f"{name}_in"
 
 
 def empty_target(dsn: str, sql: str) -> None:
-    """Make the table anew: without a log, so that the server's part is as small as it can be."""
+    """Recreate the table, unlogged to keep the server's share of the work small."""
     schema, name = target_table(sql)
     with colonnade.sync.connect(dsn) as connection:
         connection.execute(f"DROP TABLE IF EXISTS {schema}.{name}")
@@ -34,19 +34,19 @@ def empty_target(dsn: str, sql: str) -> None:
 
 
 def read_columns(dsn: str, sql: str) -> Columns:
-    """All rows in columns."""
+    """Read all rows as columns."""
     with colonnade.sync.connect(dsn) as connection:
         return connection.fetch_columns(sql)
 
 
 def read_records(dsn: str, sql: str) -> list[tuple[object, ...]]:
-    """All rows as tuples of Python objects."""
+    """Read all rows as tuples of Python objects."""
     with colonnade.sync.connect(dsn) as connection:
         return [tuple(row) for row in connection.fetch(sql)]
 
 
 def read_bytes(dsn: str, sql: str) -> bytes:
-    """All rows as the bytes of a COPY in the binary format."""
+    """Read all rows as the bytes of a binary COPY."""
     out = io.BytesIO()
     with colonnade.sync.connect(dsn) as connection:
         connection.copy_from_query(sql, output=out, format="binary")
@@ -54,5 +54,5 @@ def read_bytes(dsn: str, sql: str) -> bytes:
 
 
 def rows_in(status: str) -> int:
-    """The count of a command tag."""
+    """The row count in a command tag."""
     return int(status.rpartition(" ")[2])

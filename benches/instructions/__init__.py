@@ -1,3 +1,3 @@
-"""Instructions per value and per query: figures that no other load on the machine disturbs."""
+"""Instructions per value and per query: figures independent of other load on the machine."""
 
 from __future__ import annotations

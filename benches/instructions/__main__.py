@@ -1,14 +1,14 @@
-"""Counts instructions under callgrind, and compares them with those that are recorded.
+"""Counts instructions under callgrind and compares them with the recorded counts.
 
-    python -m benches.instructions            checks; the exit status is 1 where something changed
-    python -m benches.instructions --record   writes expected.tsv anew
+    python -m benches.instructions            check; the exit status is 1 if a count changed python
+    -m benches.instructions --record   rewrite expected.tsv
 
-What is counted: `columns`, a value that is decoded into a column, and `values`, one that is read by
-itself, for every type, in Rust alone; `rows`, a value of a fetched row as a Python object; `query`,
-a whole small query of the client. Load, clock and caches of the machine do not matter; the
-compiler, the interpreter and the C library do. So the tolerance is narrow where they are those of
-the record, and wide where they are not: then only what costs a half more is told from a compiler
-that does something else.
+Four kinds of case are counted. In Rust alone, for every type: `columns`, decoding a value into a
+column, and `values`, reading a single value. Through Python: `rows`, a value of a fetched row as a
+Python object, and `query`, a whole small query of the client. The counts do not depend on the
+machine's load, clock or caches, but on the compiler, the interpreter and the C library. If these
+are the recorded versions, the tolerance is narrow. Otherwise it is wide: a difference between
+compilers cannot be told from a small regression, so only a change by half or more fails.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 EXPECTED = Path(__file__).parent / "expected.tsv"
 PROGRAM = "decode_bench"
-#: A part is one call of this function.
+#: callgrind ends a part at each call of this function.
 PROGRAM_OPTIONS = (
     "--collect-atstart=no",
     f"--toggle-collect={PROGRAM}::counted",
     f"--dump-after={PROGRAM}::counted",
 )
-#: How far a figure may be from the recorded one, as a fraction. What passes through the interpreter
-#: and a socket depends a little on how the bytes come in.
+#: How far a figure may be from the recorded one, as a fraction. Figures that involve the
+#: interpreter and a socket vary a little with the sizes of the socket reads.
 NARROW = {"columns": 0.05, "values": 0.05, "rows": 0.1, "query": 0.1}
 WIDE = dict.fromkeys(NARROW, 0.5)
-#: The figures that depend on the interpreter too.
+#: The kinds of case that also depend on the interpreter.
 OF_PYTHON = {"rows", "query"}
 
 
@@ -53,7 +53,7 @@ def main(words: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--record", action="store_true", help="write expected.tsv anew")
+    parser.add_argument("--record", action="store_true", help="rewrite expected.tsv")
     parser.add_argument("--expected", type=Path, default=EXPECTED, metavar="FILE")
     arguments = parser.parse_args(words)
     if (reason := unavailable()) is not None:
@@ -74,9 +74,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def unavailable() -> str | None:
-    """Say why nothing can be counted here, if so."""
+    """Return why nothing can be counted on this machine, or None."""
     if platform.machine() != "x86_64":
-        return f"the figures are those of x86_64, and this is {platform.machine()}"
+        return f"the recorded figures are for x86_64, and this machine is {platform.machine()}"
     return callgrind.unavailable()
 
 
@@ -98,7 +98,7 @@ def measure() -> dict[Key, float]:
     )
     program = ROOT / "target/release/examples" / PROGRAM
     out, parts = callgrind.run([str(program), "--count"], PROGRAM_OPTIONS)
-    # What is left behind the last call is a part of its own, and empty.
+    # callgrind adds an empty part after the last call.
     found = figures.of_lines(out.splitlines(), parts[: len(out.splitlines())])
     with embedded.start() as server:
         command = [sys.executable, str(Path(queries.__file__))]
@@ -108,20 +108,20 @@ def measure() -> dict[Key, float]:
 
 
 def made_with() -> dict[str, str]:
-    """Name what the figures depend on."""
+    """Return the versions and features that the figures depend on."""
     rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
     return {
         "rustc": rustc.stdout.strip(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "libc": " ".join(platform.libc_ver()),
         "valgrind": callgrind.version(),
-        # The C library and simdutf8 choose their loops by what the processor has.
+        # The C library and simdutf8 choose their loops by the processor's vector instructions.
         "vectors": callgrind.vectors(),
     }
 
 
 def tolerances(recorded: figures.Recorded, present: dict[str, str]) -> dict[str, float]:
-    """Choose the tolerance of each kind by what is not as it was at the time of the record."""
+    """Choose each kind's tolerance: wide if a version it depends on has changed."""
     changed = {name for name, value in present.items() if recorded.made_with.get(name) != value}
     for name in sorted(changed):
         then = recorded.made_with.get(name, "nothing")
@@ -131,7 +131,7 @@ def tolerances(recorded: figures.Recorded, present: dict[str, str]) -> dict[str,
 
 
 def check(recorded: figures.Recorded, found: dict[Key, float]) -> int:
-    """Print what is not as recorded."""
+    """Print every figure that differs from the record."""
     allowed = tolerances(recorded, made_with())
     differences = list(figures.compare(recorded.figures, found, allowed))
     shown = ", ".join(f"{what} {100 * fraction:g} %" for what, fraction in allowed.items())
@@ -139,7 +139,7 @@ def check(recorded: figures.Recorded, found: dict[Key, float]) -> int:
     for difference in differences:
         print(f"  {difference}")
     if differences:
-        print("instructions: where that is meant, make instructions-record writes them down")
+        print("instructions: if the change is intended, run `make instructions-record`")
     return 1 if differences else 0
 
 

@@ -1,4 +1,4 @@
-"""Runs a program under callgrind and reads how many instructions each of its parts took."""
+"""Runs a program under callgrind and reads the instruction count of each of its parts."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _PART = re.compile(r"\.(\d+)$")
 
 
 class CallgrindError(Exception):
-    """The program or callgrind itself did not do what it should; the message has its words."""
+    """The program or callgrind failed; the message contains its output."""
 
 
 def unavailable() -> str | None:
-    """Say what is missing, if anything is."""
+    """Return why callgrind cannot run, or None."""
     if shutil.which("valgrind") is None:
         return "valgrind is not installed"
     return None
 
 
 def version() -> str:
-    """Name the release of valgrind."""
+    """Return the version of valgrind."""
     done = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
 def vectors() -> str:
-    """Name the widest vectors that valgrind lets a program see, of those that the processor has."""
+    """Return the widest vector extension that the processor has and valgrind supports."""
     try:
         flags = Path("/proc/cpuinfo").read_text().split()
     except OSError:
@@ -47,12 +47,12 @@ def vectors() -> str:
 def run(program: Sequence[str], options: Sequence[str], given: str = "") -> tuple[str, list[int]]:
     """Return the program's standard output, and the instructions of each part, in order.
 
-    `options` say where callgrind ends a part; `given` is the program's standard input.
+    `options` tell callgrind where a part ends; `given` is the program's standard input.
     """
     with tempfile.TemporaryDirectory(prefix="colonnade-callgrind-") as directory:
         out = Path(directory) / "out"
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *options]
-        # Hashes of texts decide how long a look-up takes.
+        # The time of a dict look-up depends on string hashes, so fix their seed.
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         try:
             done = subprocess.run(
@@ -65,7 +65,7 @@ def run(program: Sequence[str], options: Sequence[str], given: str = "") -> tupl
                 env=environment,
             )
         except subprocess.TimeoutExpired:
-            raise CallgrindError(f"{program[0]}: not done after {TIMEOUT_S:g} s") from None
+            raise CallgrindError(f"{program[0]}: did not finish within {TIMEOUT_S:g} s") from None
         if done.returncode != 0:
             raise CallgrindError(f"{program[0]}: {done.stderr.strip()[-2000:]}")
         return done.stdout, [_instructions(part) for part in _parts(Path(directory))]

@@ -1,4 +1,4 @@
-"""The figures that are expected, and what is said of those that are not as expected."""
+"""The expected figures, and reports about figures that differ from them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-#: Instructions of what a case does once: two of the three words that stand before it.
+#: Instructions that a case spends once: two of the three words that stand before it.
 Key = tuple[str, str]
-#: Below this a value costs so little that a fraction of an instruction is many percent.
+#: Below this cost, a fraction of an instruction is already many percent.
 SLACK_INSTRUCTIONS = 1.0
 _HEAD = "# what\tcase\tinstructions"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A case that costs something else than it did."""
+    """A case whose cost has changed."""
 
     key: Key
     expected: float | None
@@ -28,16 +28,16 @@ class Difference:
         """Say it on one line."""
         name = ": ".join(self.key)
         if self.expected is None:
-            return f"{name}: {self.found:,.1f}, and nothing is recorded"
+            return f"{name}: {self.found:,.1f}, but not recorded"
         if self.found is None:
-            return f"{name}: recorded with {self.expected:,.1f}, and not measured any more"
+            return f"{name}: recorded with {self.expected:,.1f}, but no longer measured"
         percent = 100 * (self.found / self.expected - 1)
         return f"{name}: {self.found:,.1f}, recorded {self.expected:,.1f} ({percent:+.1f} %)"
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """The figures of a file, and what they were taken with."""
+    """The figures of a file, and the versions they were taken with."""
 
     made_with: Mapping[str, str]
     figures: Mapping[Key, float]
@@ -58,7 +58,7 @@ def read(path: Path) -> Recorded:
 
 
 def write(path: Path, recorded: Recorded) -> None:
-    """Write one line for each case, so that a change shows as the lines that it changes."""
+    """Write one line for each case, so that a diff shows the cases that changed."""
     lines = [f"# {name}: {value}" for name, value in recorded.made_with.items()]
     lines.append(_HEAD)
     lines += [f"{what}\t{case}\t{value:.1f}" for (what, case), value in recorded.figures.items()]
@@ -68,9 +68,9 @@ def write(path: Path, recorded: Recorded) -> None:
 def compare(
     expected: Mapping[Key, float], found: Mapping[Key, float], tolerances: Mapping[str, float]
 ) -> Iterator[Difference]:
-    """Name the cases beyond the tolerance of their kind, up or down, and those of one side only.
+    """Yield the cases beyond their kind's tolerance, and those that one side lacks.
 
-    A figure that fell is named as well: what was won has to be recorded to be kept.
+    Decreases count too: an improvement has to be recorded to be protected.
     """
     kinds = {what for what, _ in found}
     for key, figure in found.items():

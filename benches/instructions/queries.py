@@ -1,9 +1,9 @@
-"""The program that is run under callgrind for whole queries: a DSN on stdin, a line for each case.
+"""The program that callgrind runs for whole queries: a DSN on stdin, a line per case on stdout.
 
-A line says what was done, the case, and by how many the instructions are divided: queries, or
-values that became Python objects. Each case runs once before it counts, since its first run
-prepares the statement and fills caches. `os.getloadavg` marks where a case begins and ends: it is
-a function of the C library's that nobody else calls, so callgrind can be told to end a part there.
+A line has the kind, the case, and the divisor of its instructions: the number of queries, or of
+values that became Python objects. Each case runs once uncounted, to prepare the statement and fill
+caches. `os.getloadavg` marks the beginning and end of a case: nothing else calls this function of
+the C library, so callgrind can end a part there.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from colonnade import sync
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-#: What callgrind is told: a part ends where the mark is called.
+#: Options for callgrind: a part ends where the mark is called.
 OPTIONS = ("--dump-before=getloadavg",)
 QUERIES = 40
 ROWS = 500
 COLUMNS = 4
-#: What a row's value costs once it is a Python object, by type.
+#: By type, the expressions whose values are fetched as Python objects.
 ROW_VALUES = {
     "bool": "i % 3 = 0",
     "int4": "i",

@@ -1,11 +1,11 @@
 """The program that measures one peer once: a job as JSON on stdin, its cost as JSON on stdout.
 
-Run as `python -m benches.measure.child`. The job comes by stdin because an argument list is
-open for all users to read and a DSN may hold a password.
+Run as `python -m benches.measure.child`. The job comes on stdin because all users can read an
+argument list, and a DSN may hold a password.
 
-What counts is the fetch alone: imports, the connection and one small query come before. The hold
-of the event loop is taken from a second fetch of the same process, because a ticker that runs
-every millisecond costs processor time of its own, which must not stand in the peer's bill.
+Only the fetch is measured: imports, connecting and one small query come first. The hold of the
+event loop is measured in a second fetch, because its ticker runs every millisecond and uses
+processor time that must not count as the peer's.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ IDLE_S = 0.1
 
 @dataclass(frozen=True)
 class Job:
-    """What a child is told to do."""
+    """The task of a child."""
 
     module: str
     dsn: str = field(repr=False)
     sql: str
-    #: Take the hold of the event loop as well, with a second fetch.
+    #: Also measure how long the event loop is held, in a second fetch.
     hold: bool = True
 
 
 class AsyncPeer(Protocol):
-    """The functions of a peer's module that runs on an event loop."""
+    """The functions of a peer module that runs on an event loop."""
 
     async def connect(self, dsn: str) -> Any:
         """Import the driver and connect."""
@@ -59,7 +59,7 @@ class AsyncPeer(Protocol):
 
 
 class BlockingPeer(Protocol):
-    """The functions of a peer's module that blocks."""
+    """The functions of a peer module that blocks."""
 
     def connect(self, dsn: str) -> Any:
         """Import the driver and connect."""
@@ -76,14 +76,14 @@ class _Meter:
     """Reads the three costs around a fetch."""
 
     def __init__(self) -> None:
-        # What lies in wait for the collector was made by imports, not by the fetch.
+        # Collect the garbage of the imports now, so that the fetch does not pay for it.
         gc.collect()
         self._memory = PeakMemory()
         self._usage = resource.getrusage(resource.RUSAGE_SELF)
         self._start = time.perf_counter()
 
     def read(self, fetched: Fetched) -> Measurement:
-        """Close the bill while the result is still alive."""
+        """Return the costs; the result must still be alive."""
         wall = time.perf_counter() - self._start
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return Measurement(
@@ -97,7 +97,7 @@ class _Meter:
 
 
 async def measure_async(peer: AsyncPeer, job: Job) -> Measurement:
-    """Measure a peer that lives on the running event loop."""
+    """Measure a peer on the running event loop."""
     connection = await peer.connect(job.dsn)
     try:
         if (prepare := getattr(peer, "prepare", None)) is not None:
@@ -115,7 +115,7 @@ async def measure_async(peer: AsyncPeer, job: Job) -> Measurement:
             await asyncio.sleep(IDLE_S)
         async with Ticker() as busy:
             fetched = await peer.fetch(connection, job.sql)
-        # Alive until here: to throw a large result away holds the loop as well, and is not asked.
+        # Keep the result alive until here: freeing it also holds the loop, but is not measured.
         del fetched
     finally:
         await peer.close(connection)
@@ -138,7 +138,7 @@ def measure_blocking(peer: BlockingPeer, job: Job) -> Measurement:
 
 
 def measure(job: Job) -> Measurement:
-    """Run the job's peer in the way its module asks for."""
+    """Run the job's peer, on an event loop if its functions are coroutines."""
     module = importlib.import_module(job.module)
     if not inspect.iscoroutinefunction(module.fetch):
         return measure_blocking(cast("BlockingPeer", module), job)
@@ -148,13 +148,13 @@ def measure(job: Job) -> Measurement:
 def _run(coroutine: Coroutine[Any, Any, Measurement], loop: str) -> Measurement:
     if loop == "asyncio":
         return asyncio.run(coroutine)
-    # The one other loop is uvloop, whose module makes loops just as asyncio's does.
+    # The only other loop is uvloop, whose module has the same `new_event_loop` as asyncio.
     with asyncio.Runner(loop_factory=importlib.import_module(loop).new_event_loop) as runner:
         return runner.run(coroutine)
 
 
 def main() -> int:
-    """Read the job, print its cost, or print why there is none."""
+    """Read the job; print its cost, or the reason why it failed."""
     job = Job(**json.load(sys.stdin))
     try:
         answer = measure(job).to_dict()

@@ -1,4 +1,4 @@
-"""The figures as a picture: horizontal bars, one panel for each question."""
+"""The figures as a picture: horizontal bars, one panel for each figure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DOTS_PER_INCH = 144
 
 @dataclass(frozen=True)
 class Panel:
-    """One question: a figure of the summaries, or its multiple of a peer's."""
+    """One panel: a figure of the summaries, or its ratio to a peer's."""
 
     label: str
     figure: str
@@ -35,7 +35,7 @@ class Panel:
 
 
 def draw(title: str, note: str, summaries: Summaries, panels: Sequence[Panel]) -> Figure:
-    """Draw the medians of all peers that ran; a panel that nobody has a figure for is left out."""
+    """Draw the medians of all peers that ran; omit a panel for which no peer has a figure."""
     from matplotlib.figure import Figure
 
     ran = [summary for summary in summaries if summary.runs]
@@ -52,11 +52,11 @@ def draw(title: str, note: str, summaries: Summaries, panels: Sequence[Panel]) -
 
 
 def save(figure: Figure, directory: Path, name: str, forms: Sequence[str] = FORMATS) -> list[Path]:
-    """Write the picture in the formats, each whole or not at all."""
+    """Write the picture in each format, completely or not at all."""
     import matplotlib as mpl
 
     written = []
-    # A fixed salt and no date: the same figures give the same file.
+    # With a fixed salt and no date, the same figures give the same file.
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         for form in forms:
             path = directory / f"{name}.{form}"
@@ -86,7 +86,7 @@ def _bars(ax: Axes, panel: Panel, ran: Sequence[Summary], summaries: Summaries) 
         ax.spines[side].set_visible(False)
     if panel.base is not None:
         ax.axvline(1.0, color="#777777", linewidth=0.8, linestyle=":")
-    # The first peer stands on top; the axes share their y axis, so only once.
+    # Put the first peer on top. The axes share their y axis, so invert it only once.
     if not ax.yaxis_inverted():
         ax.invert_yaxis()
 

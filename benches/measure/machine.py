@@ -1,4 +1,4 @@
-"""What the figures were taken on."""
+"""Describes the machine of a measurement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def describe() -> dict[str, Any]:
-    """Name the machine, not the host: model, cores, kernel, interpreter."""
+    """Return processor model, cores, kernel and interpreter, but not the host name."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),

@@ -1,4 +1,4 @@
-"""What one run of one peer cost."""
+"""The cost of one run of one peer."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any, NamedTuple
 
 
 class Fetched(NamedTuple):
-    """A fetched result, as a peer hands it over."""
+    """A fetched result, as a peer returns it."""
 
-    #: The result itself: it has to live until memory has been read.
+    #: The result itself, which must stay alive until memory has been read.
     result: object
     rows: int
-    #: Bytes of the finished columns; `None` for rows, whose size nobody counts.
+    #: Bytes of the finished columns; `None` for rows, whose size is not counted.
     result_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """The cost of one fetch; `None` where a question does not apply to the peer."""
+    """The cost of one fetch; `None` where a figure does not apply to the peer."""
 
     rows: int | None
     wall_s: float
     cpu_user_s: float
     cpu_system_s: float
-    #: Growth of the resident memory above the idle, connected process, at its highest.
+    #: The highest growth of resident memory above that of the idle, connected process.
     peak_memory_bytes: int | None = None
     result_bytes: int | None = None
     wire_bytes: int | None = None
-    #: Longest time for which the event loop answered nobody, beyond the ticker's own interval.
+    #: The longest time for which the event loop was blocked, less the ticker's interval.
     loop_gap_s: float | None = None
-    #: Longest processor time of the loop's thread between two ticks: other load is not in it.
+    #: The longest processor time of the loop's thread between two ticks, without other load.
     loop_burst_s: float | None = None
-    #: The gap of the same loop with nothing to do: the machine's own noise.
+    #: The same gap on an idle loop: the machine's own noise.
     idle_gap_s: float | None = None
 
     @property
@@ -50,18 +50,18 @@ class Measurement:
         return self.peak_memory_bytes / self.result_bytes
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields as they stand in JSON."""
+        """Return the fields for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, line: str) -> Measurement:
-        """Read the line of a child; fields that only one program reports are left out."""
+        """Read the line of a child; ignore fields that only one program reports."""
         known = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in json.loads(line).items() if name in known})
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that gave no measurement, and why."""
+    """A failed run, with the reason."""
 
     reason: str

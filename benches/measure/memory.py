@@ -8,16 +8,16 @@ from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
 _CLEAR_REFS = Path("/proc/self/clear_refs")
-#: Written to clear_refs it sets the kernel's record of the peak back to the present.
+#: Written to clear_refs, this resets the kernel's peak to the present value.
 _RESET_PEAK = "5"
 
 
 class PeakMemory:
-    """Watches the resident memory from its making on.
+    """Watches the resident memory from its creation on.
 
-    Linux lets a process reset its own record, so a peak before the fetch (imports, the server's
-    greeting) does not count. Elsewhere the record of the whole life is all there is; it is read
-    before and after, so it can only tell too little.
+    On Linux, a process can reset its own peak, so an earlier peak (imports, connecting) does not
+    count. Elsewhere only the peak since the start of the process is known. The difference between
+    its values before and after the fetch can be too small, never too large.
     """
 
     def __init__(self) -> None:

@@ -1,24 +1,24 @@
 """A peer: a module for one driver and one way of fetching, found by listing its package.
 
-The module says what it is in constants and does it in three functions, coroutines or not:
+The module describes itself in constants and has three functions, coroutines or not:
 
-    TITLE = "asyncpg rows"          how tables and figures call it
-    KIND = "rows"                   what it gives: "columns" or "rows", or "floor" for a yardstick
-    REQUIRES = ("asyncpg",)         modules without which it cannot run
-    LOOP = "asyncio"                the event loop of its coroutines; asyncio when left out
+    TITLE = "asyncpg rows"          its name in tables and figures KIND = "rows" its result:
+    "columns" or "rows"; or "floor" for a yardstick REQUIRES = ("asyncpg",)         the modules it
+    requires LOOP = "asyncio"                the event loop of its coroutines; asyncio when left
+    out
 
-    connect(dsn) -> connection      imports the driver, so that listing the peers imports none
-    fetch(connection, sql) -> Fetched
-    close(connection)
+    connect(dsn) -> connection      imports the driver here, so that listing peers imports none
+    fetch(connection, sql) -> Fetched close(connection)
 
-A module may have `prepare(connection, sql)`, which is called before the measurement in place of the
-small query that warms a connection up.
+A module may have `prepare(connection, sql)`, which runs before the measurement instead of the
+small query that warms up a connection.
 
-A module may have `unavailable() -> str | None`, a reason for which it cannot run here, and a peer
-that is a program of its own has `command(dsn, sql) -> list[str]` in place of the three functions.
+A module may have `unavailable() -> str | None`, which returns the reason why it cannot run here. A
+peer that is a separate program has `command(dsn, sql) -> list[str]` instead of the three
+functions.
 
-A module whose libraries are a burden to others may have `ENVIRONMENT`, the requirements of a
-virtual environment of its own, which the benchmark suite makes where it is asked to.
+A module whose libraries conflict with others may have `ENVIRONMENT`, the requirements of a
+separate virtual environment, which the suite creates if given `--install`.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class Peer:
     kind: str
     module: str
     requires: tuple[str, ...]
-    #: Why it cannot run here; `None` when it can.
+    #: Why it cannot run here; `None` if it can.
     unavailable: str | None
     command: Callable[[str, str], list[str]] | None = None
     #: The requirements of an environment in which it could run.
     environment: tuple[str, ...] = ()
-    #: The interpreter of that environment, where the peer runs there; this process's otherwise.
+    #: The interpreter of that environment if the peer runs there, else that of this process.
     python: str | None = None
-    #: What that environment has; `None` where the peer runs in this one.
+    #: Versions in that environment; `None` if the peer runs in this one.
     installed: Mapping[str, str] | None = None
 
     @property
     def is_yardstick(self) -> bool:
-        """Whether others are measured by it: a floor, or Colonnade."""
+        """Whether others are compared with it: a floor, or Colonnade."""
         return self.kind == "floor" or self.name.startswith("colonnade")
 
     def versions(self) -> dict[str, str]:
-        """Name the installed releases of what the peer needs."""
+        """Return the installed versions of the modules that the peer requires."""
         if self.installed is not None:
             return dict(self.installed)
         found = {}
@@ -76,14 +76,14 @@ class Peer:
 
 
 def discover(package: ModuleType) -> list[Peer]:
-    """List the peers of a package, floors first, able to run or not."""
+    """List all peers of a package, floors first, including those that cannot run here."""
     modules = pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     peers = [describe(module.name) for module in modules]
     return sorted(peers, key=lambda peer: (KINDS.index(peer.kind), peer.name))
 
 
 def describe(name: str) -> Peer:
-    """Describe the peer of a module by the module's name."""
+    """Describe the peer in the module of this name."""
     module = importlib.import_module(name)
     requires: tuple[str, ...] = module.REQUIRES
     missing = [need for need in requires if importlib.util.find_spec(need) is None]
@@ -103,7 +103,7 @@ def describe(name: str) -> Peer:
 
 
 def choose(peers: Iterable[Peer], names: Iterable[str]) -> list[Peer]:
-    """Pick peers by name, in the order asked for; an unknown name is a `ValueError`."""
+    """Return the peers with these names, in this order; raise `ValueError` for an unknown name."""
     known = {peer.name: peer for peer in peers}
     chosen = []
     for name in names:
@@ -114,7 +114,7 @@ def choose(peers: Iterable[Peer], names: Iterable[str]) -> list[Peer]:
 
 
 def able_to_run(peers: Iterable[Peer]) -> tuple[list[Peer], dict[str, str]]:
-    """Part the peers into those that can run here, and the names of the others with the reasons."""
+    """Return the peers that can run here, and the names of the others with the reasons."""
     able = []
     skipped = {}
     for peer in peers:

@@ -1,4 +1,4 @@
-"""What a series of measurements leaves: a file of all figures, and a picture of each result."""
+"""The results of a series of measurements: a file of all figures, and a picture of each result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from benches.measure.peer import Peer
     from benches.measure.summary import Summaries
 
-#: Raised when a field changes its meaning, so that files of different days are not confused.
+#: Incremented when a field changes its meaning, so that older files are recognised.
 FORMAT_VERSION = 1
 
 
@@ -32,7 +32,7 @@ class Measured:
     query: str
     rows: int
     summaries: Summaries
-    #: How the data came to be, for the reader of the file.
+    #: How the data was generated, for readers of the file.
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -41,7 +41,7 @@ class Measured:
         return f"{self.name}: {self.title}, {self.rows:,} rows"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the result as it stands in JSON."""
+        """Return the result for JSON."""
         return {
             "title": self.title,
             "rows": self.rows,
@@ -53,7 +53,7 @@ class Measured:
 
 @dataclass
 class Report:
-    """Everything about one series of measurements."""
+    """One series of measurements."""
 
     machine: dict[str, Any]
     server: str
@@ -65,7 +65,7 @@ class Report:
     skipped: dict[str, str]
     load_before: list[float]
     load_after: list[float] = field(default_factory=list)
-    #: The day the caller names: nothing here reads a calendar.
+    #: The date as given by the caller: this module does not read the clock.
     date: str | None = None
     results: list[Measured] = field(default_factory=list)
 
@@ -81,7 +81,7 @@ class Report:
         base: str,
         date: str | None,
     ) -> Report:
-        """Note what the peers are about to be measured on."""
+        """Start a report: record the machine and the peers."""
         return cls(
             machine=machine.describe(),
             server=server,
@@ -96,11 +96,11 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether a peer could not do what it was asked for."""
+        """Whether any peer failed."""
         return any(summary.failure for result in self.results for summary in result.summaries)
 
     def note(self) -> str:
-        """Say on one line what the figures were taken on."""
+        """Describe the machine and server on one line."""
         rounds = "1 round" if self.rounds == 1 else f"medians of {self.rounds} rounds, interleaved"
         after = f", {self.load_after[0]:g} after" if self.load_after else ""
         parts = (
@@ -114,7 +114,7 @@ class Report:
         return " · ".join(part for part in parts if part)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the report as it stands in JSON."""
+        """Return the report for JSON."""
         return {
             "format": FORMAT_VERSION,
             "date": self.date,
@@ -145,7 +145,7 @@ class Report:
 
 
 def _versions(peers: Iterable[Peer]) -> dict[str, str]:
-    """Name the releases of all that is compared, and of Colonnade."""
+    """Return the versions of all peers, and of Colonnade."""
     found = {"colonnade": importlib.metadata.version("colonnade")}
     for peer in peers:
         found.update(peer.versions())

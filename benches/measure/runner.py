@@ -1,4 +1,4 @@
-"""Starts the measuring programs, round by round, and stops them when it is stopped."""
+"""Starts the measuring programs, round by round, and ends them when interrupted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TIMEOUT_S = 300.0
-#: Where the benchmarks lie, and the package beside them.
+#: The directory that holds `benches` and the package.
 _PLACE = str(Path(__file__).parents[2])
 
 
@@ -36,10 +36,9 @@ class Run:
 
 
 def interleave(items: Sequence[T], rounds: int) -> list[list[T]]:
-    """Order the items of each round: all of them each time, and each in turn begins.
+    """Order the items of each round: each round has all of them and starts with the next one.
 
-    What disturbs the machine for a while so hits all peers alike, and no peer always runs behind
-    the same neighbour.
+    A disturbance of the machine then affects all peers alike.
     """
     if not items:
         return [[] for _ in range(rounds)]
@@ -56,7 +55,7 @@ def measure_rounds(
     hold: bool = True,
     timeout_s: float = TIMEOUT_S,
 ) -> Iterator[tuple[Run, Measurement | Failure]]:
-    """Run each peer once per round, each time in a fresh process; a peer that fails is dropped."""
+    """Run each peer once per round, each time in a fresh process; drop a peer that fails."""
     failed: set[str] = set()
     for number, order in enumerate(interleave(peers, rounds)):
         for peer in order:
@@ -90,11 +89,11 @@ def run_peer(
 
 
 def _run(command: list[str], job: str, timeout_s: float) -> tuple[int, str, str]:
-    # A session of its own: an interrupt from the terminal reaches this process alone, and this
-    # process ends the child. So nothing is left behind, and no child prints a traceback.
+    # In a separate session, the child gets no interrupt from the terminal. This process gets it
+    # and ends the child, so none is left running and none prints a traceback.
     process = subprocess.Popen(
         command,
-        # For a child in an environment of its own, which has nothing of ours.
+        # A child in a separate environment needs the path to import `benches`.
         env={**os.environ, "PYTHONPATH": _PLACE},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

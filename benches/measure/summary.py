@@ -1,4 +1,4 @@
-"""What several runs say: medians, minima, and ratios between peers."""
+"""Summaries of several runs: medians, minima, and ratios between peers."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ class Summary:
     failure: str | None = None
 
     def figure(self, name: str, statistic: Statistic = "median") -> float | None:
-        """Summarise one figure; `None` when no run has it."""
+        """Summarise one figure; `None` if no run has it."""
         values = [value for run in self.runs if (value := getattr(run, name)) is not None]
         if not values:
             return None
         return float(statistics.median(values) if statistic == "median" else min(values))
 
     def ratio(self, base: Summary, name: str, statistic: Statistic = "median") -> float | None:
-        """Give one figure as a multiple of another peer's: a ratio of like with like."""
+        """Return one figure's ratio to the same figure of another peer."""
         own, other = self.figure(name, statistic), base.figure(name, statistic)
         if own is None or not other:
             return None
         return own / other
 
     def to_dict(self, others: Iterable[Summary]) -> dict[str, Any]:
-        """Give runs, summaries and the ratios to every other peer as they stand in JSON."""
+        """Return runs, summaries and the ratios to every other peer for JSON."""
         answer: dict[str, Any] = {"title": self.peer.title, "kind": self.peer.kind}
         if self.failure is not None:
             answer["failure"] = self.failure
@@ -88,7 +88,7 @@ class Summaries:
         return iter(self._by_name.values())
 
     def add(self, run: Run, outcome: Measurement | Failure) -> None:
-        """Note what one run gave."""
+        """Add the result of one run."""
         summary = self._by_name[run.peer.name]
         if isinstance(outcome, Failure):
             summary.failure = outcome.reason
@@ -96,10 +96,10 @@ class Summaries:
             summary.runs.append(outcome)
 
     def base(self, name: str) -> Summary | None:
-        """Find the peer that others are compared with, if it ran."""
+        """Return the peer that others are compared with, if it ran."""
         summary = self._by_name.get(name)
         return summary if summary is not None and summary.runs else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all peers as they stand in JSON."""
+        """Return all peers for JSON."""
         return {summary.peer.name: summary.to_dict(self) for summary in self}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from benches.measure.summary import Statistic, Summaries, Summary
 
 MEGABYTE = 1_000_000
-#: The width of a table that goes to a file or a pipe.
+#: The width of a table written to a file or a pipe.
 _PLAIN_WIDTH = 132
 _ABSENT = "-"
 _DIGITS_MAX = 4
@@ -26,7 +26,7 @@ def output() -> Console:
 
 
 def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:
-    """Lay out what each peer cost: medians with minima, and multiples of the peer `base`."""
+    """Tabulate each peer's cost: medians with minima, and multiples of the peer `base`."""
     yardstick = summaries.base(base) if base is not None else None
     table = Table(title=title, title_justify="left", title_style="bold", caption_justify="left")
     table.add_column("peer", no_wrap=True)
@@ -59,9 +59,9 @@ def cost_table(title: str, summaries: Summaries, *, base: str | None) -> Table:
 
 
 def ratio_table(title: str, summaries: Summaries, figure: str, statistic: Statistic) -> Table:
-    """Lay out one figure of every peer as a multiple of every other's.
+    """Tabulate one figure of every peer as a multiple of every other's.
 
-    Where that is too much for a page, the others are the floors and Colonnade's own.
+    If that is too wide, only the floors and Colonnade's own peers have columns.
     """
     ran = list(enumerate(_ran(summaries), 1))
     against = ran
@@ -96,6 +96,6 @@ def _scaled(summary: Summary, name: str, factor: float, *, digits: int = 0) -> s
 def _times(value: float | None) -> str:
     if value is None:
         return _ABSENT
-    # Three digits that count, without an exponent.
+    # Three significant digits, without an exponent.
     digits = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 2
     return f"{value:,.{min(digits, _DIGITS_MAX)}f}"

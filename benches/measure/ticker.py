@@ -1,4 +1,4 @@
-"""How long an event loop is held: a ticker that notices when it comes late."""
+"""Measures how long an event loop is held, with a ticker that records how late it runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ INTERVAL_S = 0.001
 
 
 class Ticker:
-    """Ticks beside whatever runs on the loop while it is entered.
+    """Ticks on the loop while its context is entered.
 
-    Two figures come out. The gap is what a ping would feel: wall time between two ticks beyond the
-    interval. The burst is the processor time that the loop's thread used between two ticks, which
-    stays true on a busy machine. `perf_counter` is used throughout, since a loop's own clock may
-    have steps of a whole millisecond.
+    It gives two figures. The gap is the delay of a ping: the longest wall time between two ticks,
+    less the interval. The burst is the longest processor time of the loop's thread between two
+    ticks, which stays true on a busy machine. Both read the time module's clocks, because a loop's
+    own clock may have steps of a whole millisecond.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Ticker:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # The hold that ended just now is seen by the next tick only.
+        # Only the next tick can see a hold that has just ended.
         await asyncio.sleep(2 * INTERVAL_S)
         task, self._task = self._task, None
         if task is not None:

@@ -1,4 +1,4 @@
-"""The rounds of one shape, with a progress bar when somebody watches."""
+"""The rounds of one shape, with a progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def progress_bar(console: Console) -> Progress:
-    """Make a bar that is drawn on a terminal only and leaves nothing behind."""
+    """Make a bar that is drawn only on a terminal, and cleared at the end."""
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -50,7 +50,7 @@ def measure_all(
     hold: bool = True,
     timeout_s: float = TIMEOUT_S,
 ) -> Summaries:
-    """Run all rounds and say on `console` what failed."""
+    """Run all rounds and report failures on `console`."""
     summaries = Summaries(peers)
     runs = measure_rounds(peers, dsn=dsn, sql=sql, rounds=rounds, hold=hold, timeout_s=timeout_s)
     with progress_bar(console) as progress:

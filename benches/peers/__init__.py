@@ -1,3 +1,3 @@
-"""The peers that fetch a result, and the floors; each module is as `benches.measure.peer` says."""
+"""The peers that fetch a result, and the floors; each module follows `benches.measure.peer`."""
 
 from __future__ import annotations

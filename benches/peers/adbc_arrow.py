@@ -1,4 +1,4 @@
-"""ADBC, the result as an Arrow table, in a worker thread as an asyncio program has to call it."""
+"""ADBC, the result as an Arrow table, in a worker thread as asyncio programs must call it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def connect(dsn: str) -> Connection:
     import adbc_driver_postgresql.dbapi
     import pyarrow as pa
 
-    # Loaded here, not at the first fetch: the library is part of the idle process.
+    # Load pyarrow here and not at the first fetch: the library belongs to the idle process.
     pa.table({})
     connection: Connection = await asyncio.to_thread(adbc_driver_postgresql.dbapi.connect, dsn)
     return connection

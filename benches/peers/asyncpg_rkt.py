@@ -1,7 +1,7 @@
 """asyncpg-rkt, a fork of asyncpg: the result as blocks of NumPy arrays.
 
-Its arrays have to be described before: the types come from the statement, and the lengths of texts
-from the data itself, which does not count.
+Its callers must give the dtypes of the arrays. Here the types come from the statement and the
+lengths of texts from the data, before the measurement.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benches.measure.measurement import Fetched
 TITLE = "asyncpg-rkt blocks"
 KIND = "columns"
 REQUIRES = ("asyncpg", "numpy")
-#: It takes asyncpg's name, and a NumPy of its time.
+#: The fork is a package named asyncpg, and needs an older NumPy.
 ENVIRONMENT = ("asyncpg-rkt==0.27.3", "numpy==1.23.5")
 
 _FIXED = {
@@ -30,12 +30,12 @@ _FIXED = {
     "timestamptz": "M8[us]",
     "time": "m8[us]",
 }
-#: The fork wants room for as many characters as a text has bytes.
+#: The fork needs as many characters of space as a text has bytes.
 _LETTERS = {"text": "U", "bytea": "S"}
 
 
 def unavailable() -> str | None:
-    """Say so where the fork is not installed, whatever else has its name."""
+    """Return a reason unless the fork is installed; asyncpg itself has the same import name."""
     try:
         importlib.metadata.version("asyncpg-rkt")
     except importlib.metadata.PackageNotFoundError:
@@ -44,7 +44,7 @@ def unavailable() -> str | None:
 
 
 class Connection:
-    """A connection, and the query with what its arrays look like."""
+    """A connection, and the query with the dtypes of its arrays."""
 
     def __init__(self, bare: Any) -> None:
         self.bare = bare

@@ -1,6 +1,6 @@
 """ConnectorX, the result as an Arrow table, in a worker thread.
 
-Its interface has no connection: every fetch connects anew, which is part of its cost.
+Its interface has no connections, so the cost of a fetch includes connecting.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ REQUIRES = ()
 
 
 def unavailable() -> str | None:
-    """Say how to build the program when it is not there."""
+    """Say how to build the program if it is missing."""
     return drain_program.unavailable()
 
 
 def command(dsn: str, sql: str) -> list[str]:
-    """Name the program and its arguments."""
+    """Return the program and its arguments."""
     return drain_program.command(dsn, sql)

@@ -1,4 +1,4 @@
-"""A second floor: the drain, woken only when a whole buffer is there."""
+"""A second floor: the drain, woken only when a whole buffer is available."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LOW_WATER_BYTES = 128 * 1024
 
 
 def unavailable() -> str | None:
-    """Say how to build the program when it is not there."""
+    """Say how to build the program if it is missing."""
     return drain_program.unavailable()
 
 
 def command(dsn: str, sql: str) -> list[str]:
-    """Name the program and its arguments."""
+    """Return the program and its arguments."""
     return [*drain_program.command(dsn, sql), "--recv-low-water", str(LOW_WATER_BYTES)]

@@ -1,8 +1,8 @@
 """The floor over TLS: OpenSSL, by the standard library, reads and throws the bytes away.
 
-How many bytes the result has is learned by a first reading, which does not count, so the one that
-counts looks at no frame. The socket is read in large pieces and OpenSSL decrypts from memory: to
-let OpenSSL read the socket itself takes two calls of the system for each record of 8 KiB.
+An unmeasured first reading learns the number of bytes, so the measured one need not look at
+frames. The socket is read in large pieces and OpenSSL decrypts from memory: if OpenSSL read the
+socket itself, each record of 8 KiB would take two system calls.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ REQUIRES = ()
 _SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 _PROTOCOL = 196608
 _PIECE_BYTES = 256 * 1024
-#: The last of an answer: how many rows it had, and that the server is ready.
+#: The end of an answer: the row count, then ReadyForQuery.
 _END = re.compile(rb"SELECT (\d+)\x00Z\x00\x00\x00\x05I$")
 _READY = b"Z\x00\x00\x00\x05I"
 _TAIL_BYTES = 64
-#: The end was read when its bytes came and nothing follows for so long.
+#: The answer has ended if its last bytes match and nothing follows for this long.
 _SILENCE_S = 0.2
 _TIMEOUT_S = 120.0
 
 
 @dataclass
 class Drain:
-    """A connection, and how long the answer to the prepared query is."""
+    """A connection, and the length of the answer to the prepared query."""
 
     socket: socket.socket
     incoming: ssl.MemoryBIO
@@ -55,21 +55,21 @@ class Drain:
         self.socket.sendall(self.outgoing.read())
 
     def receive(self) -> None:
-        """Hand OpenSSL the next piece that the socket has."""
+        """Give OpenSSL the next bytes of the socket."""
         if not (piece := self.socket.recv(_PIECE_BYTES)):
             raise ConnectionError("the server closed the connection")
         self.incoming.write(piece)
 
     def decrypted(self, into: bytearray) -> Iterator[int]:
-        """Decrypt what OpenSSL has, over and over into the same place; how many bytes each time."""
+        """Decrypt the pending data piece by piece into one buffer; yield the bytes of each."""
         with contextlib.suppress(ssl.SSLWantReadError):
             while True:
-                # With a place to write to, it answers a number.
+                # Given a buffer, `read` returns a number.
                 yield cast("int", self.tls.read(len(into), into))
 
 
 def connect(dsn: str) -> Drain:
-    """Log in over TLS; only a server that asks for no password will do."""
+    """Log in over TLS; the server must not require a password."""
     parts = urlsplit(dsn)
     address = (parts.hostname or "127.0.0.1", parts.port or 5432)
     raw = socket.create_connection(address, timeout=_TIMEOUT_S)
@@ -77,7 +77,7 @@ def connect(dsn: str) -> Drain:
     if raw.recv(1) != b"S":
         raise ConnectionError("the server has no TLS")
     context = ssl.create_default_context()
-    # The certificate is one of a minute ago, and nobody is deceived here.
+    # The benchmark has just created the certificate, so verifying it would prove nothing.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -92,7 +92,7 @@ def connect(dsn: str) -> Drain:
 
 
 def prepare(drain: Drain, sql: str) -> None:
-    """Learn how many bytes the answer has."""
+    """Learn the length of the answer in bytes."""
     _ask(drain, sql)
     drain.answer_bytes, tail = _read_answer(drain)
     if (end := _END.search(tail)) is not None:
@@ -100,7 +100,7 @@ def prepare(drain: Drain, sql: str) -> None:
 
 
 def fetch(drain: Drain, sql: str) -> Fetched:
-    """Read as many bytes again, and keep none."""
+    """Read as many bytes again, and discard them."""
     _ask(drain, sql)
     place = bytearray(_PIECE_BYTES)
     left = drain.answer_bytes
@@ -130,7 +130,7 @@ def _shake_hands(drain: Drain) -> None:
 def _ask(drain: Drain, sql: str) -> None:
     drain.send(
         _message(b"P", b"\0" + sql.encode() + b"\0\0\0")
-        # No parameters, and all columns in the binary format.
+        # Send no parameters, and ask for all columns in the binary format.
         + _message(b"B", b"\0\0" + struct.pack("!hhhh", 0, 0, 1, 1))
         + _message(b"E", b"\0" + struct.pack("!i", 0))
         + _message(b"S", b"")
@@ -142,7 +142,7 @@ def _message(kind: bytes, body: bytes) -> bytes:
 
 
 def _read_answer(drain: Drain) -> tuple[int, bytes]:
-    """Read until the server is ready: how many bytes it took, and the last of them."""
+    """Read until the server is ready; return the number of bytes and the last of them."""
     place = bytearray(_PIECE_BYTES)
     total, tail = 0, b""
     while True:

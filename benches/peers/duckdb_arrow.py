@@ -1,4 +1,4 @@
-"""DuckDB's PostgreSQL scanner with one thread, the result as an Arrow table, in a worker thread."""
+"""DuckDB's PostgreSQL scanner, limited to one thread, with an Arrow table as result."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 TITLE = "DuckDB Arrow, thread"
 KIND = "columns"
 REQUIRES = ("duckdb", "pyarrow")
-#: The scanner is to be had as a package for some of DuckDB's releases.
+#: For some releases of DuckDB, the scanner is available as a package.
 ENVIRONMENT = ("duckdb==1.5.5", "duckdb-extension-postgres-scanner==1.5.5", "pyarrow>=20")
 _SCANNER = "duckdb_extension_postgres_scanner"
 
 
 def unavailable() -> str | None:
-    """Say so when the scanner is not there: a benchmark downloads nothing."""
+    """Return a reason if the scanner is missing: a benchmark downloads nothing."""
     import duckdb
 
     with _database() as database:
@@ -62,7 +62,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 def _load() -> str:
-    """The statement that loads the scanner: from its package, else from where DuckDB keeps its."""
+    """Load the scanner from its package, or from DuckDB's extension directory."""
     package = importlib.util.find_spec(_SCANNER)
     for place in (package.submodule_search_locations or []) if package is not None else []:
         for file in Path(place).rglob("*.duckdb_extension"):

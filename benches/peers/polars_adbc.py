@@ -1,4 +1,7 @@
-"""Polars' reader of a URI, by ADBC, in a worker thread; every fetch connects anew."""
+"""Polars' `read_database_uri` with ADBC, in a worker thread.
+
+Every fetch opens a connection.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Polars' reader of a URI, by ConnectorX, in a worker thread; every fetch connects anew."""
+"""Polars' `read_database_uri` with ConnectorX, in a worker thread.
+
+Every fetch opens a connection.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,6 @@ async def close(connection: str) -> None:
 
 
 def read(dsn: str, sql: str, engine: str) -> Fetched:
-    """Read by the engine of this name."""
+    """Read with the engine of this name."""
     frame = importlib.import_module("polars").read_database_uri(sql, dsn, engine=engine)
     return Fetched(frame, frame.height, frame.estimated_size())

@@ -1,4 +1,4 @@
-"""psycopg's best road to columns: binary rows, turned into an Arrow table by pyarrow."""
+"""psycopg's fastest way to columns: binary rows, converted to an Arrow table by pyarrow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def connect(dsn: str) -> psycopg.AsyncConnection[Any]:
 
 
 async def fetch(connection: psycopg.AsyncConnection[Any], sql: str) -> Fetched:
-    """Fetch the whole result and turn it, column by column."""
+    """Fetch the whole result and convert it column by column."""
     import pyarrow as pa
 
     async with connection.cursor(binary=True) as cursor:

@@ -1,3 +1,3 @@
-"""Everything that is measured, in one run, and the page that is made of it."""
+"""Runs all benchmarks, and writes docs/performance.md from their results."""
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Measures everything, and makes docs/performance.md of it.
+"""Runs all benchmarks, and writes docs/performance.md from their results.
 
-    python -m benches.performance                    # a quarter of an hour, quiet machine
-    python -m benches.performance --scale 0.1        # a tenth of the rows, in a few minutes
-    python -m benches.performance --only hold,pool   # some steps again, and the page of all
-    python -m benches.performance --only ""          # the page alone, of the files that are there
+    python -m benches.performance                    # a quarter of an hour, quiet machine python
+    -m benches.performance --scale 0.1        # a tenth of the rows, in a few minutes python -m
+    benches.performance --only hold,pool   # repeat some steps, then write the whole page python -m
+    benches.performance --only ""          # write only the page, from existing files
 
-Each step is a program of its own that leaves `results.json` in a folder of its name.
+Each step is a separate program that writes `results.json` to a folder of its name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STEP_TIMEOUT_S = 1800.0
 
 
 def steps(scale: float, rounds: int, date: str | None) -> dict[str, list[str]]:
-    """The programs, and what each is told, by the name of the step."""
+    """The program of each step with its arguments, by the step's name."""
     suite = ["-m", "benches", "--no-hold", "--no-pictures", "--rounds", str(rounds)]
     suite += ["--scale", str(scale), *(("--date", date) if date else ())]
     return {
@@ -47,7 +47,7 @@ def steps(scale: float, rounds: int, date: str | None) -> dict[str, list[str]]:
             *("--rows", str(round(1_000_000 * scale))),
         ],
         "split": [
-            # Long enough for the kernel's ticks, and little to load.
+            # Enough rows for the kernel's 10 ms ticks, yet quick to load.
             *("-m", "benches.performance.split", "--scale", str(0.5 * scale)),
             *("--rounds", str(rounds), "--seconds", str(max(2.0, 4 * scale))),
         ],
@@ -90,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def make_page(directory: Path, path: Path) -> list[str]:
-    """Make the page and its pictures of the results that are there."""
+    """Write the page and its pictures from the existing results."""
     results = read(directory)
     pictures = path.parent / page.PICTURES
     pictures.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def make_page(directory: Path, path: Path) -> list[str]:
 
 
 def read(directory: Path) -> dict[str, Any]:
-    """Read what every step has left, and the record of instructions."""
+    """Read the results of every step, and the recorded instruction counts."""
     results: dict[str, Any] = {
         name: json.loads(file.read_text())
         for name in steps(1.0, 1, None)
@@ -116,7 +116,7 @@ def read(directory: Path) -> dict[str, Any]:
 
 def _ran(name: str, words: Sequence[str], results: Path) -> bool:
     output = results / name
-    # Some of the programs name the file, the others the folder.
+    # Some programs take the file as an argument, the others the folder.
     named = output / "results.json" if name in {"pool", "pool-apart", "many"} else output
     print(f"performance: {name}", flush=True)
     started = time.monotonic()

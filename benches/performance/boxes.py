@@ -1,7 +1,7 @@
 """Times of many fetches of one size, for box plots: `python -m benches.performance.boxes`.
 
-The seed shape at 100 to 1,000,000 rows. Each peer has a process and fetches each size as often as a
-few seconds allow; the peers take turns, size by size.
+Fetches the seed shape at 100 to 1,000,000 rows. Each peer has a process and fetches each size as
+often as a few seconds allow; the peers take turns, size by size.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TIMEOUT_S = 300.0
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure and keep the times."""
+    """Measure and save the times."""
     parser = argparse.ArgumentParser(prog="python -m benches.performance.boxes")
     parser.add_argument("--rows", type=int, default=SIZES[-1], help="the largest size")
     parser.add_argument("--seconds", type=float, default=2.0, help="for one peer and size")
@@ -73,7 +73,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 async def _times(job: dict[str, Any]) -> list[float]:
-    """Fetch again and again, and give each time in seconds."""
+    """Fetch repeatedly, and return each time in seconds."""
     peer: Any = importlib.import_module(job["module"])
 
     async def call(function: Any, *arguments: Any) -> Any:

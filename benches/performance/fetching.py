@@ -1,4 +1,4 @@
-"""The program whose stacks are sampled: it fetches one result over and over, by a job on stdin."""
+"""The program whose stacks are sampled: fetches one result repeatedly, by a job on stdin."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import colonnade
 
 
 async def fetch_repeatedly(job: dict[str, Any]) -> None:
-    """Fetch for so long that the start of the interpreter is little beside it."""
+    """Fetch long enough that the start of the interpreter takes a negligible share."""
     async with await colonnade.connect(job["dsn"]) as connection:
         fetch = connection.fetch if job["mode"] == "rows" else connection.fetch_columns
         end = time.perf_counter() + job["seconds"]
         while time.perf_counter() < end:
             result = await fetch(job["sql"])
             del result
-    # The interpreter's own end has nothing to say.
+    # Skip the interpreter's shutdown, which must not appear among the stacks.
     os._exit(0)
 
 

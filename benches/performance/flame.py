@@ -1,7 +1,7 @@
 """A flame graph of folded stacks, as an SVG that a page can show.
 
-A box is a function; its width is the part of all samples in which it was on the stack; what it
-calls stands on top of it. A box too narrow for its name has it as a tooltip.
+A box is a function. Its width is the share of all samples that have it on the stack, and the
+functions it calls are on top of it. A box too narrow for its name shows it as a tooltip.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FONT = 'font-family="sans-serif" font-size="11"'
 _ROW = 17
 _HEAD = 26
 _CHARACTER = 6.6
-#: Boxes below this width are left out: nobody sees them.
+#: Narrower boxes are left out, because they would be invisible.
 _WIDTH_MIN = 1.5
 _COLOURS = {"kernel": "#c9d3dd", "python": "#f0d9a8", "core": "#9cc4df"}
 _LEGEND = {"core": "Colonnade's core", "python": "Python, libc", "kernel": "kernel"}
@@ -34,7 +34,7 @@ class Node:
 
 
 def tree(stacks: Iterable[str]) -> Node:
-    """Put folded stacks together."""
+    """Merge folded stacks into a tree."""
     root = Node("all")
     for line in stacks:
         frames, _, count = line.rpartition(" ")
@@ -47,7 +47,7 @@ def tree(stacks: Iterable[str]) -> Node:
 
 
 def kind_of(name: str) -> str:
-    """Tell the kernel's, the interpreter's and Colonnade's functions apart, by their names."""
+    """Classify a function as the kernel's, the interpreter's or Colonnade's by its name."""
     if name.endswith("[kernel]"):
         return "kernel"
     return "core" if "::" in name else "python"

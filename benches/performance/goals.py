@@ -1,4 +1,4 @@
-"""The goals of performance, and whether the figures of a run reach them."""
+"""The performance goals, and whether the figures of a run reach them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, Any]
 
-#: The steps that measure a pool, and where its server runs.
+#: The steps that measure a pool, and the processors of its server.
 POOLS = {"pool": "scheduled by the kernel", "pool-apart": "a processor each"}
-#: Colonnade's own ways to columns; a goal is for the worst of them.
+#: Colonnade's own peers that fetch columns; a goal applies to the worst of them.
 OWN = ("colonnade-columns", "colonnade-columns-uvloop", "colonnade-columns-sync")
 WALL_MAX = 1.05
 TLS_WALL_MAX = 1.15
@@ -34,7 +34,7 @@ MANY_MIN = 1.5
 
 @dataclass(frozen=True)
 class Goal:
-    """One goal, and the measured figure."""
+    """One goal with its measured figure."""
 
     what: str
     aim: str

@@ -99,7 +99,7 @@ _INSTRUCTIONS_SHOWN = (
 
 
 def page(results: Results, pictures: Sequence[str]) -> str:
-    """Write the page from the measurements; a part without figures is left out."""
+    """Return the page for the measurements; a part without figures is left out."""
     parts = [_INTRODUCTION]
     makers: dict[str, tuple[Callable[[Results], Iterator[str]], ...]] = {
         "suite": (_machine, _aims, _shapes),
@@ -126,7 +126,7 @@ def page(results: Results, pictures: Sequence[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay a table out; all columns but the first are numbers."""
+    """Return a Markdown table; all columns but the first are numbers."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -218,7 +218,7 @@ def _limits(results: Results) -> Iterator[str]:
 
 
 def limit(case: Mapping[str, float]) -> str:
-    """Name the limit of a fetch, from the shares of time that server and client work."""
+    """Name the limit of a fetch, from the shares of time for which server and client are busy."""
     wall = case["wall_s"]
     server = case["server_s"] / wall
     user, kernel = case["client_user_s"] / wall, case["client_system_s"] / wall

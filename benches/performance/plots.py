@@ -1,4 +1,4 @@
-"""The pictures of the page, from the files that the programs left."""
+"""The pictures of the page, from the result files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TITLES = {
 
 
 def draw_all(results: dict[str, Any], directory: Path) -> list[str]:
-    """Draw what there are figures for, and give the names of the files."""
+    """Draw each picture that has figures, and return the names of the files."""
     suite = results.get("suite", {"results": ()})
     figures = {f"bars-{shape}": bars(suite, shape) for shape in suite["results"]}
     if "boxes" in results:
@@ -47,7 +47,7 @@ def draw_all(results: dict[str, Any], directory: Path) -> list[str]:
 
 
 def bars(suite: dict[str, Any], shape: str) -> Figure:
-    """Wall time and processor time of every peer as multiples of the floor's."""
+    """Draw wall time and processor time of every peer as multiples of the floor's."""
     result, base = suite["results"][shape], suite["base"]
     panels = (
         Panel("wall time ÷ drain", "wall_s", base=base),
@@ -72,7 +72,7 @@ def _summaries(of_peers: dict[str, Any]) -> Summaries:
 
 
 def boxes(measured: dict[str, Any]) -> Figure:
-    """Tukey's boxes: quartiles, the median, and whiskers to the last time within 1.5 boxes."""
+    """Draw Tukey's box plots of the fetch times."""
     from matplotlib.figure import Figure
 
     sizes, titles = list(measured["seconds"]), measured["titles"]

@@ -1,8 +1,8 @@
-"""Who works while a result comes in: `python -m benches.performance.split`.
+"""Measures which side works while a result arrives: `python -m benches.performance.split`.
 
-For each shape as columns, and for rows, the wall time of a fetch beside the processor time of the
-client, in its own code and in the kernel, and of the server's process. With `perf` at hand, the
-stacks of the client are sampled as well, folded and kept.
+For each shape as columns, and for rows, it measures the wall time of a fetch and the processor
+time of the server's process and of the client, in its own code and in the kernel. If `perf` is
+available, it also samples, folds and saves the client's stacks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from colonnade import embedded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: What is fetched, and as what.
+#: The shapes, and the method that fetches each.
 CASES = (
     ("seed", "columns"),
     ("narrow", "columns"),
@@ -42,7 +42,7 @@ DRAWN = (("seed", "columns"), ("lineitem", "columns"), ("seed", "rows"))
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure and keep the split, and the stacks where they can be had."""
+    """Measure and save the split, and the stacks if `perf` can sample them."""
     parser = argparse.ArgumentParser(prog="python -m benches.performance.split")
     parser.add_argument("--scale", type=float, default=1.0, help="multiple of each shape's rows")
     parser.add_argument("--rounds", type=int, default=3)
@@ -75,7 +75,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 async def _measure(dsn: str, sql: str, mode: str, rounds: int) -> dict[str, float]:
-    """The medians of some fetches on one connection, whose first one does not count."""
+    """The medians of some fetches on one connection, without the first."""
     runs: list[dict[str, float]] = []
     async with await colonnade.connect(dsn) as connection:
         fetch = connection.fetch if mode == "rows" else connection.fetch_columns

@@ -1,4 +1,4 @@
-"""Stacks of a program, sampled by `perf` and folded: one line for each stack, with its samples."""
+"""Stacks of a program, sampled by `perf` and folded: one line for each stack, with its count."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-#: How often a second the program is looked at.
+#: Samples per second.
 HERTZ = 299
 TIMEOUT_S = 300.0
 DEPTH_MAX = 40
-#: So many of the kernel's functions say what it was asked for.
+#: The outermost kernel functions to keep: they tell which system call it was.
 KERNEL_MAX = 7
-#: A stack that was seen less often than this part of all is left out.
+#: A stack with a smaller share of all samples than this is left out.
 SHARE_MIN = 0.002
 _FRAME = re.compile(r"^\s+[0-9a-f]+ (.+) \((.*)\)$")
-#: What a compiler adds to a name.
+#: Parts of a symbol's name that the compiler adds.
 _HASH = re.compile(r"::h[0-9a-f]{16}$")
 _GENERIC = re.compile(r"<[^<>]*>")
-#: Frames of the interpreter's own loop say nothing: one of them stands for a run of them.
+#: Consecutive frames of the interpreter's own loop carry no information and become one.
 _INTERPRETER = re.compile(
     r"^_?Py|^_?py|^(method_|cfunction_|slot_|partial_|gen_|vectorcall|object_|context_run|task_|"
     r"builtin_exec|subtype_dealloc|tupledealloc|list_dealloc|tp_dealloc|FutureObj_|TaskObj_)"
 )
-#: What the interpreter does before it comes to the program.
+#: Frames of the interpreter's start-up, before the program.
 _START = re.compile(r"^(_start|main$|__libc_start|\[\[unknown\]\])")
-#: Stacks of imports: the program's start is no part of a fetch.
+#: Frames of imports, which are not part of a fetch: their stacks are left out.
 _IMPORTS = ("builtin___import__", "_imp_exec_dynamic", "builtin_compile", "dl_open", "_dl_")
 
 
 def unavailable() -> str | None:
-    """Say why no stacks can be had, if so."""
+    """Return why no stacks can be sampled, or None."""
     if shutil.which("perf") is None:
         return "perf is not installed"
     done = subprocess.run(
@@ -61,7 +61,7 @@ def sampled(program: Sequence[str], given: str) -> list[str]:
 
 
 def fold(lines: Iterable[str]) -> list[str]:
-    """Turn what `perf script` prints into lines of frames, the outermost first."""
+    """Turn the output of `perf script` into lines of frames, the outermost first."""
     counted: Counter[str] = Counter()
     frames: list[str] = []
     for line in [*lines, ""]:
@@ -78,7 +78,7 @@ def fold(lines: Iterable[str]) -> list[str]:
 
 
 def readable(symbol: str, library: str) -> str:
-    """Shorten a function's name to what a person would call it."""
+    """Shorten a function's name for readers."""
     name = _HASH.sub("", symbol.partition("+0x")[0])
     if name == "[unknown]":
         return f"[{Path(library).name}]"
@@ -94,7 +94,7 @@ def readable(symbol: str, library: str) -> str:
 
 
 def _shortened(frames: list[str]) -> list[str]:
-    """One frame for a run of the same, without the way to the program."""
+    """Merge repeated frames, and drop those of the start-up and deep kernel frames."""
     kept: list[str] = []
     kernel = 0
     for frame in frames:

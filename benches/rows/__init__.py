@@ -1,1 +1,1 @@
-"""How results become rows."""
+"""Benchmarks of rows."""

@@ -1,7 +1,7 @@
-"""Measures what rows cost, from 100 of them to a million, by Colonnade and its peers side by side.
+"""Measures the cost of 100 to a million rows with Colonnade and its peers.
 
-As the suite: a process for each run, peers that take turns, ratios of like with like, and `drain`
-as the floor. A small result is fetched many times in a run, and every value is read.
+Like the suite: each run is its own process, the peers take turns, and `drain` is the floor. A
+small result is fetched many times in a run, and every value is read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from benches.measure.summary import Summaries
 
 BASE = "drain"
-#: What Colonnade's cost is compared with, on the same loop.
+#: The peers that Colonnade is compared with, on the same loop.
 PAIRS = (
     ("colonnade-read", "asyncpg-read"),
     ("colonnade-read-uvloop", "asyncpg-read-uvloop"),
@@ -83,7 +83,7 @@ def _measure(
     times = repeats(table.query)
     summaries = measure_all(
         f"{table.shape.name} {table.rows}",
-        # What reads once is no floor for what reads many times.
+        # The drain reads a result once, so it is no floor for a result fetched many times.
         [peer for peer in chosen if times == 1 or peer.name != BASE],
         Console(stderr=True),
         dsn=dsn,
@@ -108,7 +108,7 @@ def _measure(
 
 
 def above_floor(summaries: Summaries) -> list[str]:
-    """Colonnade's cost as a multiple of a peer's, the floor taken off both where there is one."""
+    """Colonnade's cost as a multiple of a peer's; a floor, if any, is subtracted from both."""
     floor = summaries.base(BASE)
     lines = []
     for own_name, other_name in PAIRS:

@@ -1,4 +1,4 @@
-"""What every peer does: small results often enough to be measured, and every value read."""
+"""Shared by all peers: fetching small results often enough to measure, and reading every value."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from benches.measure.measurement import Fetched
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-#: A result below this is fetched as often as it takes to have so many rows.
+#: A smaller result is fetched repeatedly, until it has given this many rows.
 ROWS_MIN = 100_000
 
 
 def repeats(sql: str) -> int:
-    """How often the query of a table, whose name ends with its rows, is run."""
+    """How often to run the query of a table; the table's name ends with its number of rows."""
     rows = int(sql.rpartition("_")[2])
     return max(1, ROWS_MIN // rows)
 
 
 async def fetch_and_read(fetch: Callable[[str], Awaitable[list[Any]]], sql: str) -> Fetched:
-    """Fetch, and read each value of each row; the last result is handed over."""
+    """Fetch and read every value of every row; return the last result."""
     rows: list[Any] = []
     for _ in range(repeats(sql)):
         rows = await fetch(sql)

@@ -1,6 +1,6 @@
-"""How many small queries a second, and what each costs the client."""
+"""The rate of small queries, and the client's cost of each."""
 
-#: The driver that is none: a bare protocol that sends ready bytes.
+#: The name of the bare protocol, which sends ready bytes and is no driver.
 from __future__ import annotations
 
 RAW = "benches.small.raw"

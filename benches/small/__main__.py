@@ -1,9 +1,10 @@
-"""Counts small queries beside asyncpg and a bare protocol: `python -m benches.small [--tcp]`.
+"""Compares small queries with asyncpg and a bare protocol: `python -m benches.small [--tcp]`.
 
-`SELECT 1`, a row by its key, the same as columns, 10 and 100 rows of 6 columns, by statements that
-are kept, on one connection and on ten. Each run of a driver on a loop is a process of its own; they
-take turns. The bare protocol (`benches.small.raw`) sends ready bytes and decodes nothing. The
-figures are medians of the rounds, and for the client's processor their minimum, too.
+The queries are `SELECT 1`, a row by its key, the same as columns, and 10 and 100 rows of 6
+columns, as cached statements on one connection and on ten. Each run of a driver on a loop is its
+own process; the runs take turns. The bare protocol (`benches.small.raw`) sends ready bytes and
+decodes nothing. The figures are medians of the rounds; for the client's processor time, the
+minimum is given, too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from colonnade import embedded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    # Figures by loop, case, driver and name.
+    # The figures by loop, case, driver and name.
     Cases = dict[str, dict[str, dict[str, dict[str, float]]]]
 
 DRIVERS = ("colonnade", "asyncpg", RAW)
@@ -37,7 +38,7 @@ TIMEOUT_S = 120.0
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure, print and keep the figures."""
+    """Measure, print and save the figures."""
     parser = argparse.ArgumentParser(prog="python -m benches.small", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.3, help="of each case in a round")
@@ -73,7 +74,7 @@ async def _prepared(dsn: str) -> str:
 
 
 def _measure(dsn: str, loops: Sequence[str], rounds: int, seconds: float) -> Cases:
-    """Medians of the rounds."""
+    """Return the medians of the rounds."""
     runs = [(loop, driver) for loop in loops for driver in DRIVERS]
     seen: dict[tuple[str, str, str, str], list[float]] = {}
     for turn in range(rounds):
@@ -95,7 +96,7 @@ def _measure(dsn: str, loops: Sequence[str], rounds: int, seconds: float) -> Cas
 
 
 def lines_of(cases: Cases) -> Iterator[str]:
-    """Say what was counted, as a multiple of the bare protocol's and of asyncpg's."""
+    """Return lines with the figures as multiples of the bare protocol's and of asyncpg's."""
     for loop, of_loop in cases.items():
         yield loop
         for case, drivers in of_loop.items():

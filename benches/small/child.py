@@ -1,6 +1,6 @@
-"""The program that asks small queries: a job as JSON on stdin, the figures as JSON on stdout.
+"""The program that runs small queries: a job as JSON on stdin, the figures as JSON on stdout.
 
-Every case is asked once before it is measured, so that its statement is prepared and kept.
+Every case runs once before it is measured, so that its statement is prepared and cached.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TABLE = "small_rows"
 KEY = 500
 
-#: A text, its arguments, and the method that asks it.
+#: A query, its arguments, and the method that runs it.
 CASES: dict[str, tuple[str, tuple[int, ...], str]] = {
     "SELECT 1": ("SELECT 1", (), "fetchval"),
     "a row by its key": (f"SELECT * FROM {TABLE} WHERE id = $1", (KEY,), "fetchrow"),
@@ -43,7 +43,7 @@ VACUUM (FREEZE, ANALYZE) {TABLE};
 
 @dataclass(frozen=True)
 class Job:
-    """What one process measures: every case, by one driver on one loop."""
+    """The measurements of one process: every case, by one driver on one loop."""
 
     dsn: str
     driver: str
@@ -51,12 +51,12 @@ class Job:
     seconds: float
 
     def to_json(self) -> str:
-        """As the child reads it."""
+        """Return the job as the child reads it."""
         return json.dumps(asdict(self))
 
 
 async def measured(job: Job) -> list[dict[str, Any]]:
-    """Queries per second, and microseconds of the client's processor per query, of each case."""
+    """Queries per second of each case, and microseconds of client CPU per query."""
     driver = importlib.import_module(job.driver)
     connections = [await driver.connect(job.dsn) for _ in range(max(CONNECTIONS))]
     figures = []
@@ -85,7 +85,7 @@ def _ask(method: Callable[..., Awaitable[object]], text: str, values: tuple[int,
 
 
 async def _asked(asks: list[Ask], seconds: float) -> tuple[int, float, float]:
-    """Ask on all connections for so long: how many queries, and the seconds they have taken."""
+    """Query on all connections for this long; return the count and the seconds taken."""
     wall, spent = time.perf_counter(), time.process_time()
     counts = await asyncio.gather(*(_kept_asking(ask, wall + seconds) for ask in asks))
     return sum(counts), time.perf_counter() - wall, time.process_time() - spent
@@ -100,7 +100,7 @@ async def _kept_asking(ask: Ask, until: float) -> int:
 
 
 def main() -> None:
-    """Run the job on its loop."""
+    """Run the job on the loop that it names."""
     job = Job(**json.load(sys.stdin))
     factory = importlib.import_module(job.loop).new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:

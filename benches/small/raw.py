@@ -1,7 +1,7 @@
-"""The least that a query costs on a loop: ready bytes are sent, and one future wakes per answer.
+"""The least that a query can cost on a loop: it sends ready bytes and wakes one future per answer.
 
-A protocol of asyncio's that knows no types and makes no objects: what a driver spends above it is
-the driver's own. It logs in where the server trusts everyone, as the embedded one does.
+An asyncio protocol that knows no types and makes no objects; a driver's additional cost is its own
+work. It can log in only to a server that trusts everyone, like the embedded one.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import struct
 from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
-#: ReadyForQuery, up to the byte that tells of the transaction.
+#: ReadyForQuery without its last byte, the transaction status.
 READY = b"Z\x00\x00\x00\x05"
 STATEMENT = b"s"
 
 
 class Connection(asyncio.BufferedProtocol):
-    """One connection, with the methods' names of a driver's."""
+    """One connection, with methods named like a driver's."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -28,32 +28,32 @@ class Connection(asyncio.BufferedProtocol):
         self._ready: dict[tuple[str, tuple[int, ...]], bytes] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what is written to."""
+        """Keep the transport."""
         self._link = cast("asyncio.Transport", transport)
 
     def get_buffer(self, _sizehint: int) -> memoryview:
-        """Where the loop reads to: cheaper than bytes that it makes for each read."""
+        """Give the loop a buffer to read into, which is cheaper than new bytes for each read."""
         return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Wake the caller where an answer ends; nothing else is looked at."""
+        """Wake the caller at the end of an answer, and look at nothing else."""
         if self._buffer[nbytes - 6 : nbytes - 1] == READY and not self._waiter.done():
             self._waiter.set_result(self._buffer[0])
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let the caller know."""
+        """Fail the waiting caller."""
         if not self._waiter.done():
-            self._waiter.set_exception(exc or ConnectionResetError("the server has gone"))
+            self._waiter.set_exception(exc or ConnectionResetError("the server has closed"))
 
     async def answer(self, data: bytes) -> int:
-        """Send ready bytes, and wait for the last byte of their answer: the first one of a read."""
+        """Send ready bytes, and wait for the end of their answer."""
         assert self._link is not None
         self._link.write(data)
         self._waiter = self._loop.create_future()
         return await self._waiter
 
     async def fetchval(self, query: str, *args: int) -> int:
-        """Ask a query with integers as arguments; the first time, it is prepared."""
+        """Run a query with integer arguments; prepare it the first time."""
         ready = self._ready.get((query, args))
         if ready is None:
             ready = await self._prepared(query, args)
@@ -80,14 +80,14 @@ class Connection(asyncio.BufferedProtocol):
         return ready
 
     async def close(self) -> None:
-        """Say good-bye."""
+        """Send Terminate and close."""
         assert self._link is not None
         self._link.write(_message(b"X", b""))
         self._link.close()
 
 
 async def connect(dsn: str) -> Connection:
-    """Log in as the role of an address with `postgresql://`, without a password."""
+    """Log in with a `postgresql://` URL, without a password."""
     url = urlsplit(dsn)
     words, loop = parse_qs(url.query), asyncio.get_running_loop()
     if "host" in words:

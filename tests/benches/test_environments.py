@@ -31,7 +31,7 @@ def peer() -> Peer:
 
 def test_none_is_made_unasked(peer: Peer, tmp_path: Path) -> None:
     left = environments.furnish(peer, make=False, directory=tmp_path)
-    assert left.unavailable == "not installed: asyncpg; --install makes it an environment"
+    assert left.unavailable == "not installed: asyncpg; --install creates its environment"
     assert list(tmp_path.iterdir()) == []
 
 

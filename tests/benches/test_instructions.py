@@ -27,8 +27,8 @@ def test_every_other_figure_is_named() -> None:
     assert [str(each) for each in figures.compare(expected, found, TOLERANCES)] == [
         "columns: int8: 110.0, recorded 100.0 (+10.0 %)",
         "columns: text: 90.0, recorded 100.0 (-10.0 %)",
-        "columns: new: 3.0, and nothing is recorded",
-        "columns: gone: recorded with 7.0, and not measured any more",
+        "columns: new: 3.0, but not recorded",
+        "columns: gone: recorded with 7.0, but no longer measured",
     ]
 
 

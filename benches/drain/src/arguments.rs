@@ -9,7 +9,7 @@ Runs SQL with binary results, throws the result away, and prints one line of JSO
 A HOST that begins with / is the directory of a Unix socket. The server must trust the user:
 the drain speaks no other authentication.";
 
-/// What to connect to, what to run and how.
+/// The options of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) host: String,
@@ -54,7 +54,7 @@ impl Arguments {
 }
 
 fn number<T: std::str::FromStr>(option: &str, value: &str) -> Result<T, String> {
-    value.parse().map_err(|_| format!("{option}: {value:?} is not a number it can take"))
+    value.parse().map_err(|_| format!("{option}: {value:?} is not a number in its range"))
 }
 
 #[cfg(test)]

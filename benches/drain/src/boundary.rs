@@ -1,17 +1,17 @@
-//! Where one frame ends and the next begins, and nothing more.
+//! Finds where one frame ends and the next begins.
 //!
 //! The end of a result is the `ReadyForQuery` frame. Its bytes may also occur inside a value, so
-//! the only safe way to it is from length to length. That is all that happens here: per frame one
-//! tag and one length are read, the body of a row is stepped over unseen. The few frames that the
-//! drain has to understand (the end, the row count, an error) have their bodies kept.
+//! the only safe way to find it is to follow the frame lengths. This module reads one tag and one
+//! length per frame and skips the bodies of rows. It keeps the bodies of the few frames that the
+//! drain has to understand: the end, the row count, and errors.
 
 /// A frame header: one tag byte and a big-endian length that counts itself.
 const HEADER_BYTES: usize = 5;
 const LENGTH_FIELD_BYTES: usize = 4;
-/// A kept body longer than this is cut: only its beginning is of interest.
+/// A longer body is cut: only its beginning is needed.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
-/// What is known at the end of an exchange.
+/// The outcome of an exchange.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// The last command tag, such as `SELECT 1000`.
@@ -31,12 +31,12 @@ impl Outcome {
     }
 }
 
-/// Follows frame lengths through a stream that comes in pieces of any size.
+/// Follows frame lengths through a stream that arrives in pieces of any size.
 #[derive(Debug, Default)]
 pub(crate) struct Boundaries {
     /// The beginning of a header that a read cut in two; always shorter than a header.
     header: Vec<u8>,
-    /// Bytes of the current frame that are still to come.
+    /// Bytes of the current frame that have not arrived yet.
     remaining: usize,
     /// The tag of the current frame while its body is being kept.
     kept_tag: Option<u8>,
@@ -62,17 +62,17 @@ impl Boundaries {
         }
     }
 
-    /// What the frames so far have told.
+    /// The outcome so far.
     pub(crate) fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// Forgets the exchange that ended, so that the next one can be followed.
+    /// Returns the outcome and forgets it, ready for the next exchange.
     pub(crate) fn take_outcome(&mut self) -> Outcome {
         std::mem::take(&mut self.outcome)
     }
 
-    /// Takes one header off the front; what follows it is returned.
+    /// Takes one header off the front and returns the bytes after it.
     fn header<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
         if self.header.is_empty()
             && let Some((&[tag, a, b, c, d], rest)) = bytes.split_first_chunk::<HEADER_BYTES>()

@@ -1,4 +1,4 @@
-//! A connection that can log in where it is trusted, run one query and ignore what comes.
+//! A connection that can log in without a password, run one query and ignore the answer.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use crate::arguments::Arguments;
 use crate::boundary::{Boundaries, Outcome};
 use crate::system::{set_receive_low_water, wait_readable};
 
-/// The size of one read; what the driver under test uses as well.
+/// The size of one read, the same as the driver's.
 pub(crate) const BUFFER_BYTES: usize = 128 * 1024;
 const PROTOCOL_VERSION: u32 = 3 << 16;
 /// How long a read waits for the low-water mark. The last bytes of a result never reach it.
@@ -51,7 +51,7 @@ impl Socket {
     }
 }
 
-/// What one query sent, and in how many reads.
+/// The answer to one query: its outcome, its bytes, and the number of reads.
 pub(crate) struct Drained {
     pub(crate) outcome: Outcome,
     pub(crate) bytes: u64,
@@ -83,7 +83,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Lets later reads wait for `bytes` before they are woken.
+    /// Makes later reads wait until `bytes` are available.
     pub(crate) fn set_receive_low_water(&mut self, bytes: i32) -> Result<(), String> {
         if matches!(self.socket, Socket::Unix(_)) {
             return Err("a low-water mark needs TCP: poll ignores it on Unix sockets".into());
@@ -135,8 +135,8 @@ impl Connection {
         if self.receive_low_water.is_none() {
             return self.socket.read(&mut self.buffer);
         }
-        // A non-blocking read takes what is there, marked or not, so the tail of a result costs
-        // one timeout and is never waited for in vain.
+        // A non-blocking read takes the available bytes, even below the mark, so the tail of a
+        // result costs one timeout and no more.
         loop {
             wait_readable(self.socket.as_fd(), LOW_WATER_PATIENCE)?;
             match self.socket.read(&mut self.buffer) {

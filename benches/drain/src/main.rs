@@ -1,12 +1,12 @@
 //! Reads the result of one query and throws it away.
 //!
-//! Every driver has to get the bytes out of the kernel; what it costs to do only that is the floor
-//! the benchmarks measure against. The drain sends the same extended query with binary results
-//! that a driver sends, reads into one buffer of 128 KiB, and looks at nothing but frame lengths,
-//! since the end of the result cannot be found safely in another way (see `boundary`).
+//! Every driver has to get the bytes out of the kernel; the cost of doing only that is the floor
+//! of the benchmarks. The drain sends the same extended query with binary results as a driver,
+//! reads into one buffer of 128 KiB, and looks only at frame lengths, because there is no other
+//! safe way to find the end of the result (see `boundary`).
 //!
-//! With `--recv-low-water` the kernel wakes it only when that many bytes are there. This is a
-//! floor of its own: most of a plain drain's time is wake-ups.
+//! With `--recv-low-water` the kernel wakes it only when that many bytes are available. This is a
+//! separate floor, because a plain drain spends most of its time on wake-ups.
 
 mod arguments;
 mod boundary;
@@ -40,8 +40,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let mut connection = Connection::open(arguments)?;
-    // A connection's first query loads the server's caches; that is nobody's cost but the
-    // connection's.
+    // A connection's first query loads the server's caches, so it is not measured.
     connection.drain("SELECT 1")?;
     if let Some(bytes) = arguments.receive_low_water {
         connection.set_receive_low_water(bytes)?;
@@ -52,7 +51,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// One run as a line of JSON, in the words of the other measuring programs.
+/// Returns one run as a line of JSON, with the same keys as the other measuring programs.
 fn measure(connection: &mut Connection, sql: &str) -> Result<String, String> {
     let cpu_time = || CpuTime::now().map_err(|error| format!("processor time: {error}"));
     let before = cpu_time()?;

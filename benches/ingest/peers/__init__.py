@@ -1,5 +1,5 @@
-"""The ways to bring columns into a table; each module is as `benches.measure.peer` says.
+"""The ways to copy columns into a table; each module follows `benches.measure.peer`.
 
-`prepare(connection, sql)` reads the table that `sql` selects, in the form that the peer takes, and
-empties the table beside it, before anything is measured. `fetch` then fills that table.
+Before the measurement, `prepare(connection, sql)` reads the table that `sql` selects, in the form
+that the peer takes, and recreates the target table. `fetch` then fills the target table.
 """

@@ -15,7 +15,7 @@ REQUIRES = ("adbc_driver_postgresql", "pyarrow")
 
 
 async def connect(dsn: str) -> Any:
-    """Connect, and keep the address."""
+    """Connect, and keep the DSN."""
     import adbc_driver_postgresql.dbapi
 
     link = adbc_driver_postgresql.dbapi.connect(dsn)
@@ -29,7 +29,7 @@ async def prepare(connection: Any, sql: str) -> None:
 
 
 async def fetch(connection: Any, sql: str) -> Fetched:
-    """Copy it in."""
+    """Copy the table in."""
     return Fetched(None, await asyncio.to_thread(_ingest, connection, sql))
 
 

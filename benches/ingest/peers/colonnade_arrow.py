@@ -1,4 +1,4 @@
-"""A pyarrow table, by Colonnade."""
+"""Colonnade, from a pyarrow table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REQUIRES = ("pyarrow",)
 
 
 async def connect(dsn: str) -> Any:
-    """Connect, and keep the address."""
+    """Connect, and keep the DSN."""
     return types.SimpleNamespace(dsn=dsn, link=await colonnade.connect(dsn), source=None)
 
 
@@ -26,7 +26,7 @@ async def prepare(connection: Any, sql: str) -> None:
 
 
 async def fetch(connection: Any, sql: str) -> Fetched:
-    """Copy it in."""
+    """Copy the table in."""
     schema, name = target_table(sql)
     status = await connection.link.copy_columns_to_table(
         name, connection.source, schema_name=schema

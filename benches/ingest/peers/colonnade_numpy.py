@@ -1,4 +1,4 @@
-"""A dictionary of NumPy arrays, by Colonnade."""
+"""Colonnade, from a dictionary of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REQUIRES = ("numpy",)
 
 
 async def connect(dsn: str) -> Any:
-    """Connect, and keep the address."""
+    """Connect, and keep the DSN."""
     return types.SimpleNamespace(dsn=dsn, link=await colonnade.connect(dsn), source=None)
 
 
@@ -26,7 +26,7 @@ async def prepare(connection: Any, sql: str) -> None:
 
 
 async def fetch(connection: Any, sql: str) -> Fetched:
-    """Copy it in."""
+    """Copy the arrays in."""
     schema, name = target_table(sql)
     status = await connection.link.copy_columns_to_table(
         name, connection.source, schema_name=schema

@@ -1,4 +1,4 @@
-"""Colonnade's copy_records_to_table, of tuples that are there already."""
+"""Colonnade's copy_records_to_table, from a ready list of tuples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REQUIRES = ()
 
 
 async def connect(dsn: str) -> Any:
-    """Connect, and keep the address."""
+    """Connect, and keep the DSN."""
     return types.SimpleNamespace(dsn=dsn, link=await colonnade.connect(dsn), source=None)
 
 
@@ -26,7 +26,7 @@ async def prepare(connection: Any, sql: str) -> None:
 
 
 async def fetch(connection: Any, sql: str) -> Fetched:
-    """Copy them in."""
+    """Copy the records in."""
     schema, name = target_table(sql)
     status = await connection.link.copy_records_to_table(
         name, records=connection.source, schema_name=schema

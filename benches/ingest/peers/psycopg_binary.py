@@ -1,4 +1,4 @@
-"""psycopg's copy in the binary format, of tuples that are there already."""
+"""psycopg's binary COPY, from a ready list of tuples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REQUIRES = ("psycopg",)
 
 
 def connect(dsn: str) -> Any:
-    """Connect, and keep the address."""
+    """Connect, and keep the DSN."""
     import psycopg
 
     link = psycopg.connect(dsn, autocommit=True)
@@ -30,7 +30,7 @@ def prepare(connection: Any, sql: str) -> None:
 
 
 def fetch(connection: Any, sql: str) -> Fetched:
-    """Copy them in."""
+    """Copy the tuples in."""
     statement = f"COPY {'.'.join(target_table(sql))} FROM STDIN (FORMAT binary)"
     with connection.link.cursor() as cursor:
         with cursor.copy(statement) as copy:

@@ -1,4 +1,4 @@
-"""The floor: ready-made messages go down a blocking socket, and nothing else is done."""
+"""The floor: writes ready-made messages to a blocking socket and does nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VERSION = 196_608
 
 
 class _Link:
-    """A socket to a server that asks for no password."""
+    """A socket to a server that requires no password."""
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
@@ -43,7 +43,7 @@ class _Link:
         self.until(b"Z")
 
     def until(self, wanted: bytes) -> str:
-        """Read messages up to one; the last command tag among them."""
+        """Read messages up to the wanted type; return the last command tag among them."""
         tag = ""
         while True:
             kind, length = struct.unpack("!ci", self.file.read(5))
@@ -69,7 +69,7 @@ def connect(dsn: str) -> Any:
 
 
 def prepare(link: Any, sql: str) -> None:
-    """Make the messages."""
+    """Build the messages."""
     empty_target(link.dsn, sql)
     data = read_bytes(link.dsn, sql)
     pieces = (data[start : start + _PIECE] for start in range(0, len(data), _PIECE))

@@ -1,1 +1,1 @@
-"""The peers that give rows, and read them."""
+"""The peers that fetch rows and read every value."""

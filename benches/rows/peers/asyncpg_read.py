@@ -20,7 +20,7 @@ REQUIRES = ("asyncpg",)
 
 
 async def prepare(connection: asyncpg.Connection, sql: str) -> None:
-    """Let the statement be kept."""
+    """Run once, so that the statement is cached."""
     await connection.fetch(f"{sql} LIMIT 1")
     await connection.fetchrow(sql)
 

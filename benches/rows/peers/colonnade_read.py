@@ -19,7 +19,7 @@ REQUIRES = ("colonnade",)
 
 
 async def prepare(connection: colonnade.Connection, sql: str) -> None:
-    """Let the statement be kept."""
+    """Run once, so that the statement is cached."""
     await connection.fetch(f"{sql} LIMIT 1")
     await connection.fetchrow(sql)
 

@@ -20,7 +20,7 @@ REQUIRES = ("psycopg", "psycopg_binary")
 
 
 async def prepare(connection: psycopg.AsyncConnection[Any], sql: str) -> None:
-    """Let the statement be prepared by the server."""
+    """Run once as a prepared statement, which psycopg then reuses."""
     async with connection.cursor(binary=True) as cursor:
         await cursor.execute(sql.encode(), prepare=True)
         await cursor.fetchone()

@@ -1,4 +1,4 @@
-"""What all tests share: one server per session, TLS in front of it, both event loops."""
+"""Shared by all tests: one server per session, TLS in front of it, both event loops."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tests.support.tls_shim import Certificates, TlsShim, TlsVariant, make_certi
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-# A shell has what it starts in the background ignore interrupts, and `nohup` hang-ups; children
-# inherit that, and there would be nothing to test.
+# A shell makes background processes ignore interrupts, and `nohup` hang-ups. Children inherit
+# this, so the tests of interrupts would test nothing.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Have ``--server=13`` run every test against that major version."""
+    """Add ``--server=13``, which runs every test against that major version."""
     parser.addoption(
         "--server",
         type=int,
         choices=sorted(releases.RELEASES),
-        help="the major version of PostgreSQL to test against, downloaded where it is missing",
+        help="the major version of PostgreSQL to test against, downloaded if missing",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the servers of the chosen version be the only ones that are found."""
+    """Make the servers of the chosen version the only ones that are found."""
     major = config.getoption("--server")
     if major is None:
         return
@@ -61,7 +61,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what a later version than the chosen one answers differently."""
+    """Skip tests that depend on a later version than the chosen one."""
     chosen = item.config.getoption("--server")
     reason = chosen and older_servers.later_answer(item.name, chosen)
     if reason:
@@ -70,7 +70,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Skip what the server is too old for, where it says so itself."""
+    """Skip a test if the server's error says that the server is too old for it."""
     try:
         return (yield)
     except Exception as error:
@@ -120,7 +120,7 @@ def socket_dsn(server: ServerUnderTest) -> str:
 
 @pytest.fixture(scope="session")
 def password_server() -> Iterator[embedded.Server]:
-    """A private server whose `PASSWORD_ROLES` prove themselves, over TCP and the socket."""
+    """A private server whose `PASSWORD_ROLES` need passwords, over TCP and the socket."""
     _need_binaries()
     with embedded.start(tcp=True, roles=PASSWORD_ROLES) as started:
         yield started
@@ -128,7 +128,7 @@ def password_server() -> Iterator[embedded.Server]:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """The certificates of this session."""
+    """The certificates of this test session."""
     return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
@@ -136,14 +136,14 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 def tls_shim(
     password_server: embedded.Server, certificates: Certificates
 ) -> Iterator[Callable[[TlsVariant], TlsShim]]:
-    """Start TLS shims, by variant, in front of the server that knows passwords."""
+    """Start TLS shims, by variant, in front of the server with passwords."""
     socket = password_server.socket_dir / f".s.PGSQL.{password_server.port}"
     with contextlib.ExitStack() as shims:
         yield lambda variant: shims.enter_context(TlsShim(socket, certificates, variant))
 
 
 def _need_binaries() -> None:
-    """Skip when the environment names a server and nothing is there to start another one."""
+    """Skip if the environment names a server and none is installed to start another one."""
     if embedded.resolve_dsn() is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""The driver through ADBC's own driver manager, and through libraries that take nothing else."""
+"""The driver through ADBC's own driver manager, and through libraries that require ADBC."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def connection(dsn: str) -> Iterator[Connection]:
 
 
 def count(dsn: str) -> int | None:
-    """How many rows somebody else sees; None where there is no table."""
+    """The number of rows that another connection sees; None if the table does not exist."""
     with colonnade.sync.connect(dsn) as other:
         if other.fetchval("SELECT to_regclass($1)::oid", TABLE) is None:
             return None
@@ -137,7 +137,7 @@ def test_ingest(connection: Connection, dsn: str) -> None:
             cursor.adbc_ingest(TABLE, TWO)
         assert caught.value.sqlstate == "42P07"
         assert caught.value.status_code == manager.AdbcStatusCode.ALREADY_EXISTS
-        # The savepoint of the failed one is gone, and the transaction is not.
+        # The failed ingest's savepoint is gone, but its transaction is still open.
         assert cursor.adbc_ingest(TABLE, TWO.to_reader(), mode="create_append") == 2
         connection.commit()
         assert count(dsn) == 4
@@ -199,7 +199,7 @@ def test_polars(connection: Connection) -> None:
 
 
 def test_json_in_polars_is_text_within(connection: Connection, dsn: str) -> None:
-    """As `docs/columns.md` says: an extension of text here, text by the driver's own ways."""
+    """As in `docs/columns.md`: an extension type here, plain text by the driver's own methods."""
     query = """SELECT '{"a":1}'::json AS j, '{"a": 1}'::jsonb AS b"""
     columns = colonnade.read_sql(query, dsn, into="arrow")
     text = pl.DataFrame({"j": ['{"a":1}'], "b": ['{"a": 1}']})

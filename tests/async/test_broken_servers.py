@@ -1,4 +1,4 @@
-"""Servers that are not there, hang, lie or vanish: each ends in the right error, in time."""
+"""Servers that are missing, hang, lie or vanish: each gives the right error in time."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ PREPARED = Send(
     message(b"1") + message(b"t", struct.pack("!h", 0)) + row_description(("n", INT4)) + ready()
 )
 ROW = data_row(struct.pack("!i", 7))
-# The way to the first row of the first query.
+# The messages up to the first row of the first query.
 TO_ROWS: list[Step] = [READ_STARTUP, Send(GREETING), SYNC, PREPARED, SYNC, Send(message(b"2"))]
 HTTP = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
 
 
 @pytest.fixture(autouse=True)
 def in_time() -> Iterator[None]:
-    """No test of a broken server takes long."""
+    """Fail a test of a broken server that takes long."""
     begun = time.monotonic()
     yield
     assert time.monotonic() - begun < DEADLINE_S
@@ -313,7 +313,7 @@ async def test_a_backend_that_is_ended_while_idle(
     with pytest.raises((InterfaceError, ConnectionDoesNotExistError)):
         await connection.fetch("SELECT 1")
     assert connection.is_closed()
-    # Whenever it is noticed, the reason is told, and remembered.
+    # Both the error and later calls give the reason, whenever the end is noticed.
     for call in (connection.fetch, connection.prepare, connection.cursor):
         with pytest.raises(InterfaceError, match="connection is closed") as caught:
             await call("SELECT 1")

@@ -1,5 +1,5 @@
 # async-only: file
-"""A cancelled task leaves its connection usable or closed, and never somebody else's result."""
+"""A cancelled task leaves its connection usable or closed; no later call gets its result."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ async def copy_columns_in(connection: colonnade.Connection) -> object:
 
 
 async def look_up(connection: colonnade.Connection) -> object:
-    """Asks the catalogs, every time anew; what was learned half is not taken for the whole."""
+    """Query types that need a look-up in the catalogs: a partial look-up must not be cached."""
     await connection.reload_schema_state()
-    # Tables of the catalogs have array types since PostgreSQL 14.
+    # The tables of the catalogs have had array types since PostgreSQL 14.
     suffix = "[]" if connection.get_server_version().major >= 14 else ""
     columns = await connection.fetch_columns(
         f"SELECT 1 AS one, null::pg_catalog.pg_ts_config{suffix} AS many"
@@ -87,7 +87,7 @@ CALLS = [
 
 
 async def wait_held(proxy: Proxy, task: asyncio.Task[object] | None = None) -> bool:
-    """Whether bytes are held before the task is done."""
+    """Whether the proxy holds bytes before the task is done."""
     async with asyncio.timeout(20):
         while not (proxy.held.is_set() or (task and task.done())):  # noqa: ASYNC110 - of a thread
             await asyncio.sleep(0.001)
@@ -101,7 +101,7 @@ async def cancel(task: asyncio.Task[object]) -> None:
 
 
 async def check_usable(connection: colonnade.Connection, number: int) -> None:
-    """The next call gets its own result."""
+    """Check that the next call gets its own result."""
     async with asyncio.timeout(20):
         assert await connection.fetchval("SELECT $1::int", number) == number
         columns = await connection.fetch_columns("SELECT $1::int AS n", number)
@@ -139,7 +139,7 @@ async def test_cancelled_at_every_turn_of_the_loop(
 async def test_cancelled_while_the_server_is_silent(
     proxy: Proxy, through: colonnade.Connection, call: Call
 ) -> None:
-    """The answer stops after so many bytes, the task is cancelled, the answer goes on."""
+    """The answer stops after `held` bytes, the task is cancelled, the answer continues."""
     for size in (0, 1, 5, 6, 30, 60, 61, 100, 150, 500, 5_000, 70_000):
         proxy.hold_after(size)
         task = asyncio.ensure_future(call(through))
@@ -153,7 +153,7 @@ async def test_cancelled_while_the_server_is_silent(
 
 
 async def test_connect_cancelled_at_many_bytes(dsn: str) -> None:
-    # PostgreSQL 13 greets with 318 bytes, later ones with more.
+    # PostgreSQL 13 sends 318 bytes during startup, later versions send more.
     for size in (0, 1, 8, 9, 10, 50, 200, 300, 310):
         with Proxy(dsn) as proxy:
             proxy.hold_after(size)
@@ -183,7 +183,7 @@ async def test_connect_cancelled_at_every_turn_of_the_loop(dsn: str) -> None:
 
 
 async def test_cancelled_twice(proxy: Proxy, through: colonnade.Connection) -> None:
-    """The second call is cancelled while it waits for the first one's end."""
+    """The second call is cancelled while it waits for the end of the first."""
     proxy.hold_after(0)
     for _ in range(3):
         task = asyncio.ensure_future(fetch(through))
@@ -303,7 +303,7 @@ async def test_two_tasks_at_one_stream(proxy: Proxy, through: colonnade.Connecti
 
 
 async def test_a_stream_dropped_after_its_loop(dsn: str) -> None:
-    """Dropping what a closed loop has left behind is quiet but for the unclosed connection."""
+    """Dropping a stream after its loop has closed warns only of the unclosed connection."""
 
     async def begin() -> tuple[colonnade.Connection, colonnade.ColumnStream]:
         connection = await colonnade.connect(dsn)

@@ -1,4 +1,4 @@
-"""SCRAM bound to the TLS channel, by certificates of every kind; a thief; `require_auth`."""
+"""SCRAM bound to the TLS channel, with every kind of certificate; an impostor; `require_auth`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FAILURES = (colonnade.PostgresError, colonnade.InterfaceError, RemoteProtocolErr
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No certificate of the caller's takes part."""
+    """Hide the certificates in the caller's home directory."""
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
@@ -52,7 +52,7 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def presents(
     tls_server: embedded.Server, certificates: Certificates
 ) -> Iterator[Callable[[Issued], None]]:
-    """Has the server present a certificate until the test is over."""
+    """Make the server present a certificate until the test ends."""
     file = tls_server.data_dir / "server.pem"
     yield lambda issued: present(tls_server, file, issued.pem())
     present(tls_server, file, certificates.good_file.read_bytes())
@@ -105,7 +105,7 @@ async def test_certificates(
 async def test_a_certificate_without_a_hash(
     tls_server: embedded.Server, presents: Callable[[Issued], None]
 ) -> None:
-    """Of Ed25519 no binding is defined: what needs one fails, and says so; all else goes on."""
+    """Ed25519 has no channel binding: requiring it is an error, and other logins work."""
     presents(self_signed("localhost", key=ed25519.Ed25519PrivateKey.generate(), digest=None))
     for word in ("disable", "prefer"):
         uri = dsn(tls_server.port, "sslmode=require", f"channel_binding={word}")
@@ -115,12 +115,12 @@ async def test_a_certificate_without_a_hash(
         await colonnade.connect(dsn(tls_server.port, "sslmode=require", "channel_binding=require"))
 
 
-# The thief
+# The impostor
 
 
 @pytest.fixture(scope="module")
 def trusted(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Issued]:
-    """A root's file, and the thief's certificate, which he got from that root for the host."""
+    """A root's file, and the impostor's certificate for the host, issued by that root."""
     root = Authority("A careless root")
     file = tmp_path_factory.mktemp("thief") / "root.pem"
     file.write_bytes(root.pem())
@@ -138,7 +138,7 @@ async def test_a_thief_with_a_good_certificate(
         assert b"secret" in thief.read
         for word in ("prefer", "require"):
             thief.read.clear()
-            # It is the server that finds out.
+            # The real server detects the mismatch.
             with pytest.raises(InvalidAuthorizationSpecificationError, match="channel binding"):
                 await colonnade.connect(f"{where}&channel_binding={word}")
             assert b"SCRAM-SHA-256-PLUS" in thief.read
@@ -153,14 +153,15 @@ async def test_a_thief_who_hides_that_the_channel_can_be_bound(
         with pytest.raises(AuthenticationError, match="does not offer SCRAM-SHA-256-PLUS"):
             await colonnade.connect(f"{where}&channel_binding=require")
         assert b"SCRAM-SHA-256" not in thief.read
-        # We say that we could have bound it, and the server knows that it offered to.
+        # The client says that it supports binding, and the real server knows that it offered
+        # binding.
         with pytest.raises(InvalidAuthorizationSpecificationError, match="channel binding"):
             await colonnade.connect(f"{where}&channel_binding=prefer")
         assert b"SCRAM-SHA-256\0" in thief.read
 
 
 async def test_a_server_that_binds_where_we_have_no_tls() -> None:
-    """Its offer tells that it speaks TLS with someone who is not us."""
+    """Its offer reveals that it has a TLS connection with a third party."""
     offered = message(b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0")
     for word in ("prefer", "require"):
         with ScriptedServer([READ_STARTUP, Send(offered), ReadBytes(1), Close()]) as server:
@@ -179,12 +180,12 @@ METHODS = {
     "gss": struct.pack("!i", 7),
     "scram-sha-256": struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0",
 }
-# Can be named, and are not spoken.
+# These can be listed, but are not supported.
 NAMED = ("sspi", "oauth")
 
 
 def lists() -> Iterator[tuple[str, set[str]]]:
-    """The lists to try, each with the methods that it lets a server ask for."""
+    """The lists to try, each with the methods that it allows a server to request."""
     every = set(METHODS)
     words = [*METHODS, *NAMED]
     yield "", every
@@ -201,7 +202,7 @@ def lists() -> Iterator[tuple[str, set[str]]]:
 @pytest.mark.parametrize("method", METHODS)
 async def test_every_list_of_methods(method: str) -> None:
     question = Send(message(b"R", METHODS[method]))
-    # Of who asks for nothing, nothing is to be read.
+    # The server's log has nothing about a method that requests nothing.
     answer = [] if method == "none" else [ReadBytes(1)]
     with ScriptedServer([READ_STARTUP, question, *answer, Close()]) as server:
         for number, (listed, allowed) in enumerate(lists()):

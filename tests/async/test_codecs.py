@@ -1,4 +1,4 @@
-"""Codecs of users: what they see, what they win over, and where they cannot be."""
+"""Custom codecs: their input, their precedence, and the types that cannot have any."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def test_enums_and_names_of_the_standard(connection: colonnade.Connection)
         "double precision", schema="pg_catalog", encoder=str, decoder=str
     )
     assert await connection.fetchval("SELECT $1::float8", 1.5) == "1.5"
-    # asyncpg's own spelling.
+    # asyncpg's spelling.
     await connection.set_type_codec(
         "timestamp with timezone", schema="pg_catalog", encoder=str, decoder=len
     )
@@ -185,7 +185,7 @@ async def test_objects_in_columns(connection: colonnade.Connection) -> None:
     assert cols["one"].dtype == object
     assert cols.to_pandas()["many"].tolist() == [[1, None], [2, None], [3, None]]
     assert cols[1:].to_pydict()["one"] == [None, 3]
-    # Arrow has no place for any object: it sees what came.
+    # Arrow cannot hold arbitrary objects, so it gets the undecoded values.
     assert cols.to_arrow()["one"].to_pylist() == ["1", None, "3"]
     assert "one" in repr(cols)
 
@@ -234,7 +234,7 @@ async def test_a_whole_column_at_once(connection: colonnade.Connection) -> None:
         assert calls == [4]
         batches = [cols async for cols in connection.iter_columns(query, batch_rows=3)]
         assert [cols["one"].tolist() for cols in batches] == [[2, 0, 2], [2]]
-        # Rows have no whole columns.
+        # Rows cannot be decoded as whole columns.
         assert [row["one"] for row in await connection.fetch(query)] == [10, None, 30, 40]
 
 
@@ -255,7 +255,7 @@ async def test_what_a_column_decoder_must_not_return(connection: colonnade.Conne
         await given(np.array([object()], dtype=object))
     cols = await given(np.array(["2024-02-29T00:00:00.000000001"], dtype="M8[ns]"))
     assert str(cols["one"][0]).endswith("000000001")
-    # Python's datetime ends at microseconds, and a nanosecond is not dropped.
+    # Python's datetime has only microseconds, and nanoseconds must not be dropped silently.
     with pytest.raises(colonnade.DecodeError, match="cannot hold nanoseconds"):
         cols.to_pydict()
     with pytest.raises(ValueError, match="1 rows, and 2 values"):

@@ -1,4 +1,4 @@
-"""Streams: batches of the size asked for, and every way of leaving one."""
+"""Streams: batches of the requested size, and every way to leave a stream."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_closed_early(connection: colonnade.Connection, batches: int) -> N
 
 
 async def test_closed_at_its_last_batch(connection: colonnade.Connection) -> None:
-    """All has arrived, and nobody has asked for the end."""
+    """All batches have arrived, but the end has not been read."""
     for rows in (1, 2, 3):
         stream = connection.iter_columns("SELECT generate_series(1, $1::int)", rows, batch_rows=1)
         for _ in range(rows):
@@ -122,7 +122,7 @@ async def test_exhausted(connection: colonnade.Connection) -> None:
 
 async def test_the_connection_belongs_to_its_stream(connection: colonnade.Connection) -> None:
     async with connection.iter_columns(MANY, batch_rows=10) as stream:
-        await check_usable(connection)  # It begins with the first batch.
+        await check_usable(connection)  # The stream begins with the first batch.
         await anext(stream)
         for _ in range(2):
             with pytest.raises(InterfaceError, match="another operation is in progress"):
@@ -167,5 +167,5 @@ async def test_an_error_between_batches(connection: colonnade.Connection) -> Non
 
 
 async def test_a_stream_that_was_left_half_made() -> None:
-    # Ctrl-C can strike the constructor before its first line; `__del__` finishes what there is.
+    # Ctrl-C can interrupt the constructor before its first line; `__del__` must still work.
     colonnade.ColumnStream.__new__(colonnade.ColumnStream).finish()

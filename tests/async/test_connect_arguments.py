@@ -1,4 +1,4 @@
-"""What `connect` takes besides the place: classes, limits, and what makes no sense."""
+"""Arguments of `connect` besides the address: classes, limits, and invalid values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REFUSED = r"refused|Connect call failed"
 
 
 class Watched(colonnade.Connection):
-    """A connection of the caller's own class."""
+    """A connection of a custom class."""
 
     greeting = "hello"
 
@@ -45,7 +45,7 @@ async def test_a_class_that_is_none(wrong: Any) -> None:
 
 
 class Row(colonnade.Record):
-    """A row of the caller's own class."""
+    """A row of a custom class."""
 
     def total(self) -> int:
         return sum(self)
@@ -99,12 +99,12 @@ async def test_the_address_of_a_socket(socket_dsn: str) -> None:
 
 
 async def test_any_setting_of_the_server_in_a_dsn(dsn: str) -> None:
-    """A name that no option has is a setting, as long as it is not nearly an option's."""
+    """An unknown name is a server setting, unless it resembles an option's name."""
     async with await colonnade.connect(dsn) as connection:
         rows = await connection.fetch(
             "SELECT name, reset_val FROM pg_settings"
             " WHERE context = 'user' AND vartype IN ('bool', 'integer')"
-            # What may be changed only within a transaction.
+            # These settings can be changed only within a transaction.
             " AND name NOT IN ('ssl', 'transaction_deferrable', 'transaction_read_only')"
         )
     options = "&".join(f"{row['name']}={row['reset_val']}" for row in rows)
@@ -159,7 +159,7 @@ async def test_options_that_make_no_sense(options: dict[str, Any], text: str) ->
 
 
 async def test_direct_tls_is_no_word_against_a_context() -> None:
-    """What is strict enough gets as far as the place, where nobody listens."""
+    """A strict enough `sslmode` gets as far as connecting, which fails because nothing listens."""
     context = ssl.create_default_context()
     for arguments in ({"ssl": context}, {"ssl": True}, {"ssl": "require"}):
         with pytest.raises(OSError, match=REFUSED):

@@ -1,4 +1,4 @@
-"""COPY of bytes, both ways: what arrives, and what a failing copy leaves."""
+"""COPY of bytes in both directions: the data, and the state after a failure."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ async def test_a_codec_of_text_writes_no_sql(connection: colonnade.Connection, f
 
 # async-only: begin
 class LateFile:
-    """A file of which reading and writing are coroutine functions, as in aiofiles."""
+    """A file whose `read` and `write` are coroutine functions, as in aiofiles."""
 
     def __init__(self) -> None:
         self.file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""COPY of columns into a table: how it is asked for, how it ends, and what a failing one leaves."""
+"""COPY of columns into a table: its arguments, its results, and the state after a failure."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ async def test_the_loop_stays_free(connection: colonnade.Connection, table: str)
     async def tick() -> None:
         nonlocal longest, turns
         while True:
-            # Not by the clock: what another process takes is none of the loop's doing.
+            # Measure processor time, because other processes affect wall time.
             before = time.thread_time()
             await asyncio.sleep(0)
             longest = max(longest, time.thread_time() - before)
@@ -311,9 +311,10 @@ async def test_the_loop_stays_free(connection: colonnade.Connection, table: str)
     source = numbers(2_000_000)
     await connection.copy_columns_to_table(table, source)
     ticker.cancel()
-    # It is about a millisecond; all of it would be a second.
+    # One turn takes about a millisecond; the whole copy takes a second.
     assert longest < 0.02
-    # And nothing is waited for on the loop: that would leave it a turn for each of 200 pieces.
+    # The copy must not wait on the loop either: then there would be only a turn for each of 200
+    # pieces.
     assert turns > 2_000
 
 

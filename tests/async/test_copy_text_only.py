@@ -1,4 +1,4 @@
-"""COPY into columns of types that the server reads as text only, and of every other type."""
+"""COPY into columns of types that the server accepts only as text, and of every other type."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.columns.every_type import EVERY, MADE_TYPES, WITHOUT_LITERALS, missin
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-# Types of the table of types whose values no table can hold, or no input can make.
+# Types of the core's table whose values cannot be stored in a table or have no text input.
 NOT_IN_TABLES = {
     *("anyarray", "cstring", "gtsvector", "pg_brin_bloom_summary", "pg_brin_minmax_multi_summary"),
     *("pg_dependencies", "pg_mcv_list", "pg_ndistinct", "pg_node_tree", "unknown", "void"),
 }
-# Queries for two values of types that `every_type` leaves out.
+# Queries for two values of each type that `every_type` leaves out.
 OTHERS = {
     "aclitem": "SELECT v::aclitem FROM (VALUES ('=r/postgres'), (NULL)) q(v)",
     "aclitem[]": "SELECT ARRAY['=r/postgres', NULL]::aclitem[] AS v",
@@ -73,7 +73,7 @@ def test_every_type_has_a_sample() -> None:
 
 
 async def equal_rows(connection: colonnade.Connection, copied: str) -> object:
-    """How many rows of a table are those of `t1`, by the server: as text where it has no `=`."""
+    """The number of rows equal to those of `t1`; as text if a type has no `=`."""
     joined = f"SELECT count(*) FROM t1 a JOIN {copied} b USING (n) WHERE"
     try:
         return await connection.fetchval(f"{joined} a.v IS NOT DISTINCT FROM b.v")
@@ -238,7 +238,7 @@ PARSED = """('"a b":2 c\\\\d', '{{1,NULL},{3,4}}', '0044-03-15 12:00 BC', '-1 mo
 
 
 async def worded_rows(typed: colonnade.Connection) -> list[str]:
-    """What the table has, in the text of one style of dates and intervals."""
+    """The table's rows as text in one style of dates and intervals."""
     async with typed.transaction():
         await typed.execute("SET LOCAL datestyle = ISO; SET LOCAL intervalstyle = postgres")
         await typed.execute("SET LOCAL timezone = UTC")
@@ -248,7 +248,7 @@ async def worded_rows(typed: colonnade.Connection) -> list[str]:
 
 
 async def test_parts_that_are_text_only(typed: colonnade.Connection) -> None:
-    """A text is made of all parts, whatever the styles of the session are that reads it."""
+    """All parts are joined to one text, whatever date and interval style the session has."""
     await typed.execute(WORDED)
     await typed.execute(
         f"INSERT INTO t1 (p, r, m) SELECT ARRAY[p, NULL, p], parsed_range(p, NULL),"
@@ -287,7 +287,7 @@ async def test_parts_and_the_text_of_the_whole(typed: colonnade.Connection) -> N
 
 
 async def test_parts_of_another_form(typed: colonnade.Connection) -> None:
-    """What a query gives as one text is taken in its parts, too; each of them is checked."""
+    """Values that a query gives as one text can also be sent in parts; each part is checked."""
     await typed.execute(WORDED)
     whole = pa.array([{"a": "x:1", "b": [2], 'c "d': "1.50"}])
     assert await typed.copy_columns_to_table("t1", pa.table({"v": whole})) == "COPY 1"
@@ -398,7 +398,7 @@ async def test_without_the_right_to_temporary_tables(connection: colonnade.Conne
 
 
 async def test_an_insert_alone_is_permitted(connection: colonnade.Connection) -> None:
-    """As for COPY, INSERT is the only right on the table that is needed."""
+    """INSERT on the table is the only privilege needed, as for COPY."""
     await connection.execute("CREATE TABLE public.copied_prices (price money)")
     await connection.execute(
         "CREATE ROLE copy_no_read; GRANT INSERT ON copied_prices TO copy_no_read"

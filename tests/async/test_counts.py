@@ -1,4 +1,4 @@
-"""Counts that the protocol has no place for are refused before anything is sent."""
+"""Counts too large for the protocol are refused before anything is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 65_535
 TOO_MANY = tuple(range(MOST + 1))
-# The server would refuse it as such, if it were asked.
+# The server would give a different error if the text were sent.
 NO_SQL = "this is no SQL: $1"
 
 
@@ -148,7 +148,7 @@ async def between_others(link: colonnade.Connection, text: str) -> None:
 
 
 async def test_too_many_placeholders(connection: colonnade.Connection) -> None:
-    """The server counts them as the rest of a division by 65,536, and says so."""
+    """The server counts them modulo 65,536, and its message shows that count."""
     texts = [
         f"SELECT {number} FROM (VALUES {','.join(f'(${n}::int)' for n in range(1, count + 1))}) v"
         for number, count in enumerate([MOST + 1, MOST + 2, 2 * (MOST + 1)])
@@ -184,7 +184,7 @@ async def test_a_copy_with_more_arguments_than_a_row_has_columns(
 
 
 async def test_a_value_of_a_gibibyte(connection: colonnade.Connection) -> None:
-    """Its zeros are pages that nobody has written to: it is refused before it is read."""
+    """Its zeros are untouched pages: the value must be refused before it is read."""
     huge = bytes(1 << 30)
     await connection.execute("CREATE TEMP TABLE large (b bytea NOT NULL)")
     async with connection.transaction():

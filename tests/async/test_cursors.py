@@ -1,4 +1,4 @@
-"""Cursors: the rows of a query piece by piece."""
+"""Cursors: the rows of a query in portions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUTSIDE = "cursor cannot be created outside of a transaction"
 
 
 async def portals(connection: colonnade.Connection) -> int:
-    """How many named portals the server keeps."""
+    """The number of named portals on the server."""
     count = await connection.fetchval("SELECT count(*) FROM pg_cursors WHERE name <> ''")
     assert isinstance(count, int)
     return count
@@ -268,7 +268,7 @@ async def test_after_the_end(dsn: str) -> None:
     factory = connection.cursor(SERIES, 3)
     cursor, rows = await factory.open(), aiter(factory)
 
-    # Not awaited: the calls themselves refuse.
+    # These are not awaited: the calls themselves raise.
     calls: list[tuple[str, Callable[[], object]]] = [
         ("Cursor.fetch", lambda: cursor.fetch(1)),
         ("Cursor.fetchrow", cursor.fetchrow),
@@ -303,7 +303,7 @@ async def test_a_transaction_of_a_connection_that_was_given_back(
 
     with pytest.raises(ZeroDivisionError):
         await given_back_in_between()
-    # Whoever has the connection now keeps what it does.
+    # The connection's next user keeps its own transaction.
     assert connection.is_in_transaction()
     await connection.execute("ROLLBACK")
 
@@ -345,7 +345,7 @@ async def test_without_a_cache(dsn: str) -> None:
         connection.transaction(),
     ):
         async for left in connection.cursor(SERIES, 3, prefetch=1):
-            # The unnamed statement is another one by now.
+            # The unnamed statement has been replaced meanwhile.
             assert await connection.fetchval("SELECT $1::text", "x") == "x"
             assert left is not None
         assert await portals(connection) == 0

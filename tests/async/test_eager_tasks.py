@@ -1,5 +1,5 @@
 # async-only: file
-"""Tasks that run at once where they are made, as Python 3.12's eager task factory makes them."""
+"""Tasks that start to run when they are created, as with Python 3.12's eager task factory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS_MAX = 30.0
 
 @pytest.fixture(autouse=True)
 async def eager(nothing_left: None) -> AsyncIterator[None]:
-    """Every task of the test's loop is one."""
+    """Make every task of the test's loop eager."""
     del nothing_left
     loop = asyncio.get_running_loop()
     loop.set_task_factory(make_eager)
@@ -35,7 +35,7 @@ async def eager(nothing_left: None) -> AsyncIterator[None]:
 def make_eager(
     loop: asyncio.AbstractEventLoop, work: Any, *, eager_start: Any = None, **options: Any
 ) -> asyncio.Task[Any]:
-    """A task that runs at once; uvloop passes what only the factory of Python 3.14 takes."""
+    """Make an eager task; drop arguments of uvloop that only Python 3.14's factory accepts."""
     del eager_start
     task: asyncio.Task[Any] = FACTORY(loop, work, **options)
     return task
@@ -94,7 +94,7 @@ async def test_a_dropped_stream(connection: colonnade.Connection) -> None:
 async def test_a_request_to_cancel_that_fails_at_once(
     dsn: str, connection: colonnade.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its connection is closed, and nothing goes on trying."""
+    """Its connection is closed, and no attempts continue."""
 
     async def fail(*_: object) -> Any:
         raise ConnectionRefusedError
@@ -109,7 +109,7 @@ async def test_a_request_to_cancel_that_fails_at_once(
     assert transport.is_settled
     monkeypatch.undo()
     async with await colonnade.connect(dsn) as other:
-        # Nobody else tells the server that its client has gone.
+        # The test itself must end the query on the server.
         assert await other.fetchval("SELECT pg_terminate_backend($1)", pid)
 
 
@@ -137,7 +137,7 @@ async def test_a_pool(dsn: str) -> None:
 
 
 async def test_a_pool_whose_connections_fail_at_once(dsn: str) -> None:
-    """One attempt at a time, with pauses; and each of those who wait is told."""
+    """There is one attempt at a time, with pauses; and every waiting caller gets the error."""
     is_down, attempts = False, 0
 
     async def connect(*args: Any, **kwargs: Any) -> colonnade.Connection:

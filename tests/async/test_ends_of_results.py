@@ -1,7 +1,7 @@
-"""What an honest server says at the end of a result is believed, however a statement came to it.
+"""The end of a result from a real server is accepted for every kind of statement.
 
-The number of rows in a command tag is compared with those that came: rules, triggers, prepared
-statements of SQL and cursors make results whose tags are somebody else's.
+The driver compares the number of rows in a command tag with the rows received. With rules,
+triggers, SQL-level prepared statements and cursors, the tag can belong to another statement.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PREPARE inserting AS INSERT INTO items VALUES (1, 'p'), (2, 'p') RETURNING id;
 PREPARE selecting AS SELECT * FROM items;
 """
 
-# Statement -> how many rows it gives the first time.
+# Statement -> the number of rows of its first execution.
 STATEMENTS = {
     "INSERT INTO twice VALUES (50, 'n') RETURNING *": 2,
     "UPDATE twice SET name = 'u' WHERE id < 4 RETURNING *": 3,
@@ -67,7 +67,7 @@ STATEMENTS = {
 
 @pytest.fixture
 async def connection(dsn: str) -> AsyncIterator[colonnade.Connection]:
-    """One whose statements travel with each query, as they do behind a pooler."""
+    """A connection that sends the statement with each query, as behind a pooler."""
     async with await colonnade.connect(dsn, statement_cache_size=0) as connection:
         await connection.execute(SETUP)
         yield connection

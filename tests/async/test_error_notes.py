@@ -1,4 +1,4 @@
-"""What an error says besides its message: the place, the placeholder, the limit, the server."""
+"""Notes of errors: the position in the query, the placeholder, the limit, the server."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ async def test_an_unknown_key_of_a_record(connection: colonnade.Connection) -> N
     assert caught.value.args == ((1, 2),)
 
 
-# Limits in time
+# Time limits
 
 
 LATE: list[tuple[str, Callable[[Any], Any]]] = [
@@ -245,7 +245,7 @@ async def test_a_limit_of_the_callers_own_is_not_the_drivers(
 
 
 # async-only: end
-# Refusals to let somebody in
+# Refused logins
 
 
 async def test_a_refused_login_says_where_and_who(server: ServerUnderTest) -> None:

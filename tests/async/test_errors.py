@@ -1,4 +1,4 @@
-"""What the server refuses, and what never reaches it: the class, the text, a usable connection."""
+"""Errors of the server and of the client: their class, their text, and a usable connection."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ NAIVE = dt.datetime(2020, 1, 1)
 AWARE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
 
-# What is no plain value is told by its class.
+# Other than plain values are shown by their class.
 SHOWN: dict[type, str] = {dict: "a dict of length 1", type: "the class NoneType"}
 
 
@@ -241,7 +241,7 @@ async def test_what_is_no_timeout(connection: colonnade.Connection, timeout: Any
     await check_usable(connection)
 
 
-# Values that have no place
+# Values that cannot be represented
 
 
 @pytest.mark.parametrize(
@@ -307,12 +307,12 @@ async def test_rows_that_python_cannot_name(connection: colonnade.Connection) ->
         await check_usable(connection)
 
 
-# What was running
+# The query of an error
 
 
 @pytest.mark.parametrize("times", [1, 2])
 async def test_an_error_knows_its_query(connection: colonnade.Connection, times: int) -> None:
-    """The same for a text that is new and for one that is kept."""
+    """The same for a new statement and for a cached one."""
     wrong = "SELECT 1 / $1::int"
     for _ in range(times):
         for call in (connection.fetch, connection.execute, connection.fetch_columns):

@@ -1,4 +1,4 @@
-"""The flow of large results: none waits for bytes that do not come, none comes unasked."""
+"""The flow of large results: no read waits for bytes that will not come, none reads too much."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 10.0
 ROW_BYTES = 1000
-# A row as it travels: its tag and length, the number of columns, the value's length.
+# The overhead of a row on the wire: tag and length, number of columns, length of the value.
 ON_WIRE_BYTES = ROW_BYTES + 5 + 2 + 4
 PAUSE_S = 0.1
 
@@ -34,14 +34,14 @@ def in_time() -> Iterator[None]:
 async def connection(
     request: pytest.FixtureRequest, nothing_left: None
 ) -> AsyncIterator[colonnade.Connection]:
-    """A connection by either road: each has its own means of being woken less often."""
+    """A connection over TCP and over TLS: each has its own way to be woken less often."""
     del nothing_left
     async with await colonnade.connect(request.getfixturevalue(request.param)) as connection:
         yield connection
 
 
 def result_of(size: int, tail: int = 0) -> tuple[str, int]:
-    """A query whose result has so many bytes, and its number of rows."""
+    """A query whose result has this many bytes, and its number of rows."""
     rows = size // ON_WIRE_BYTES
     query = f"SELECT repeat('x', {ROW_BYTES}) AS t FROM generate_series(1, {rows})"
     query += f" UNION ALL SELECT 'x' FROM generate_series(1, {tail})"
@@ -80,13 +80,13 @@ async def test_rows_and_copies_and_streams(connection: colonnade.Connection) -> 
 
 # async-only: begin
 async def test_records_are_made_of_smaller_reads(connection: colonnade.Connection) -> None:
-    # What one read brings is made in one piece, and a record takes longer than a row of columns.
+    # All records of one read are made at once, and a record takes longer than a row of columns.
     query, rows = result_of(LARGE_BYTES, 1)
     assert len(await connection.fetch_columns(query)) == rows
     whole = connection.conversation.transport.window_bytes
     assert len(await connection.fetch(query)) == rows
     assert 0 < connection.conversation.transport.window_bytes < whole / 3
-    # A value that is larger than a read comes in larger ones.
+    # A value larger than a read is read in larger pieces.
     assert await connection.fetchval("SELECT repeat('x', $1)", LARGE_BYTES) == "x" * LARGE_BYTES
 
 
@@ -110,7 +110,7 @@ async def test_stalls_all_along(proxy: Proxy) -> None:
 
 
 def resume(proxy: Proxy, dribble: int) -> None:
-    """Let the rest pass a moment after it is held."""
+    """Let the rest pass a moment after the proxy holds it."""
     import threading
 
     def run() -> None:
@@ -158,7 +158,7 @@ async def test_a_slow_consumer_holds_the_server_back(proxy: Proxy) -> None:
             await asyncio.sleep(0.02)
             still = still + 1 if proxy.first.received_bytes == before else 0
             before = proxy.first.received_bytes
-        # A few batches, and what two sockets' buffers hold.
+        # A few batches, and the contents of two socket buffers.
         assert before < 25_000_000
         got = 1000
         async for batch in stream:
@@ -168,7 +168,7 @@ async def test_a_slow_consumer_holds_the_server_back(proxy: Proxy) -> None:
 
 # async-only: begin
 async def test_the_loop_is_free_while_a_result_comes_in(connection: colonnade.Connection) -> None:
-    """Other callbacks run again and again between the reads of one result."""
+    """Other callbacks run between the reads of one result."""
     query, rows = result_of(LARGE_BYTES * 8)
     turns = 0
 

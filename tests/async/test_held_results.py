@@ -1,4 +1,4 @@
-"""Results that become rows or columns when somebody asks, and transactions that begin ahead."""
+"""Held results, which become rows or columns on request, and transactions begun ahead."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_rows_piece_by_piece(
         found += await held.fetch(n)
     assert found == wanted[: len(found)]
     assert held.rows_left == MANY - len(found)
-    # The rest may be columns.
+    # The rest can become columns.
     columns = await held.fetch_columns()
     assert columns["n"].tolist() == [row[0] for row in wanted[len(found) :]]
     assert held.rows_left == 0
@@ -84,7 +84,7 @@ async def test_what_has_no_place_shows_when_it_is_asked_for(
 async def test_a_part_of_the_rows_is_never_taken_for_all(
     connection: colonnade.Connection, expect: Literal["rows", "columns"]
 ) -> None:
-    # So much that the memory of some rows was given back when the value shows.
+    # Enough rows that the memory of some was released before the bad value is read.
     query = (
         "SELECT CASE WHEN n = 150000 THEN 'infinity'::date END, repeat('x', 20) "
         "FROM generate_series(1, 200000) n"

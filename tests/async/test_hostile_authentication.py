@@ -1,4 +1,4 @@
-"""Servers that want to be believed, or to get the password, without knowing it."""
+"""Servers that pretend to know the password, or try to learn it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SALT = base64.b64encode(b"salt").decode()
 
 
 def request(code: int, rest: bytes = b"") -> bytes:
-    """A demand of the server."""
+    """An authentication request."""
     return message(b"R", struct.pack("!i", code) + rest)
 
 
@@ -58,7 +58,7 @@ FINAL = request(12, b"v=" + base64.b64encode(bytes(32)))
 def server_first(
     *, own: str = "of-the-server", salt: str = SALT, iterations: str = "4096"
 ) -> Answer:
-    """The first message of SCRAM, with the nonce of whoever asks."""
+    """The server's first SCRAM message, with the client's nonce."""
 
     def make(received: bytes) -> bytes:
         nonce = received.rpartition(b",r=")[2].decode()
@@ -69,7 +69,7 @@ def server_first(
 
 @pytest.fixture(autouse=True)
 def in_time() -> Iterator[None]:
-    """Whatever a server says, it is answered soon."""
+    """Fail a test that takes long."""
     begun = time.monotonic()
     yield
     assert time.monotonic() - begun < DEADLINE_S
@@ -82,7 +82,7 @@ async def refused(
     kind: type[Exception] = AuthenticationError,
     match: str | None = None,
 ) -> None:
-    """No connection is made, and the password has not been told."""
+    """Check that connecting fails and the password was not sent."""
     with ScriptedServer([READ_STARTUP, *script, ReadUntilClosed()]) as server:
         dsn = f"{server.dsn}?sslmode=disable{options}"
         with pytest.raises(kind, match=match) as caught:
@@ -187,14 +187,14 @@ async def test_first_messages_that_make_no_sense(first: Step) -> None:
         assert PASSWORD.encode() not in server.received[0]
 
 
-# Before and behind it
+# Before and after authentication
 
 
 @pytest.mark.parametrize(
     "reply", [b"X", b"\0", b"E", b"s", b"SN", b"N" + GREETING, b"S" + GREETING]
 )
 async def test_replies_to_the_request_for_tls(reply: bytes) -> None:
-    """Neither are they believed, nor is anything that stands behind them."""
+    """Neither the replies nor the bytes after them are accepted."""
     for mode in ("prefer", "require", "verify-full"):
         with ScriptedServer([READ_STARTUP, Send(reply), ReadUntilClosed()]) as server:
             with pytest.raises((RemoteProtocolError, OSError, InterfaceError)):
@@ -215,12 +215,12 @@ async def test_a_server_that_declines_tls_that_was_demanded(mode: str) -> None:
 
 @pytest.mark.parametrize("severity", ["ERROR", "FATAL", "PANIC", "WARNING", ""])
 async def test_an_error_ahead_of_it(severity: str) -> None:
-    """Whatever its severity and whatever comes behind it, there is no connection."""
+    """The connection fails whatever the error's severity and whatever follows it."""
     refusal = error("53300", "not today", severity)
     last = error("57P01", "the end", "FATAL")
     for behind in (last, ready()):
         await refused([Send(refusal + behind)], kind=PostgresError, match="not today|the end")
-    # Behind an error nothing has a place; one that ends the session was the last word.
+    # Messages after an error are invalid; after an error that ends the session, they are ignored.
     is_last = severity in {"FATAL", "PANIC"}
     kind: type[Exception] = PostgresError if is_last else RemoteProtocolError
     match = "not today" if is_last else "not allowed"

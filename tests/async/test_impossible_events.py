@@ -1,4 +1,4 @@
-"""An event that no exchange can bring is the library's fault, whatever was asked for."""
+"""An event impossible for an exchange is reported as a defect of the library, for every call."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = ("any", "read-write", "read-only", "primary", "standby", "prefer-standby")
 
-# The servers in the order of the DSN -> which of them each kind gets.
+# The servers in the order of the DSN -> the one that each kind selects.
 CHOICES = {
     "PS": "PPSPSS",
     "SP": "SPSPSS",
@@ -34,7 +34,7 @@ CHOICES = {
 
 @pytest.fixture(scope="module")
 def ports() -> Iterator[dict[str, int]]:
-    """A primary, a standby, a primary whose sessions only read, and a port with nobody."""
+    """A primary, a standby, a primary with read-only sessions, and an unused port."""
     reads_only = {"default_transaction_read_only": "on"}
     with (
         embedded.start(tcp=True) as primary,
@@ -73,14 +73,14 @@ async def test_the_kind_that_is_asked_for(ports: dict[str, int], servers: str) -
 async def test_hosts_take_turns(ports: dict[str, int]) -> None:
     dsn = uri(ports, "PRS", "load_balance_hosts=random")
     seen = Counter([await port_of(dsn) for _ in range(30)])
-    # The odds against a server that never comes first are 190,000 to 1.
+    # The odds against one server never being first are 190,000 to 1.
     assert seen.keys() == {ports["P"], ports["R"], ports["S"]}
     dsn = uri(ports, "PRS", "load_balance_hosts=random&target_session_attrs=standby")
     assert {await port_of(dsn) for _ in range(5)} == {ports["S"]}
 
 
 async def test_the_password_of_each_host(ports: dict[str, int]) -> None:
-    """A callable is asked once for each host that is tried."""
+    """A callable is called once for each host that is tried."""
     asked = []
 
     def give() -> str:
@@ -94,7 +94,7 @@ async def test_the_password_of_each_host(ports: dict[str, int]) -> None:
 
 
 async def test_asked_once_for_all_ways_to_a_host(password_server: embedded.Server) -> None:
-    """Without TLS, and then with it: one host, one password."""
+    """Two attempts at one host, without and with TLS, use one password."""
     asked = []
 
     def give() -> str:

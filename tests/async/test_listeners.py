@@ -1,4 +1,4 @@
-"""Callbacks: who is called, with what, how often; and what a failing one changes: nothing."""
+"""Callbacks: which are called, with which arguments, how often; a failing one changes nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Heard:
 
 
 async def turn() -> None:
-    """Let the loop call what it was asked to; threads have called it already."""
+    """Let the loop run its callbacks; threads have already called them."""
     # async-only: begin
     for _ in range(5):
         await asyncio.sleep(0)

@@ -1,5 +1,5 @@
 # async-only: file
-"""The time between an answer and the turn of its caller in a busy loop."""
+"""The time between the arrival of an answer and its caller's turn, on a busy loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK_S = 0.02
 
 
 async def busy() -> None:
-    """Take every turn of the loop, and hold it."""
+    """Hold every turn of the loop for a while."""
     while True:
         hold()
         await asyncio.sleep(0)
@@ -78,5 +78,5 @@ async def test_an_idle_loop_has_no_delay_to_speak_of(connection: colonnade.Conne
         await connection.fetch("SELECT pg_sleep(0.001)")
         assert connection.last_timing is not None
         delays.append(connection.last_timing.loop_delay)
-    # The least of them: the machine may be busy.
+    # The minimum, because the machine may be busy.
     assert 0 < min(delays) < BLOCK_S / 4

@@ -1,4 +1,4 @@
-"""Many executions of one statement: what arrives, what fails, and what stays of it."""
+"""Many executions of one statement: their rows, their errors, and the state afterwards."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_fetchmany_gives_the_rows_of_all(table: colonnade.Connection) -> N
 
 
 async def test_rows_of_executemany_are_thrown_away(table: colonnade.Connection) -> None:
-    # More answers than the sockets hold: somebody must read them while the rows are sent.
+    # The answers exceed the socket buffers, so they must be read while the rows are sent.
     arguments = [(number, "x" * 1000) for number in range(20_000)]
     await table.executemany("INSERT INTO many VALUES ($1, $2) RETURNING repeat(b, 5)", arguments)
     assert await count(table) == 20_000
@@ -281,7 +281,7 @@ async def test_the_loop_has_its_turns(table: colonnade.Connection) -> None:
     await table.executemany(INSERT, [(number, "x" * 20) for number in range(20_000)])
     at_end = True
     await ticker
-    # About 80 bytes a row, and a turn each 64 KiB.
+    # About 80 bytes per row, and a turn per 64 KiB.
     assert turns > 20
 
 

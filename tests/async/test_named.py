@@ -1,4 +1,4 @@
-"""Queries with named parameters mean to the server what they say."""
+"""Queries with named parameters have the same meaning for the server as written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A column of a query, and its value where :a is 7 and :b is "x".
+# A column of a query, and its value if :a is 7 and :b is "x".
 COLUMNS: Sequence[tuple[str, Any]] = (
     (":a::int", 7),
     ("(:b)::text", "x"),

@@ -1,4 +1,4 @@
-"""A server that is there and takes no connections: it starts up, it recovers, or it ends."""
+"""A server that accepts no connections because it starts up, recovers or shuts down."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SECONDS_MAX = 30.0
-# As the versions of the server word it.
+# The wording differs between versions of the server.
 _STARTING = "starting up|not (yet )?accepting connections"
 
 
 @pytest.fixture(scope="module")
 def coming() -> Iterator[embedded.Server]:
-    """A server that ends and starts again in these tests."""
+    """A server that these tests stop and start."""
     with embedded.start(tcp=True) as server:
         yield server
 
 
 async def is_refused(dsn: str, words: str) -> None:
-    """No way in leads to a connection, and each says why."""
+    """Check that every way to connect fails with the reason."""
     for mode in ("disable", "prefer", "allow"):
         with pytest.raises(CannotConnectNowError, match=words) as caught:
             await colonnade.connect(f"{dsn}?sslmode={mode}", timeout=_SECONDS_MAX)
@@ -43,7 +43,7 @@ async def is_refused(dsn: str, words: str) -> None:
 
 
 async def is_passed_over(first: embedded.Server, second: str) -> None:
-    """The next host of the list is asked."""
+    """Check that the next host of the list is tried."""
     port = second.rpartition(":")[2]
     hosts = f"127.0.0.1:{first.port},127.0.0.1:{port}"
     async with await colonnade.connect(f"postgresql://postgres@{hosts}") as connection:
@@ -59,7 +59,7 @@ async def test_while_it_starts_up(coming: embedded.Server, dsn: str) -> None:
             with pytest.raises(CannotConnectNowError):
                 await pool.fetchval("SELECT 2", timeout=_SECONDS_MAX)
         # async-only: begin
-        # What was begun in the background before may still fail, and whoever waits is told.
+        # Background connections begun earlier may still fail, and their waiters get the error.
         await until(lambda: pool.get_idle_size() == 1)
         # async-only: end
         assert await pool.fetchval("SELECT 3", timeout=_SECONDS_MAX) == 3

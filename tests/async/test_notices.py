@@ -1,4 +1,4 @@
-"""Notices of the server reach whoever listens, and nobody else."""
+"""Notices of the server reach the listeners of their connection only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops over the notifications of a connection: how they end, and go on."""
+"""Loops over the notifications of a connection: how they end and continue."""
 
 from __future__ import annotations
 

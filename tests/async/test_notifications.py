@@ -1,5 +1,5 @@
 # async-only: file
-"""Notifications as iterators: on one connection, and over as many as it takes."""
+"""Notifications as iterators: on one connection, and across reconnections."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ async def take(notes: AsyncIterator[Notification], count: int) -> list[Notificat
 
 
 async def until_reading(task: asyncio.Task[Any]) -> None:
-    """Let a task get to where it waits."""
+    """Let a task run until it waits."""
     for _ in range(5):
         await asyncio.sleep(0)
     assert not task.done()
 
 
 async def until(is_met: Callable[[], bool]) -> None:
-    """Wait for something that gives no sign."""
+    """Wait for a condition that has no event."""
     give_up = time.monotonic() + SECONDS_MAX
     while not is_met():
         await asyncio.sleep(0.002)
@@ -50,7 +50,7 @@ async def until(is_met: Callable[[], bool]) -> None:
 
 
 async def told(gaps: asyncio.Queue[NotificationGap]) -> NotificationGap:
-    """The next gap that a callback was told of."""
+    """The next gap given to a callback."""
     async with asyncio.timeout(SECONDS_MAX):
         return await gaps.get()
 
@@ -154,7 +154,7 @@ async def test_misuse(connection: colonnade.Connection, dsn: str) -> None:
             await listening.__aenter__()
 
 
-# Over as many connections as it takes
+# Across reconnections
 
 
 async def test_listen_gives_notifications(connection: colonnade.Connection, dsn: str) -> None:
@@ -214,10 +214,10 @@ async def test_a_connection_that_died_without_a_word(
         ssl=False,
     ) as notes:
         reader = asyncio.create_task(take(notes, 1))
-        # Asked several times, and well.
+        # The connection was checked several times, and answered.
         await until(lambda: proxy.first.tags.count("Q") > 4)
         assert gaps.empty()
-        # From now on nothing comes back, and nobody closes.
+        # From now on, no bytes come back and the connection is not closed.
         proxy.hold_after(0)
         assert (await told(gaps)).reason == "reconnected"
         await connection.execute("NOTIFY news, 'again'")
@@ -232,7 +232,7 @@ async def test_a_server_that_restarts(caplog: pytest.LogCaptureFixture) -> None:
     with embedded.start(tcp=True, settings=settings) as server:
         async with colonnade.listen(server.dsn, "news", on_gap=gaps.put_nowait) as notes:
             reader = asyncio.create_task(take(notes, 1))
-            # The server ends every backend and starts again when one of them is killed.
+            # If one backend is killed, the server ends all of them and restarts.
             assert notes.connection_pid is not None
             crash(server, notes.connection_pid)
             assert (await told(gaps)).reason == "reconnected"
@@ -282,7 +282,7 @@ async def test_a_slow_reader_loses_notifications_and_is_told(
 
 @pytest.mark.parametrize("turns", range(0, 40, 3))
 async def test_leaving_while_it_connects_again(dsn: str, watch: BackendWatch, turns: int) -> None:
-    """Nothing is left behind, wherever it was: the fixture looks."""
+    """Nothing is left behind, whichever step it had reached; the fixture checks that."""
 
     async def listening() -> None:
         async with colonnade.listen(dsn, "news") as notes:

@@ -1,4 +1,4 @@
-"""Of which queries query loggers and the tracer are told."""
+"""The queries that query loggers and the tracer receive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SERIES = "SELECT generate_series(1, $1::int) AS n"
 
 
 class Told:
-    """A tracer and a query logger that keep what they are told."""
+    """A tracer and a query logger that record their calls."""
 
     def __init__(self) -> None:
         self.logged: list[colonnade.LoggedQuery] = []
@@ -43,7 +43,7 @@ class Told:
         self.spans.append((self.open.pop(span), dict(attributes), error))
 
     def take(self) -> list[tuple[str, int]]:
-        """Text and rows of all spans since the last look, which were as many as the records."""
+        """Text and rows of the spans since the last call; check that each has a log record."""
         assert not self.open
         spans, self.spans = self.spans, []
         logged, self.logged = self.logged, []
@@ -66,7 +66,7 @@ async def told(connection: colonnade.Connection) -> AsyncIterator[Told]:
 
 
 async def settle() -> None:
-    """A callback is called in a turn of its own."""
+    """Let the loop run, because a callback is called in a separate turn."""
     await asyncio.sleep(0)
 
 
@@ -188,7 +188,7 @@ async def test_a_query_that_runs_out_of_time(connection: colonnade.Connection, t
     statement = await connection.prepare("SELECT pg_sleep(60)")
     started = time.perf_counter()
     with pytest.raises((TimeoutError, QueryCanceledError)):
-        # uvloop counts its time in whole milliseconds, so that a limit may end too early by one.
+        # uvloop counts whole milliseconds, so a limit may end one millisecond early.
         await statement.fetch(timeout=0.052)
     passed = time.perf_counter() - started
     await settle()

@@ -1,4 +1,4 @@
-"""Every built-in type as a parameter, back as a row's value and as a column's."""
+"""Every built-in type as a parameter, read back in rows and in columns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_null(connection: colonnade.Connection, type_name: str) -> None:
 
 
 async def test_single_bytes(connection: colonnade.Connection) -> None:
-    """Bytes in rows, as in asyncpg, and text in columns."""
+    """The type "char" is bytes in rows, as in asyncpg, and text in columns."""
     for value in (b"x", b"\0", b"\xe4"):
         assert await connection.fetchval("""SELECT $1::"char" AS v""", value) == value
     columns = await connection.fetch_columns("""SELECT $1::"char" AS v""", b"x")

@@ -1,4 +1,4 @@
-"""The pool: its sizes, its life, and what its connections are to those who have them."""
+"""The pool: its size, its life, and the connections that it lends."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ async def test_an_interrupted_start_leaves_nothing(dsn: str) -> None:
         with pytest.raises(asyncio.CancelledError):
             await starting
         assert pool.get_size() == 0
-    # A pool that could not be started can be started again.
+    # A pool that failed to start can be started again.
     async with pool if not pool.is_closing() else colonnade.create_pool(dsn, min_size=1) as again:
         assert await again.fetchval("SELECT 1") == 1
 
@@ -279,7 +279,7 @@ async def test_a_stream_of_the_pool_that_has_ended(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
         stream = pool.iter_columns("SELECT 1 AS n")
         assert [batch["n"].tolist() async for batch in stream] == [[1]]
-        # Another one has the connection now.
+        # Another task now has the connection.
         async with pool.acquire() as connection:
             with pytest.raises(StopAsyncIteration):
                 await anext(stream)
@@ -380,5 +380,5 @@ async def test_types_are_learned_once_for_all(proxy: Proxy) -> None:
             assert await other.fetchval("SELECT 'fine'::pool_mood") == "fine"
         await pool.execute("DROP TYPE pool_mood")
         prepared = sorted(relayed.tags.count("P") for relayed in proxy.connections)
-    # The first one asked the catalogs as well.
+    # The first query also read the catalogs.
     assert prepared == [1, 2]

@@ -1,5 +1,5 @@
 # async-only: file
-"""Many callers on few connections: in order, nobody lost, wherever one of them is cancelled."""
+"""Many callers on few connections: served in order, and a cancelled one blocks no other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def _all_idle(pool: colonnade.Pool) -> None:
 
 
 async def _all_usable(pool: colonnade.Pool) -> None:
-    """Every place of the pool can be had, and is what it should be."""
+    """Check that every place of the pool can be acquired and works."""
     await _all_idle(pool)
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(pool.get_max_size()):
@@ -34,7 +34,7 @@ async def _all_usable(pool: colonnade.Pool) -> None:
 
 
 async def _cancelled_after(steps: int, coroutine: Coroutine[Any, Any, object]) -> bool:
-    """Cancel a coroutine after so many turns of the loop; False where it was done by then."""
+    """Cancel a coroutine after this many turns of the loop; False if it was already done."""
     task = asyncio.ensure_future(coroutine)
     for _ in range(steps):
         await asyncio.sleep(0)
@@ -74,7 +74,7 @@ async def test_nobody_overtakes_who_waits(dsn: str) -> None:
         await asyncio.sleep(0)
         assert repr(pool).startswith("<Pool size=1 idle=0 waiting=3")
         await pool.release(connection)
-        # The connection belongs to the first of them, although it has not run yet.
+        # The connection belongs to the first waiter, although that task has not run yet.
         await work("late")
         await asyncio.gather(*waiting)
         assert served == ["waiting 0", "waiting 1", "waiting 2", "late"]
@@ -191,7 +191,7 @@ async def test_a_release_goes_on_where_its_caller_is_cancelled(dsn: str) -> None
 async def test_a_release_during_an_operation_costs_the_connection(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=0, max_size=1) as pool:
         connection = await pool.acquire()
-        # Kept, so that the next call is under way on the server at once.
+        # The statement is cached, so the next call reaches the server at once.
         await connection.fetch("SELECT pg_sleep($1)", 0.0)
         query = asyncio.ensure_future(connection.fetch("SELECT pg_sleep($1)", 2.0))
         await asyncio.sleep(0)

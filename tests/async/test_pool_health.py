@@ -1,5 +1,5 @@
 # async-only: file
-"""Connections that are lost, servers that go, callbacks that raise: the pool goes on."""
+"""The pool survives lost connections, restarted servers and failing callbacks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_an_idle_connection_that_is_lost_is_replaced(
         for pid in pids:
             await connection.execute(_KILL, pid)
         await until(lambda: pool.get_stats().closed.get("lost") == 2)
-        # The floor is restored although nobody asks.
+        # `min_size` is restored without a call of `acquire`.
         await until(lambda: pool.get_idle_size() == 2)
         async with pool.acquire() as one, pool.acquire() as other:
             assert not pids & {one.get_server_pid(), other.get_server_pid()}
@@ -45,7 +45,7 @@ async def test_a_lost_connection_is_never_handed_out(
             async with pool.acquire() as used:
                 pid = used.get_server_pid()
             await connection.execute(_KILL, pid)
-            # The server's farewell lies in the socket, or will in a moment.
+            # The server's last message is in the socket, or will be in a moment.
             gone = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
             while await connection.fetchval(gone, pid):
                 pass
@@ -85,7 +85,7 @@ async def test_a_pool_survives_a_crash_of_its_server() -> None:
         async with colonnade.create_pool(server.dsn, min_size=2, max_size=4) as pool:
             running = asyncio.ensure_future(pool.fetchval("SELECT pg_sleep(60)"))
             victim = await pool.fetchval("SELECT pg_backend_pid()")
-            # The server ends all backends, and lets nobody in until it has recovered.
+            # The server ends all backends, and accepts no connections until it has recovered.
             crash(server, victim)
             with pytest.raises((errors.PostgresError, colonnade.InterfaceError, OSError)):
                 await running
@@ -216,7 +216,7 @@ async def test_what_was_connected_before_the_expiry_is_not_handed_out(dsn: str) 
     async with colonnade.create_pool(dsn, min_size=1, max_size=1, init=init, **options) as pool:
         async with pool.acquire() as connection:
             connection.terminate()
-        # The floor reconnects with the arguments of this moment.
+        # The connections of `min_size` reconnect with the current arguments.
         await is_connecting.wait()
         waiting = asyncio.ensure_future(pool.fetchval("SHOW application_name"))
         await asyncio.sleep(0)
@@ -258,7 +258,7 @@ async def test_release_stops_waiting_for_a_dead_network(proxy: Proxy) -> None:
         with pytest.raises(TimeoutError):  # noqa: PT012 - the end of the block raises
             async with pool.acquire(timeout=0.5) as connection:
                 await connection.execute("BEGIN")
-                # The rollback is waited for: the next one must not come into the transaction.
+                # The pool waits for the rollback: the next user must not join the transaction.
                 proxy.hold_after(0)
         assert pool.get_size() == 0
         assert pool.get_stats().closed == {"reset": 1}

@@ -1,4 +1,4 @@
-"""What is undone when a connection is given back, and what that costs."""
+"""The reset of a released connection, and its cost."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def test_a_session_that_nobody_used_is_not_reset(proxy: Proxy) -> None:
         async with pool.acquire():
             pass
         await pool.execute("SELECT 2")
-        # A reset behind each call, and the script of the second.
+        # A reset after each call, and the second call's script.
         await until(lambda: proxy.first.tags.count("Q") >= 3)
         assert proxy.first.tags.count("Q") == 3
 
@@ -130,7 +130,7 @@ async def test_leftover_listeners_are_told_of(dsn: str) -> None:
             heard.put_nowait((who, channel, payload))
 
         async with pool.acquire() as connection:
-            # The server is asked again, for the reset has ended the listening.
+            # LISTEN is sent again, because the reset has ended it.
             await connection.add_listener("channel", hear)
             await connection.execute("NOTIFY channel, 'hello'")
             async with asyncio.timeout(10):
@@ -238,7 +238,7 @@ async def test_a_query_behind_a_reset_is_cancelled_and_the_reset_is_not(proxy: P
 
 
 async def test_a_reset_that_fails_when_nobody_waits_any_more(dsn: str) -> None:
-    """It costs the connection, and is no error that nobody has heard."""
+    """The connection is closed, and asyncio reports no unretrieved error."""
     unheard: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
     begun, go_on = asyncio.Event(), asyncio.Event()
@@ -289,7 +289,7 @@ async def test_the_answer_to_a_reset_is_in_no_query_s_timing(dsn: str) -> None:
                 assert timing is not None
                 sizes.append(timing.bytes)
                 await connection.execute("SET application_name = 'touched'")
-        # The first one describes the statement as well.
+        # The first call also describes the statement.
         assert sizes[1] == sizes[2] == sizes[3]
     async with await colonnade.connect(dsn) as alone:
         await alone.fetch(query)

@@ -1,4 +1,4 @@
-"""What one connection of a pool finds out of date, the others need not find again."""
+"""A change of the schema that one connection of a pool discovers is known to the others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ async def pool(dsn: str, nothing_left: None) -> AsyncIterator[colonnade.Pool]:
 async def test_a_plan_that_one_has_found_stale_is_stale_for_all(pool: colonnade.Pool) -> None:
     await pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
     async with pool.acquire() as one:
-        # Nobody knows yet, and within a transaction nothing can be repeated.
+        # No connection knows of the change yet, and within a transaction a query cannot be
+        # retried.
         with pytest.raises(InvalidCachedStatementError):
             async with one.transaction():
                 await one.fetch(_QUERY)

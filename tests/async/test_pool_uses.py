@@ -1,4 +1,4 @@
-"""What the rest of the library does on a connection that comes from a pool."""
+"""The rest of the library on a connection from a pool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-# Of one connection alone: its state, its listeners, and what outlives a call.
+# Methods for one particular connection: its state, its listeners, and objects that outlive a call.
 _OF_A_CONNECTION = {
     "address",
     "begin_ahead",
@@ -34,7 +34,7 @@ _OF_A_CONNECTION = {
     *("remove_termination_listener", "notifications", "query_logger"),
     *("cursor", "prepare", "transaction", "reset", "get_reset_query", "reload_schema_state"),
     *("get_server_pid", "get_server_version", "get_settings", "last_timing"),
-    # It prepares for the call that comes next on the connection.
+    # It prepares the next call on the same connection.
     "parameter_types",
     *("is_closed", "is_in_transaction", "is_inherited", "row_factory"),
     *("reset_type_codec", "set_builtin_type_codec", "set_type_codec"),
@@ -119,7 +119,7 @@ async def test_a_pipeline_of_the_pool_is_entered_once_at_a_time(dsn: str) -> Non
         assert pool.get_idle_size() == 2
 
 
-# What was made through a proxy
+# Objects made through a proxy
 
 
 # async-only: begin
@@ -219,7 +219,7 @@ async def test_the_wait_for_a_connection_is_part_of_the_timing(pool: colonnade.P
 async def test_what_kept_the_loop_before_is_no_part_of_the_wait(pool: colonnade.Pool) -> None:
     held = await pool.acquire()
     giving_back = asyncio.ensure_future(pool.release(held))
-    # uvloop's own clock has whole milliseconds, and is read once in a turn.
+    # uvloop's clock has whole milliseconds and is read once per turn.
     time.sleep(0.05)  # noqa: ASYNC251
     asked = time.perf_counter()
     async with pool.acquire() as connection:

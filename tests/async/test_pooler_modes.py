@@ -1,4 +1,4 @@
-"""PgBouncer's modes, limits and ways to prove oneself, and what its refusals become."""
+"""PgBouncer's modes, limits and authentication methods, and the errors for its refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colonnade import embedded, errors
 from tests.support.pooler import Pooler, newer_program, program
 from tests.support.servers import shut_down, start_again
 
-#: Debian 12's and the one that `make servers` fetches.
+#: Debian 12's version, and the one that `make servers` downloads.
 PROGRAMS = {"system's": program(), "newer": newer_program()}
 _SECONDS_MAX = 20.0
 
@@ -23,7 +23,7 @@ def executable(request: pytest.FixtureRequest) -> str:
     """A PgBouncer."""
     found = PROGRAMS[request.param]
     if found is None:
-        pytest.skip(f"the {request.param} PgBouncer is not there: apt or `make servers` brings it")
+        pytest.skip(f"the {request.param} PgBouncer is missing: apt or `make servers` installs it")
     return found
 
 
@@ -32,18 +32,18 @@ def newer() -> str:
     """A PgBouncer that keeps track of prepared statements."""
     found = newer_program()
     if found is None:
-        pytest.skip("PgBouncer 1.21 or newer is not there: `make servers` brings it")
+        pytest.skip("PgBouncer 1.21 or newer is missing: `make servers` installs it")
     return found
 
 
 async def check(connection: Any, number: int = 42) -> None:
-    """Prove that a connection works."""
+    """Check that a connection works."""
     sql = "SELECT $1::int"
     assert await connection.fetchval(sql, number, timeout=_SECONDS_MAX) == number
 
 
 async def test_kept_statements_where_the_pooler_tracks_them(dsn: str, newer: str) -> None:
-    """The statement cache may stay on, whichever server process has the transaction."""
+    """The statement cache may stay on, whichever server process runs the transaction."""
     with Pooler(
         dsn, "transaction", executable=newer, settings={"max_prepared_statements": 50}
     ) as it:
@@ -59,7 +59,7 @@ async def test_kept_statements_where_the_pooler_tracks_them(dsn: str, newer: str
                         pids.add(await other.fetchval("SELECT pg_backend_pid()"))
                         await check(one, number)
                         await check(other, number)
-                # Whoever comes first gets the one used last: let them change places.
+                # The first client gets the server connection used last: alternate the order.
                 one, other = other, one  # noqa: PLW2901
             assert len(pids) == 2
             statement = await one.prepare("SELECT $1::text || 'x'")
@@ -70,7 +70,7 @@ async def test_kept_statements_where_the_pooler_tracks_them(dsn: str, newer: str
                 columns = await one.fetch_columns("SELECT $1::int AS n", 7)
                 assert columns.to_pylist() == [{"n": 7}]
             await one.executemany("SELECT $1::int", [(n,) for n in range(100)])
-            # More texts than it keeps.
+            # Use more statements than PgBouncer keeps.
             for number in range(120):
                 assert await one.fetchval(f"SELECT {number} + $1::int", 1) == number + 1
             for text in ("DEALLOCATE ALL", "DISCARD ALL"):
@@ -180,7 +180,7 @@ async def test_notifications_need_session_mode(dsn: str, executable: str) -> Non
 
 
 async def test_a_pool_behind_it(dsn: str, executable: str) -> None:
-    """A pool before a pool: its resets go through, and a connection may be another server's."""
+    """A pool in front of PgBouncer: its resets work, although the server connection may change."""
     with Pooler(dsn, "transaction", servers=1, executable=executable) as it:
         async with colonnade.create_pool(
             it.dsn, min_size=2, max_size=3, statement_cache_size=0

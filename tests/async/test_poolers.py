@@ -28,13 +28,13 @@ def pooler(dsn: str, nothing_left: None) -> Iterator[Pooler]:
 
 @asynccontextmanager
 async def elsewhere(dsn: str, connection: colonnade.Connection) -> AsyncIterator[None]:
-    """A block in which a connection has another server process than before."""
+    """A block in which a connection gets a different server process than before."""
     async with await colonnade.connect(dsn, statement_cache_size=0) as other:
         before = await connection.fetchval("SELECT pg_backend_pid()")
         async with other.transaction():
             taken = await other.fetchval("SELECT pg_backend_pid()")
             now = await connection.fetchval("SELECT pg_backend_pid()")
-            assert taken == before != now, "the test is about another server process"
+            assert taken == before != now, "the test needs a different server process"
             yield
 
 

@@ -1,4 +1,4 @@
-"""Statements that are prepared by hand."""
+"""Prepared statements of `Connection.prepare`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SERIES = "SELECT generate_series(1, $1::int) AS n"
 
 
 async def names_on_server(connection: colonnade.Connection) -> list[str]:
-    """The statements that the server keeps for us, but for the one that asks."""
+    """The connection's prepared statements on the server, without this query's own."""
     rows = await connection.fetch("SELECT name, statement FROM pg_prepared_statements")
     return sorted(name for name, statement in rows if "pg_prepared" not in statement)
 
@@ -282,7 +282,7 @@ async def test_after_the_end(dsn: str, method: str, args: tuple[Any, ...]) -> No
     statement = await connection.prepare("SELECT 1")
     text = rf"cannot call PreparedStatement.{method}\(\): the underlying connection "
     connection.conversation.generation += 1
-    # Not awaited: the call itself refuses.
+    # This is not awaited: the call itself raises.
     with pytest.raises(InterfaceError, match=text + "has been released back to the pool"):
         getattr(statement, method)(*args)
     connection.conversation.generation -= 1

@@ -1,4 +1,4 @@
-"""Rows: records by index, slice and name, equal to tuples, invisible to the garbage collector."""
+"""Records: access by index, slice and name; equal to tuples; no work for the garbage collector."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def test_comparisons(connection: colonnade.Connection) -> None:
     assert one != (1,)
     assert one > (1,)
     assert one < (1, "a", None)
-    assert not one < one  # noqa: PLR0124 - what is compared is how records are
+    assert not one < one  # noqa: PLR0124 - a comparison with itself is the point
     with pytest.raises(TypeError, match="unhashable"):
         hash(await connection.fetchrow("SELECT ARRAY[1]"))
     with pytest.raises(TypeError, match="'<' not supported between instances of 'str' and 'int'"):
@@ -180,9 +180,9 @@ async def test_records_are_not_seen_by_the_garbage_collector(
 
 
 async def test_records_are_not_counted_as_new_objects(connection: colonnade.Connection) -> None:
-    """Where they were, a large fetch would set off passes over all that the program has.
+    """Counted, they would trigger collections over all objects during a large fetch.
 
-    Decimals are, from Python 3.13 on.
+    Decimals are counted from Python 3.13 on.
     """
     sql = "SELECT i, i::text, i * 1.5::float8 FROM generate_series(1, 5000) i"
     await connection.fetch(sql)
@@ -197,7 +197,7 @@ async def test_records_are_not_counted_as_new_objects(connection: colonnade.Conn
 
 
 async def test_a_pass_over_records_of_every_kind(connection: colonnade.Connection) -> None:
-    """Some have the collector's header, and some have none: each is treated as what it is."""
+    """Some records have the collector's header and some have none; a collection handles both."""
     sql = "SELECT i, i::text FROM generate_series(1, 100) i"
     arrays = "SELECT i, ARRAY[i] FROM generate_series(1, 100) i"
     classes = (colonnade.Record, Named, Slim)
@@ -218,7 +218,7 @@ async def test_a_pass_over_records_of_every_kind(connection: colonnade.Connectio
 
 
 async def test_a_record_keeps_its_class(connection: colonnade.Connection) -> None:
-    """Records of other classes lie in memory otherwise."""
+    """Records of different classes have different memory layouts."""
     plain: Any = await connection.fetchrow(QUERY)
     slim: Any = await connection.fetchrow(QUERY, record_class=Slim)
     for row, other in ((plain, Slim), (slim, colonnade.Record)):
@@ -247,7 +247,7 @@ async def test_a_cycle_through_a_record_is_found() -> None:
 
 
 class Watched:
-    """Something that can be watched going."""
+    """An object with weak references, to see when it is freed."""
 
 
 class Named(colonnade.Record):
@@ -263,7 +263,7 @@ class Named(colonnade.Record):
 
 
 class Slim(colonnade.Record):
-    """Without a dictionary of its own."""
+    """A class without a `__dict__`."""
 
     __slots__ = ()
 
@@ -302,7 +302,7 @@ class OwnNew(colonnade.Record):
 
 
 class Heir(OwnNew):
-    """Nor is this one."""
+    """A class that inherits a redefined construction."""
 
 
 @pytest.mark.parametrize("record_class", [OwnInit, OwnNew, Heir])

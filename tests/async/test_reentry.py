@@ -1,4 +1,4 @@
-"""A function that a call on a connection calls uses that connection itself: it is refused."""
+"""A callback of a call on a connection uses that connection itself, which is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFUSAL = "another operation is in progress"
 
 
 class Asker:
-    """Asks the connection, as a function does that cannot wait, and is refused."""
+    """Uses the connection from a synchronous callback, and expects a refusal."""
 
     def __init__(self, connection: colonnade.Connection) -> None:
         self.connection = connection
@@ -36,11 +36,11 @@ class Asker:
         # async-only: begin
         began.send(None)
         # async-only: end
-        raise AssertionError(f"it was not refused, but given {began!r}")
+        raise AssertionError(f"expected a refusal, got {began!r}")
 
 
 class Stream:
-    """A foreign container that asks when its data are wanted."""
+    """A foreign container that uses the connection when its data are requested."""
 
     def __init__(self, ask: Asker) -> None:
         self.ask = ask
@@ -70,7 +70,7 @@ class Number:
 
 
 class File(io.RawIOBase):
-    """A file whose functions, which another thread may call, ask."""
+    """A file whose methods, perhaps called in another thread, use the connection."""
 
     def __init__(self, ask: Asker, rows: int = 3) -> None:
         super().__init__()

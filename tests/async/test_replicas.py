@@ -1,5 +1,5 @@
 # async-only: file
-"""A primary and a replica that streams from it: who is asked, who takes over, what is refused."""
+"""A primary and its streaming replica: choice of the server, failover, refused writes."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ _NOT_NOW = (errors.CannotConnectNowError, OSError)
 
 @pytest.fixture(scope="module")
 def primary() -> Iterator[embedded.Server]:
-    """A server that others may stream from."""
+    """A server that allows replication."""
     with embedded.start(tcp=True) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def replica(primary: embedded.Server) -> Iterator[embedded.Server]:
-    """A server that follows it, and lets no query stand in its way for long."""
+    """A replica of the primary that soon cancels queries in conflict with recovery."""
     settings = {"max_standby_streaming_delay": "50ms", "hot_standby_feedback": "off"}
     with start_replica(primary, settings=settings) as server:
         yield server
 
 
 def both(*servers: embedded.Server, kind: str, more: str = "") -> str:
-    """The address of several servers."""
+    """The DSN of several servers."""
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in servers)
     options = f"sslmode=disable&target_session_attrs={kind}{more}"
     return f"postgresql://postgres@{hosts}/postgres?{options}"
 
 
 async def in_recovery(connection: Any) -> bool:
-    """Whether the server follows another one."""
+    """Whether the connection's server is a replica."""
     found: bool = await connection.fetchval("SELECT pg_is_in_recovery()")
     return found
 
 
 async def replayed(primary: colonnade.Connection, replica: colonnade.Connection) -> None:
-    """Return when the replica has all that the primary has written."""
+    """Wait until the replica has replayed everything that the primary has written."""
     position = await primary.fetchval("SELECT pg_current_wal_insert_lsn()::text")
     async with asyncio.timeout(_SECONDS_MAX):
         has_all = "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn"
@@ -118,7 +118,7 @@ async def test_a_replica_reads_what_was_written_and_writes_nothing(
 async def test_a_query_in_the_way_of_the_recovery(
     primary: embedded.Server, replica: embedded.Server
 ) -> None:
-    """It is cancelled as a transaction that may be tried again, and the connection goes on."""
+    """The query is cancelled with an error that permits a retry; the connection stays usable."""
     async with (
         await colonnade.connect(primary.dsn) as writer,
         await colonnade.connect(replica.dsn) as reader,
@@ -135,7 +135,7 @@ async def test_a_query_in_the_way_of_the_recovery(
                     await task
             assert await reader.fetchval("SELECT 1") == 1
             await replayed(writer, reader)
-            # A session that holds a snapshot and does nothing is ended.
+            # An idle session that holds a snapshot is terminated.
             await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
             await reader.fetch("SELECT * FROM cleared")
             await writer.execute("INSERT INTO cleared VALUES (1); TRUNCATE cleared")
@@ -148,7 +148,7 @@ async def test_a_query_in_the_way_of_the_recovery(
 
 
 async def until_active(reader: colonnade.Connection, server: embedded.Server) -> None:
-    """Return when a connection runs its query."""
+    """Wait until a connection runs its query."""
     sql = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'"
     async with await colonnade.connect(server.dsn) as other:
         pid = reader.get_server_pid()
@@ -157,7 +157,7 @@ async def until_active(reader: colonnade.Connection, server: embedded.Server) ->
 
 
 async def test_a_promotion_under_a_pool(primary: embedded.Server) -> None:
-    """Sessions go on when their server is promoted; only new connections look at what it is."""
+    """Sessions continue when their server is promoted; only new connections check its role."""
     with start_replica(primary) as replica:
         await promote_under_a_pool(replica)
 
@@ -178,7 +178,7 @@ async def promote_under_a_pool(replica: embedded.Server) -> None:
 
 
 async def test_a_pool_follows_the_primary() -> None:
-    """The primary goes, its replica is promoted: the pool's next connections are the new one's."""
+    """The primary stops, its replica is promoted, and the pool's new connections go there."""
     with embedded.start(tcp=True) as first, start_replica(first) as second:
         hosts = both(first, second, kind="read-write")
         async with (
@@ -204,12 +204,13 @@ async def test_a_pool_follows_the_primary() -> None:
 
 
 async def pool_is_refused(pool: colonnade.Pool) -> None:
-    """Return when no host of a pool is what it looks for."""
+    """Wait until no host of a pool has the requested role."""
     while True:
         try:
             await pool.fetchval("SELECT 1")
         except ConnectionRefusedError:
-            # The first host is gone, the second one is not of the kind: the first reason is told.
+            # The first host is gone and the second has the wrong role: the error has the first
+            # reason.
             return
         except (*_NOT_NOW, errors.PostgresConnectionError, colonnade.InterfaceError):
             pass

@@ -109,7 +109,7 @@ async def test_types_of_parameters_are_declared(connection: colonnade.Connection
         for _ in range(2):
             result = await connection.fetch_result(query, 1, 2, parameter_types=types)
             assert result.rows == [named]
-    # What is left to the server, it infers.
+    # The server infers types that are not declared.
     result = await connection.fetch_result(
         "SELECT pg_typeof($1)::text, $2::int4", TextValue("a"), 5, parameter_types=[TEXT]
     )

@@ -1,4 +1,4 @@
-"""Queries with a dtype: arrays in place of records, as asyncpg-rkt's users know them."""
+"""Queries with a dtype: arrays instead of records, as in asyncpg-rkt."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def test_the_connection_s_codecs_make_objects(connection: colonnade.Connec
         await connection.fetch(typed("1", "i4"))
 
 
-# What asyncpg-rkt got wrong
+# Defects of asyncpg-rkt
 
 
 @pytest.mark.parametrize("columns", ["1", "1, 2, 3", "1, 2, 3, 4"])
@@ -208,7 +208,7 @@ async def test_fetchval_gives_a_value(connection: colonnade.Connection) -> None:
 async def test_nothing_is_unpickled(connection: colonnade.Connection) -> None:
     with pytest.raises(colonnade.DTypeError, match="nothing is unpickled"):
         set_query_dtype("SELECT 1", b"cos\nsystem\n(S'false'\ntR.")
-    # The comment that once carried a dtype is a comment.
+    # asyncpg-rkt's comment with a pickled dtype is only a comment.
     query = "--�" + b"cos\nsystem\n(S'false'\ntR.".hex() + "�\nSELECT 1"
     assert tuple((await connection.fetch(query))[0]) == (1,)
 
@@ -238,7 +238,8 @@ async def test_the_capacity_of_u_counts_characters(connection: colonnade.Connect
 async def test_text_is_utf8_whatever_the_database_speaks(
     connection: colonnade.Connection,
 ) -> None:
-    # The session's encoding is the client's own: what comes is UTF-8, or the server says so.
+    # The client sets the session's encoding: text is UTF-8, or the server reports another
+    # encoding.
     assert connection.get_settings()["client_encoding"] == "UTF8"
     array, _ = await connection.fetch(typed("chr(233) || chr(8364)", "U2"))
     assert array["v"].tolist() == ["é€"]
@@ -391,7 +392,7 @@ async def test_infinite_intervals_keep_the_connection(connection: colonnade.Conn
 async def test_a_dtype_that_does_not_match(
     connection: colonnade.Connection, value: str, dtype: Any, word: str
 ) -> None:
-    # No row is needed, and none is waited for.
+    # The error needs no row, and the driver waits for none.
     query = set_query_dtype(
         f"SELECT {value}, 1/g FROM (VALUES (0)) t (g)", [("v", dtype), ("w", "O")]
     )

@@ -1,4 +1,4 @@
-"""Queries with a dtype whose rows are asked for by a prepared statement, or piece by piece."""
+"""Queries with a dtype, by prepared statements and cursors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_the_statement_keeps_the_query(connection: colonnade.Connection) -
     arrays: Any = await connection.fetch(statement.get_query(), 2)
     array, _ = arrays
     assert array.dtype == PAIR
-    # What asks for columns gets columns.
+    # `fetch_columns` still gives columns.
     assert (await statement.fetch_columns(2))["g"].tolist() == [1, 2]
 
 
@@ -104,7 +104,7 @@ async def opened(connection: colonnade.Connection, by: str, query: str, *args: A
 
 @pytest.mark.parametrize("by", ["connection", "statement"])
 async def test_a_cursor_loses_no_rows(connection: colonnade.Connection, by: str) -> None:
-    # asyncpg-rkt gave the first piece, and then lost rows.
+    # asyncpg-rkt gave the first portion, and then lost rows.
     async with connection.transaction():
         cursor = await opened(connection, by, QUERY, 5)
         found = [await cursor.fetch(2) for _ in range(4)]

@@ -1,5 +1,5 @@
 # async-only: file
-"""The types of `colonnade.rkt`: which dtype, which value, and what stands for a NULL."""
+"""The types of `colonnade.rkt`: the dtype, the value and the value for NULL of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FFS = b"\xff"
 NANS = struct.pack("<d", float("nan"))
 
 
-# As NumPy spells them; its own stubs want units that are literals.
+# NumPy's types, untyped: its stubs accept only literal units.
 M8: Any = np.datetime64
 m8: Any = np.timedelta64
 
@@ -163,7 +163,7 @@ TYPES = """
 async def fetched(
     connection: colonnade.Connection, value: str, dtype: Any, *, is_columnar: bool = False
 ) -> tuple[Any, list[int]]:
-    """The value between two NULLs, the last of which is of the value's own type."""
+    """Fetch the value between two NULLs."""
     field = np.dtype([("v", dtype)], metadata={"blocks": is_columnar})
     query = f"SELECT CASE g WHEN 1 THEN {value} END AS v FROM generate_series(0, 2) g ORDER BY g"
     found, nulls = await connection.fetch(set_query_dtype(query, field))
@@ -179,7 +179,7 @@ def bytes_of(values: Any) -> list[bytes]:
 
 
 def surrogate(dtype: np.dtype[Any]) -> bytes:
-    """What stands for a NULL, in bytes."""
+    """The bytes of the value for NULL."""
     size = dtype.itemsize
     if dtype.kind == "b":
         return b"\x80"
@@ -224,7 +224,7 @@ async def test_objects_are_those_of_records(connection: colonnade.Connection) ->
             sample = (value, found)
             assert (null, last) == (None, None), sample
             of_record = await connection.fetchval(f"SELECT {value}")
-            if not value.endswith("::hstore"):  # whose rows are text, unless asked for otherwise
+            if not value.endswith("::hstore"):  # hstore is text in rows by default
                 assert type(found) is type(of_record), sample
                 assert repr(found) == repr(of_record), sample
             is_same = found == want or found != found  # noqa: PLR0124

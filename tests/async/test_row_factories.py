@@ -1,4 +1,4 @@
-"""Rows in other shapes than records."""
+"""Row factories: rows other than records."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ async def test_a_connection_with_one(dsn: str) -> None:
         assert await connection.fetchrow(QUERY) == one
         assert await connection.fetchval(QUERY, column=1) == "1"
         assert await connection.fetchrow(QUERY, row_factory=scalar_row) == 1
-        # A class that the call names wins over the connection's factory.
+        # A class given to the call takes precedence over the connection's factory.
         assert type(await connection.fetchrow(QUERY, record_class=colonnade.Record)) is (
             colonnade.Record
         )

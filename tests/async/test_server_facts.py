@@ -1,4 +1,4 @@
-"""What a connection says of its server."""
+"""The server's version and settings, as reported by a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server limits: time, places, space, memory, size. The error tells which one it was."""
+"""Limits of a server: time, connections, disk space, memory, size. The error names the limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECONDS_MAX = 20.0
 
 @pytest.fixture(scope="module")
 def narrow() -> Iterator[embedded.Server]:
-    """A server with few places, little space for temporary files and a small stack."""
+    """A server with few connections, little space for temporary files and a small stack."""
     settings = {
         "max_connections": str(_PLACES),
         "max_wal_senders": "0",
@@ -47,14 +47,14 @@ def narrow() -> Iterator[embedded.Server]:
 async def cramped(
     narrow: embedded.Server, nothing_left: None
 ) -> AsyncIterator[colonnade.Connection]:
-    """A superuser's connection to that server."""
+    """A superuser's connection to the limited server."""
     del nothing_left
     async with await colonnade.connect(narrow.dsn) as connection:
         yield connection
 
 
 async def check_usable(connection: Any) -> None:
-    """Prove that nothing was broken."""
+    """Check that the connection works."""
     assert connection.transaction_status == "idle"
     assert await connection.fetchval("SELECT $1::int", 42) == 42
 
@@ -82,7 +82,7 @@ async def test_a_connection_that_was_idle_for_too_long_says_so(
         give_up = time.monotonic() + _SECONDS_MAX
         while connection.get_server_pid() in watch.backends():
             assert time.monotonic() < give_up, "it has not ended"
-            # Its farewell is read meanwhile.
+            # Meanwhile the client reads the server's last message.
             await asyncio.sleep(0.005)
         with pytest.raises((errors.InterfaceError, errors.ConnectionDoesNotExistError)) as caught:
             await connection.fetchval("SELECT 1")
@@ -110,7 +110,7 @@ async def test_a_query_that_takes_too_long(dsn: str, setting: str) -> None:
 
 # async-only: begin
 async def test_locks(narrow: embedded.Server, cramped: colonnade.Connection) -> None:
-    """A lock that is not had in time, and two that are waited for in a circle."""
+    """A lock timeout, and a deadlock."""
     async with await colonnade.connect(narrow.dsn) as other:
         await cramped.execute("CREATE TABLE locked (n int); INSERT INTO locked VALUES (1), (2)")
         try:
@@ -138,7 +138,7 @@ async def test_locks(narrow: embedded.Server, cramped: colonnade.Connection) -> 
 
 
 async def update_in_turn(connection: colonnade.Connection, *numbers: int) -> None:
-    """Lock one row after the other, giving others time in between."""
+    """Lock one row after the other, with turns for other tasks in between."""
     async with connection.transaction(), asyncio.timeout(_SECONDS_MAX):
         for number in numbers:
             await connection.execute("UPDATE locked SET n = n WHERE n = $1", number)
@@ -166,7 +166,7 @@ async def test_transactions_that_cannot_both_be(
             await cramped.execute("DROP TABLE counted")
 
 
-# Places
+# Connections
 
 
 async def test_no_place_is_left(narrow: embedded.Server, cramped: colonnade.Connection) -> None:
@@ -176,12 +176,12 @@ async def test_no_place_is_left(narrow: embedded.Server, cramped: colonnade.Conn
     try:
         with pytest.raises(errors.TooManyConnectionsError):
             await colonnade.connect(narrow.dsn_for("visitor"))
-        # Some places are the superuser's.
+        # Some connections are reserved for superusers.
         reserved = [await colonnade.connect(narrow.dsn) for _ in range(_RESERVED)]
         try:
             with pytest.raises(errors.TooManyConnectionsError, match="too many clients"):
                 await colonnade.connect(narrow.dsn)
-            # A cancel request needs none.
+            # A cancel request needs no free connection.
             with pytest.raises(TimeoutError):
                 await visitors[0].fetchval("SELECT pg_sleep(60)", timeout=0.02)
             await check_usable(visitors[0])
@@ -217,7 +217,7 @@ async def test_a_role_or_database_with_a_limit(
 async def test_a_pool_that_is_larger_than_the_server(
     narrow: embedded.Server, cramped: colonnade.Connection
 ) -> None:
-    """Who needs a new connection gets the error; who has one, and who comes later, is served."""
+    """Callers that need a new connection get the error; the others and later ones are served."""
     await cramped.execute("ALTER ROLE visitor CONNECTION LIMIT 2")
     dsn = narrow.dsn_for("visitor")
     try:

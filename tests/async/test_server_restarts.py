@@ -16,7 +16,7 @@ from tests.support.until import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: All that a caller may get while the server goes and comes; nothing else is right.
+#: The only errors that a caller may get while the server restarts.
 AWAY = (
     errors.PostgresConnectionError,
     errors.AdminShutdownError,
@@ -30,13 +30,13 @@ _SECONDS_MAX = 60.0
 
 @pytest.fixture(scope="module")
 def restarted() -> Iterator[embedded.Server]:
-    """A server for these tests alone; what it has acknowledged is on its disk."""
+    """A server for these tests, with `fsync`: acknowledged commits are on disk."""
     with embedded.start(tcp=True, settings={"synchronous_commit": "on"}) as server:
         yield server
 
 
 class Writers:
-    """Tasks that write numbers, each one once, and note what became of them."""
+    """Tasks that write numbers, each once, and record the outcomes."""
 
     def __init__(self, pool: colonnade.Pool) -> None:
         self._pool = pool
@@ -46,7 +46,7 @@ class Writers:
         self.is_over = False
 
     async def write(self, first: int) -> None:
-        """Write one number after the other, until it is over."""
+        """Write one number after the other, until told to stop."""
         number = first
         while not self.is_over:
             number += _WRITERS
@@ -55,7 +55,7 @@ class Writers:
                     kept = await connection.fetchval(
                         "INSERT INTO kept VALUES ($1) RETURNING n", number
                     )
-                assert kept == number, "the answer to another question"
+                assert kept == number, "the answer to a different query"
             except (*AWAY, errors.InterfaceError) as error:
                 self.failures.append(error)
                 self.in_doubt.add(number)
@@ -64,7 +64,7 @@ class Writers:
                 self.written.add(number)
 
     async def wait_for_more(self, count: int) -> None:
-        """Return when so many more numbers have been written."""
+        """Wait until this many more numbers have been written."""
         enough = len(self.written) + count
         await until(lambda: len(self.written) >= enough)
 
@@ -86,7 +86,7 @@ async def test_nothing_acknowledged_is_lost_and_the_pool_goes_on(
                 await writers.wait_for_more(50)
                 shut_down(restarted, ending)
                 if ending == "smart":
-                    # It waits for its clients, which are told to come anew.
+                    # The server waits for its clients, so the pool replaces its connections.
                     await pool.expire_connections()
                 await asyncio.to_thread(start_again, restarted)
                 await writers.wait_for_more(50)
@@ -95,7 +95,8 @@ async def test_nothing_acknowledged_is_lost_and_the_pool_goes_on(
         assert writers.written <= found <= writers.written | writers.in_doubt
         assert writers.failures
         for failure in writers.failures:
-            # The connection ended between two calls of a block, else it is one of the others.
+            # If the connection ended between two calls of a block, it is this error, else one of
+            # the others.
             assert isinstance(failure, AWAY) or "connection is closed" in str(failure)
         await until(lambda: pool.get_idle_size() >= 2)
         assert pool.get_size() <= 4

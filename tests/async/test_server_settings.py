@@ -24,13 +24,13 @@ UNFIT = {"LATIN1": "日本", "EUC_JP": "🦀", "WIN1251": "日本"}
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[embedded.Server]:
-    """A server for databases of other encodings."""
+    """A server for databases in other encodings."""
     with embedded.start(tcp=True) as server:
         yield server
 
 
 async def in_encoding(server: embedded.Server, encoding: str) -> colonnade.Connection:
-    """A connection to a database in an encoding, made where there is none yet."""
+    """A connection to a database in this encoding, which is created if missing."""
     name = encoding.lower()
     async with await colonnade.connect(server.dsn) as connection:
         found = await connection.fetchval(
@@ -72,7 +72,7 @@ async def test_text_of_a_database_in_another_encoding(
 async def test_bytes_of_a_database_without_an_encoding(
     own: embedded.Server, nothing_left: None
 ) -> None:
-    """The server refuses to send what is no UTF-8; it can be had as bytes."""
+    """The server refuses to send text that is not UTF-8, but sends it as bytes."""
     del nothing_left
     async with await in_encoding(own, "SQL_ASCII") as connection:
         assert await connection.fetchval("SELECT $1::text", "Grüße") == "Grüße"
@@ -140,7 +140,7 @@ VALUES = [
 async def styled(
     dsn: str, request: pytest.FixtureRequest, nothing_left: None
 ) -> AsyncIterator[colonnade.Connection]:
-    """A connection with a setting that changes how the server writes."""
+    """A connection with a setting that changes how the server writes values."""
     del nothing_left
     async with await colonnade.connect(dsn, server_settings=request.param) as connection:
         yield connection
@@ -165,7 +165,7 @@ async def test_values_do_not_depend_on_how_the_server_writes(styled: colonnade.C
 
 
 async def test_a_flood_of_notices(dsn: str, nothing_left: None) -> None:
-    """The server tells all that it does, and the answers are the same."""
+    """The server logs everything to the client, and the answers stay the same."""
     del nothing_left
     settings = {"client_min_messages": "debug5", "log_min_messages": "panic"}
     async with await colonnade.connect(dsn, server_settings=settings) as connection:

@@ -1,4 +1,4 @@
-"""What becomes of a pipeline's queries when the server no longer takes their statements."""
+"""Pipelines whose prepared statements the server no longer accepts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_reads_are_repeated(table: colonnade.Connection) -> None:
 async def test_statements_that_were_deallocated(table: colonnade.Connection) -> None:
     insert = "INSERT INTO changing VALUES ($1)"
     await table.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
-    # All that was sent behind the first one is refused as well: the order is kept.
+    # All later queries fail as well and are repeated too, so the order is kept.
     async with table.pipeline() as pipeline:
         for number in (2, 3):
             pipeline.execute(insert, number)

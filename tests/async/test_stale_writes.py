@@ -1,4 +1,4 @@
-"""Errors that look like those of a stale statement: what has run is not run again."""
+"""Errors that resemble those of a stale statement: statements that have run are not repeated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADD = "INSERT INTO written_widely VALUES ($1) RETURNING *"
 
 @pytest.fixture
 async def procedure(connection: colonnade.Connection) -> AsyncIterator[colonnade.Connection]:
-    """A procedure that commits before it fails, and whose statement is kept."""
+    """A procedure that commits before it fails, and whose CALL is a cached statement."""
     await connection.execute(
         """
         CREATE TABLE written (a int);

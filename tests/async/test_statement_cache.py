@@ -1,4 +1,4 @@
-"""Prepared statements: one round trip when known, gone when stale or forgotten."""
+"""The statement cache: one round trip for a known statement; stale ones are replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def kept(connection: colonnade.Connection) -> int:
 
 
 async def on_server(connection: colonnade.Connection) -> int:
-    """How many statements the server keeps for us."""
+    """The number of prepared statements of this connection on the server."""
     count = await connection.fetchval("SELECT count(*) FROM pg_prepared_statements")
     assert isinstance(count, int)
     return count
@@ -72,7 +72,7 @@ async def test_the_server_forgets_all(connection: colonnade.Connection, command:
     await connection.execute(command)
     assert kept(connection) == 0
     assert await connection.fetchval("SELECT 1") == 1
-    # Behind the back of the tag: the statement is prepared anew when it is missed.
+    # Without a command tag that tells the client, it prepares the statement anew after the error.
     await connection.execute("DEALLOCATE ALL; SELECT 1")
     assert await connection.fetchval("SELECT 1") == 1
     await connection.fetch("DEALLOCATE ALL")

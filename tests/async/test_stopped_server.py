@@ -1,4 +1,4 @@
-"""A server that is stopped, or a network that is cut: every way out ends within its time."""
+"""A suspended server or a cut network: every call ends within its timeout."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from colonnade.errors import InterfaceError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-# Seconds that giving up a query may take, in place of ten.
+# The limit in seconds for giving up a query, instead of ten.
 RECOVERY_S = 0.4
-# What a busy machine may add.
+# Additional seconds for a busy machine.
 SLACK_S = 2.5
 
 
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[embedded.Server]:
-    """A server that may be stopped."""
+    """A server that these tests may suspend."""
     with embedded.start(tcp=True) as server:
         yield server
 
@@ -44,7 +44,7 @@ async def stoppable(
 
 @contextlib.contextmanager
 def stopped(server: embedded.Server, connection: colonnade.Connection) -> Iterator[None]:
-    """Stop the backend, and the process that takes new connections."""
+    """Suspend the backend, and the process that accepts connections."""
     processes = [server.pid, connection.get_server_pid()]
     for process in processes:
         assert process is not None
@@ -54,14 +54,14 @@ def stopped(server: embedded.Server, connection: colonnade.Connection) -> Iterat
     finally:
         for process in processes:
             assert process is not None
-            # The backend may have ended.
+            # The backend may already have ended.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGCONT)
 
 
 @contextlib.contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """The block takes no longer than that, and what a busy machine adds."""
+    """Check that the block takes no longer, plus an allowance for a busy machine."""
     began = time.monotonic()
     yield
     assert time.monotonic() - began < seconds + SLACK_S
@@ -85,7 +85,7 @@ async def test_close(own_server: embedded.Server, stoppable: colonnade.Connectio
 async def test_close_when_the_server_takes_no_more(
     own_server: embedded.Server, stoppable: colonnade.Connection
 ) -> None:
-    """What still has to be sent is more than the sockets hold."""
+    """More bytes are waiting to be sent than the sockets can hold."""
     with stopped(own_server, stoppable):
         with within(0.1 + RECOVERY_S), pytest.raises(TimeoutError):
             await stoppable.fetch("SELECT $1::bytea", bytes(30_000_000), timeout=0.1)

@@ -1,4 +1,4 @@
-"""TLS: each word of sslmode against good and bad servers, and work under TLS."""
+"""TLS: each `sslmode` against good and bad servers, and queries over TLS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
-# What the server is like -> what each mode makes of it: "tls", "plain", or an error's class.
+# Kind of server -> the outcome of each mode: "tls", "plain", or an error's class.
 CERTIFICATE = ssl.SSLCertVerificationError
 OUTCOMES: dict[TlsVariant, tuple[Any, ...]] = {
     TlsVariant.GOOD: ("plain", "plain", "tls", "tls", "tls", "tls"),
@@ -33,14 +33,14 @@ OUTCOMES: dict[TlsVariant, tuple[Any, ...]] = {
     TlsVariant.INJECTED: ("plain", "plain", *[RemoteProtocolError] * 4),
     TlsVariant.CUT: ("plain", "plain", "plain", *[ConnectionError] * 3),
     TlsVariant.GARBAGE: ("plain", "plain", "plain", *[OSError] * 3),
-    # Also where the handshake is over for us, and our side of it as well.
+    # With TLS 1.3, this error can follow after the client has completed its handshake.
     TlsVariant.TORN: ("plain", "plain", "plain", *[OSError] * 3),
 }
 
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No certificate of the caller's takes part."""
+    """Hide the certificates in the caller's home directory."""
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
@@ -60,7 +60,7 @@ def is_tls(connection: colonnade.Connection) -> bool:
 async def test_modes(
     tls_shim: Shims, certificates: Certificates, variant: TlsVariant, mode: str, outcome: Any
 ) -> None:
-    """With the authority's certificate named, so that it is verified wherever TLS is spoken."""
+    """The CA's certificate is given, so every mode that uses TLS verifies."""
     shim = tls_shim(variant)
     uri = f"{shim.dsn}?sslmode={mode}&sslrootcert={certificates.ca_file}"
     if isinstance(outcome, type):
@@ -117,7 +117,7 @@ async def test_true_and_false(tls_shim: Shims) -> None:
     shim = tls_shim(TlsVariant.GOOD)
     async with await colonnade.connect(shim.dsn, ssl=False) as connection:
         assert not is_tls(connection)
-    # Nobody in the world trusts our authority.
+    # The system's roots do not include the test CA.
     with pytest.raises(ssl.SSLCertVerificationError):
         await colonnade.connect(shim.dsn, ssl=True)
 
@@ -144,7 +144,7 @@ async def test_large_results_under_tls(tls_shim: Shims, certificates: Certificat
         assert await connection.fetchval("SELECT length($1::text)", "y" * 5_000_000) == 5_000_000
         assert await connection.fetchval("SELECT repeat('z', 5000000)") == "z" * 5_000_000
         # async-only: begin
-        # A read is decrypted and decoded in one turn of the loop.
+        # One turn of the loop decrypts and decodes one read.
         await connection.fetch(query)
         assert connection.conversation.transport.window_bytes <= 64 * 1024
         # async-only: end
@@ -182,7 +182,7 @@ async def test_the_server_sees_tls(tls_server: embedded.Server, certificates: Ce
 async def test_a_server_that_wants_tls(
     tls_server: embedded.Server, certificates: Certificates
 ) -> None:
-    """`allow` begins without TLS, is refused, and goes on with it."""
+    """`allow` begins without TLS, is refused, and continues with TLS."""
     where = f"localhost:{tls_server.port}"
     uri = f"postgresql://tls_only@{where}/postgres?sslrootcert={certificates.ca_file}"
     async with await colonnade.connect(f"{uri}&sslmode=allow") as connection:

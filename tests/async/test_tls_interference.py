@@ -1,8 +1,8 @@
-"""Somebody on the wire between us and the server, who speaks before TLS protects what is said.
+"""An attacker between client and server who sends bytes before TLS protects the connection.
 
-The bytes of whoever sits there must never be taken for the server's: not those that he sends ahead
-of the handshake (the class of CVE-2021-23222), nor an error in place of the answer for TLS (that of
-CVE-2024-10977), nor his word that there is no TLS where it is required.
+The attacker's bytes must never be taken for the server's: neither bytes ahead of the handshake
+(like CVE-2021-23222), nor an error in place of the answer to the TLS request (like
+CVE-2024-10977), nor the answer that the server has no TLS if TLS is required.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 REQUIRED = ("require", "verify-ca", "verify-full")
 ASKING = ("prefer", *REQUIRED)
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
-# As a server that lets everybody in, one that asks for the password, and a mere byte.
+# The bytes of a server that accepts everyone, of one that requests a password, and a single byte.
 INJECTED = {
     "a welcome": GREETING,
     "a question for the password": message(b"R", struct.pack("!i", 3)),
@@ -44,7 +44,7 @@ INJECTED = {
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No certificate of the caller's takes part."""
+    """Hide the certificates in the caller's home directory."""
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
 
 
@@ -58,7 +58,7 @@ def dsn(server: ScriptedServer, mode: str) -> str:
 @pytest.mark.parametrize("mode", ASKING)
 @pytest.mark.parametrize("kind", INJECTED)
 async def test_bytes_behind_the_yes(mode: str, kind: str) -> None:
-    """Together with the S; also under `prefer` nothing else is tried."""
+    """The bytes arrive together with the S; even with `prefer`, nothing else is tried."""
     script: list[Step] = [READ_STARTUP, Send(b"S" + INJECTED[kind]), ReadUntilClosed()]
     with ScriptedServer(script) as server:
         with pytest.raises(RemoteProtocolError, match="unencrypted data after its answer"):
@@ -68,13 +68,13 @@ async def test_bytes_behind_the_yes(mode: str, kind: str) -> None:
 
 @pytest.mark.parametrize("mode", REQUIRED)
 async def test_bytes_a_moment_behind_the_yes(mode: str) -> None:
-    """They are taken for a part of the handshake, which they are not."""
+    """The bytes are read as part of the handshake, which then fails."""
     script: list[Step] = [READ_STARTUP, Send(b"S"), ReadBytes(5), Send(GREETING), ReadUntilClosed()]
     with ScriptedServer(script) as server:
         with pytest.raises((ssl.SSLError, RemoteProtocolError)):
             await colonnade.connect(dsn(server, mode), timeout=20)
         (received,) = server.received
-        # What follows the request is a handshake, and nothing of the password or the user.
+        # The request is followed by a handshake, without password or user.
         assert received[8:9] == b"\x16"
         assert b"secret" not in received
         assert b"database" not in received
@@ -92,7 +92,7 @@ async def test_the_word_that_there_is_no_tls(mode: str, behind: bytes) -> None:
 
 
 async def test_bytes_behind_the_no() -> None:
-    """Under `prefer` the connection goes on without TLS, but not with what was sent unasked."""
+    """With `prefer`, the connection continues without TLS, but unsolicited bytes end it."""
     script: list[Step] = [READ_STARTUP, Send(b"N" + GREETING), ReadUntilClosed()]
     with ScriptedServer(script) as server:
         with pytest.raises(RemoteProtocolError, match="unencrypted data"):
@@ -102,7 +102,7 @@ async def test_bytes_behind_the_no() -> None:
 
 @pytest.mark.parametrize("mode", ASKING)
 async def test_an_error_in_place_of_an_answer(mode: str) -> None:
-    """Its text comes from anybody, so it is nowhere: not in the message, a cause or a note."""
+    """The text is not authenticated, so no message, cause or note may contain it."""
     wanted = "call this number"
     script: list[Step] = [READ_STARTUP, Send(error("28P01", wanted, "FATAL")), ReadUntilClosed()]
     with ScriptedServer(script) as server:
@@ -127,20 +127,20 @@ async def test_other_answers(answer: bytes) -> None:
             assert server.received == [SSL_REQUEST]
 
 
-# Who strips TLS
+# An attacker that strips TLS
 
 
 QUESTIONS = {0: b"", 3: b"", 5: b"salt", 10: b"SCRAM-SHA-256\0\0"}
 
 
 def asking_for(kind: int) -> list[Step]:
-    """Without TLS, with a question for a password in this way, or for none."""
+    """A server without TLS that requests a password by this method, or none."""
     question = Send(message(b"R", struct.pack("!i", kind) + QUESTIONS[kind]))
     return [READ_STARTUP, Send(b"N"), READ_STARTUP, question, READ_MESSAGE, ReadUntilClosed()]
 
 
 async def test_who_strips_tls_gets_what_prefer_gives() -> None:
-    """As with libpq: `prefer` protects from listeners only. That is why it says so in the docs."""
+    """As with libpq, `prefer` protects only against passive eavesdroppers, as the docs say."""
     welcome: list[Step] = [READ_STARTUP, Send(b"N"), READ_STARTUP, Send(GREETING)]
     with ScriptedServer([*welcome, ReadUntilClosed()]) as server:
         connection = await colonnade.connect(dsn(server, "prefer"), timeout=20)
@@ -155,7 +155,7 @@ async def test_who_strips_tls_fails_where_the_channel_must_be_bound(kind: int) -
         with pytest.raises(AuthenticationError, match="channel_binding"):
             await colonnade.connect(uri, timeout=20)
         assert b"secret" not in server.received[0]
-        # The startup message was the last word: no password in any form.
+        # The client sent nothing after the startup message: no password in any form.
         assert b"p\0\0\0" not in server.received[0]
 
 

@@ -1,4 +1,4 @@
-"""What tools that trace asyncpg replace and read by private names is there, and is used."""
+"""The private names that asyncpg's tracing tools replace and read exist and are used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Traced(colonnade.Connection):
-    """Keeps what passes by."""
+    """Records the calls."""
 
     seen: list[tuple[str, str, Any]]
 

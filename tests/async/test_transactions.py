@@ -1,6 +1,6 @@
 """Transactions: committed or rolled back, whatever happens in the block; states as asyncpg's."""
 
-# ruff: noqa: PT012 - what leaves a block of several statements is what these are about
+# ruff: noqa: PT012 - these tests are about exceptions that leave blocks of several statements
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def insert(connection: colonnade.Connection, number: int) -> None:
 
 
 async def numbers(connection: colonnade.Connection) -> list[int]:
-    """What is there, outside of any transaction."""
+    """The table's numbers, read outside of any transaction."""
     assert not connection.is_in_transaction()
     return [row["i"] for row in await connection.fetch("SELECT i FROM numbers ORDER BY i")]
 
@@ -150,7 +150,7 @@ async def test_a_failed_commit(table: colonnade.Connection) -> None:
 
 
 async def test_a_stream_that_is_still_held(table: colonnade.Connection) -> None:
-    """What the block has left open ends with it, and does not disturb what follows."""
+    """A stream left open ends with the block, and does not disturb later calls."""
     stream = table.iter_columns("SELECT generate_series(1, 100000)", batch_rows=10)
     with pytest.raises(KeyError):
         async with table.transaction():
@@ -205,7 +205,7 @@ async def test_savepoints_do_not_pile_up(table: colonnade.Connection) -> None:
 
 
 async def test_a_caught_error_in_a_savepoint(table: colonnade.Connection) -> None:
-    """RELEASE is refused; the transaction around it goes on without what was within."""
+    """RELEASE is refused; the outer transaction continues without the inner changes."""
     async with table.transaction():
         await insert(table, 1)
         inner = table.transaction()
@@ -279,7 +279,7 @@ async def test_unknown_levels(connection: colonnade.Connection) -> None:
             connection.transaction(isolation=level)
 
 
-# By hand, and by other means
+# By hand, and by commands
 
 
 async def test_by_hand(table: colonnade.Connection) -> None:
@@ -347,7 +347,7 @@ async def test_closed_in_the_block(dsn: str) -> None:
 
 
 async def test_closed_in_the_block_that_fails(dsn: str) -> None:
-    """The block's own exception is what its caller has to know."""
+    """The caller gets the block's own exception."""
     connection = await colonnade.connect(dsn)
     with pytest.raises(KeyError):
         async with connection.transaction(), connection.transaction():
@@ -385,7 +385,7 @@ async def work(connection: colonnade.Connection) -> None:
 
 
 async def test_cancelled_at_every_turn_of_the_loop(table: colonnade.Connection) -> None:
-    """All or nothing, and never within a transaction that nobody ends."""
+    """Cancellation commits all or nothing, and leaves no transaction open."""
     for turns in range(60):
         await table.execute("TRUNCATE numbers")
         task = asyncio.ensure_future(work(table))
@@ -420,12 +420,12 @@ async def test_cancelled_while_the_server_is_silent(proxy: Proxy) -> None:
 
 
 async def test_cancelled_again_and_again(dsn: str) -> None:
-    """Whoever does not let it roll back loses the connection, and the transaction with it."""
+    """If the rollback is cancelled too, the connection is closed, which ends the transaction."""
     connection = await colonnade.connect(dsn)
 
     async def sleep() -> None:
         async with connection.transaction():
-            # The server goes on with it, and only then sees that nobody is there.
+            # The server finishes the query before it notices that the client has gone.
             await connection.execute("SELECT pg_sleep(0.2)")
 
     task = asyncio.ensure_future(sleep())
@@ -455,7 +455,7 @@ async def test_left_while_another_task_runs_a_query(dsn: str) -> None:
 
 
 async def outcomes(connection: Any) -> list[str]:
-    """What the misuse of transactions leads to, as text."""
+    """The outcomes of misusing transactions, as text."""
     found: list[str] = []
     ours = (InterfaceError, PostgresError)
 
@@ -520,7 +520,7 @@ async def test_loggers_are_told_asyncpgs_texts(dsn: str) -> None:
                     pass
         await connection.close()
         told.append([re.sub(r"__\w+_savepoint_\w+__", "point", text) for text in texts])
-    # What rolls back to a savepoint releases it, too, so that they do not pile up.
+    # After a rollback to a savepoint it is also released, so savepoints do not accumulate.
     released = [re.sub("; RELEASE SAVEPOINT .*;", ";", text) for text in told[1]]
     assert released == told[0]
     assert len(told[0]) == 16

@@ -1,4 +1,4 @@
-"""Types that are not built in: asked for once, and asked again when they have changed."""
+"""Types that are not built in: looked up once, and again after a change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def schema(connection: colonnade.Connection) -> None:
 
 
 async def both(connection: colonnade.Connection, query: str, *args: object) -> list[Any]:
-    """The first column in rows, which must agree with columns."""
+    """The first column in rows; check that columns agree."""
     rows = [row[0] for row in await connection.fetch(query, *args)]
     columns = await connection.fetch_columns(query, *args)
     assert len(columns) == len(rows)
@@ -83,7 +83,7 @@ async def test_a_composite_that_was_altered(connection: colonnade.Connection, wa
     assert await fetched() == [{"a": 1, "c": None}]
     await connection.execute("ALTER TABLE people ALTER COLUMN a TYPE text")
     assert await fetched() == [{"a": "1", "c": None}]
-    # The statement is kept with what was learned.
+    # The cached statement keeps its types.
     assert await fetched() == [{"a": "1", "c": None}]
 
 
@@ -92,7 +92,7 @@ async def test_a_parameter_whose_composite_was_altered(connection: colonnade.Con
     query = "SELECT ($1::pair).a"
     assert await connection.fetchval(query, (1, "x")) == 1
     await connection.execute("ALTER TYPE pair ADD ATTRIBUTE c int4")
-    # The server's word for it; then the type is looked up.
+    # The first call gets the server's error; then the type is looked up again.
     with pytest.raises(colonnade.PostgresError):
         await connection.fetchval(query, (1, "x"))
     assert await connection.fetchval(query, (1, "x", 3)) == 1
@@ -127,7 +127,7 @@ async def test_in_a_stream_the_next_query_knows(connection: colonnade.Connection
     with pytest.raises(colonnade.DecodeError, match="looked up again for the next query") as raised:
         async for _ in connection.iter_columns(query, batch_rows=1):
             pass
-    # What code that was written for asyncpg catches, and tries again for.
+    # Code written for asyncpg catches this class and retries.
     assert isinstance(raised.value, colonnade.OutdatedSchemaCacheError)
     assert (raised.value.column, raised.value.row) == ("p", 0)
     batches = [cols async for cols in connection.iter_columns(query, batch_rows=1)]
@@ -167,7 +167,7 @@ async def test_a_field_that_was_renamed(connection: colonnade.Connection) -> Non
     query = "SELECT ROW(1, 'x')::pair"
     assert dict((await connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
     await connection.execute("ALTER TYPE pair RENAME ATTRIBUTE b TO c")
-    # No byte of the result says so; the docs do.
+    # The result does not show the change; the docs mention it.
     assert dict((await connection.fetchval(query)).items()) == {"a": 1, "b": "x"}
     await connection.reload_schema_state()
     assert dict((await connection.fetchval(query)).items()) == {"a": 1, "c": "x"}
@@ -199,21 +199,21 @@ async def test_all_types_of_a_statement_take_one_round_trip(proxy: Proxy) -> Non
         before = len(proxy.first.tags)
         await connection.fetch(query, None)
         tags = proxy.first.tags[before:]
-        # To prepare, to ask, and to run.
+        # One round trip each to prepare, to look up, and to run.
         assert tags.count("S") == 3
         before = len(proxy.first.tags)
         await connection.fetch(query, None)
         await connection.fetch("SELECT 'ok'::mood, $1::pair", None)
         assert proxy.first.tags[before:].count("S") == 1 + 2
         before = len(proxy.first.tags)
-        # The array of a known type is a type of its own.
+        # The array of a known type is a separate type.
         await connection.fetch("SELECT ARRAY['ok']::mood[], $1::pair", None)
         assert proxy.first.tags[before:].count("S") == 3
 
 
 @pytest.mark.parametrize("statement_cache_size", [100, 0])
 async def test_parameters_of_a_type_that_was_altered(dsn: str, statement_cache_size: int) -> None:
-    """The first call after it takes the type as it is now; in a transaction the second does."""
+    """The first call after the change uses the new type; within a transaction, the second does."""
     query = "SELECT $1::person::text"
     async with await colonnade.connect(
         dsn, statement_cache_size=statement_cache_size

@@ -22,11 +22,11 @@ SQL = "SELECT i::int4, repeat('x', i % 50) FROM generate_series(1, 5000) AS s(i)
 
 @pytest.fixture(scope="session", autouse=True)
 def program() -> Path:
-    """Build the drain when it is not there."""
+    """Build the drain if it is missing."""
     path = drain_program.program()
     if not path.exists():
         if shutil.which("cargo") is None:
-            pytest.fail(f"{path} is not there and cargo is not either: make drain")
+            pytest.fail(f"{path} is missing, and so is cargo: make drain")
         build = ["cargo", "build", "--quiet", "--release", "-p", "colonnade-drain"]
         subprocess.run(build, cwd=ROOT, check=True)
     return path

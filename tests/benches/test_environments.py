@@ -1,4 +1,4 @@
-"""Peers in environments of their own, and the suite over TLS."""
+"""Peers in separate environments, and the suite over TLS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def peer() -> Peer:
-    """A peer of this environment that believes it needs another one."""
+    """A peer of this environment that requests a separate one."""
     known = describe("benches.peers.asyncpg_rows")
     return dataclasses.replace(
         known, unavailable="not installed: asyncpg", environment=("asyncpg>=0.32",)
@@ -43,7 +43,7 @@ def test_a_peer_runs_in_the_one_that_is_there(peer: Peer, tmp_path: Path, dsn: s
     python.chmod(0o755)
     found = environments.furnish(peer, make=False, directory=tmp_path)
     assert found.python == str(python)
-    # It says of itself what it has.
+    # The environment reports its own versions.
     assert found.unavailable is None
     assert found.installed is not None
     assert set(found.installed) == {"asyncpg"}

@@ -1,4 +1,4 @@
-"""Counted instructions: what is recorded, what is compared, and callgrind itself."""
+"""Counted instructions: the record, the comparison, and callgrind itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_figure_within_the_tolerance_is_none() -> None:
     expected = {("columns", "int8"): 100.0, ("columns", "void"): 0.5, ("query", "one"): 100.0}
     found = {("columns", "int8"): 104.9, ("columns", "void"): 1.4, ("query", "one"): 91.0}
     assert list(figures.compare(expected, found, TOLERANCES)) == []
-    # What was not measured at all is not missed.
+    # A kind without any measurement is not reported as missing.
     assert list(figures.compare(expected, {("query", "one"): 91.0}, TOLERANCES)) == []
 
 
@@ -69,7 +69,7 @@ def test_the_record_has_every_type() -> None:
 def test_parts_are_counted_between_marks() -> None:
     program = "import os; os.getloadavg(); sum(range(20_000)); os.getloadavg(); print(input())"
     options = ("--dump-before=getloadavg",)
-    # Without the site's modules, an interpreter starts in a second under callgrind as well.
+    # Without the site module, an interpreter starts in a second even under callgrind.
     out, parts = callgrind.run([sys.executable, "-S", "-c", program], options, "words")
     assert out == "words\n"
     before, between = parts

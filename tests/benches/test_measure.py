@@ -1,4 +1,4 @@
-"""The instruments see what they are pointed at."""
+"""The instruments detect what they measure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_the_ticker_sees_little_of_a_loop_that_is_free() -> None:
 
 
 def test_a_peak_is_remembered_after_it_is_gone() -> None:
-    # In a process of its own: here, memory of earlier tests is given back meanwhile.
+    # Use a fresh process: in this one, memory of earlier tests may be returned meanwhile.
     program = (
         "from benches.measure.memory import PeakMemory\n"
         "memory = PeakMemory()\n"

@@ -1,4 +1,4 @@
-"""The page of performance: its words, its pictures, and the programs behind it on a few rows."""
+"""The performance page: its text, its pictures, and the programs behind it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def a_peer(title: str, kind: str, wall: float, base: float) -> dict[str, Any]:
 
 @pytest.fixture
 def results() -> dict[str, Any]:
-    """The files of a run, with figures that are easily told apart."""
+    """The files of a run, with figures that are easy to tell apart."""
     suite = {
         "machine": {"cpu": "a processor", "cores": 2, "system": "Linux", "python": "CPython"},
         "load": {"before": [0.1], "after": [0.2]},
@@ -131,7 +131,7 @@ def test_the_limit_follows_from_the_shares_of_time(figures: dict[str, float], wo
 
 
 def test_stacks_are_folded() -> None:
-    # The import is the start of the program, and no part of what it does.
+    # Stacks of imports belong to the program's start, and are left out.
     assert stacks.fold(SCRIPT.splitlines()) == [
         "Python;copy_to_user [kernel] 1",
         "Python;io::copy 1",

@@ -1,4 +1,4 @@
-"""Every program beside the suite runs, and counts the rows that it was asked for."""
+"""Every other benchmark program runs, and reads the requested number of rows."""
 
 from __future__ import annotations
 

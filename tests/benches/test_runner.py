@@ -1,4 +1,4 @@
-"""The order of the runs, and what becomes of a run that goes wrong."""
+"""The order of the runs, and failing runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COST = {"rows": 3, "wall_s": 0.5, "cpu_user_s": 0.25, "cpu_system_s": 0.125, "re
 
 
 def program(name: str, code: str) -> Peer:
-    """Make a peer out of a few lines of Python."""
+    """Make a peer from a few lines of Python."""
     command = [sys.executable, "-S", "-c", textwrap.dedent(code)]
     return Peer(name, name, "floor", "", (), None, lambda dsn, sql: [*command, dsn, sql])
 

@@ -1,4 +1,4 @@
-"""Medians, minima and ratios, from figures that can be checked by eye."""
+"""Medians, minima and ratios of simple figures."""
 
 from __future__ import annotations
 

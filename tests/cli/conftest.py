@@ -1,4 +1,4 @@
-"""A connection to look at what the program has done."""
+"""Fixtures: a connection that checks the program's effects, and a table of many types."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A program that runs `colonnade import` in its own process for each line it is given.
 
-A line is a JSON array of words. The answer is a line as well: the exit status, what was written to
-standard error, and the traceback of an exception that has left the command. Where the process dies
-instead, whoever waits for the answer knows of which file.
+A line is a JSON array of words. The answer is a line as well: the exit status, the text of
+standard error, and the traceback of an exception that left the command. If the process dies
+instead, the caller knows which file was the cause.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import traceback
 
 from colonnade.cli.app import run
 
-# A length that lies is to be refused, and not to take the machine's memory.
+# A false length must be refused, and must not exhaust the machine's memory.
 MEMORY_BYTES_MOST = 8 << 30
 
 
 def main() -> None:
-    """Answer until there is nothing more to do."""
+    """Answer until the input ends."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MOST, MEMORY_BYTES_MOST))
     for line in sys.stdin:
         sys.argv = ["colonnade", *json.loads(line)]
@@ -31,7 +31,7 @@ def main() -> None:
         with contextlib.redirect_stderr(told):
             try:
                 status = run()
-            except BaseException:  # noqa: BLE001 - whatever leaves the command is told
+            except BaseException:  # noqa: BLE001 - every exception is reported
                 escaped = traceback.format_exc()
         sys.stdout.write(json.dumps([status, told.getvalue(), escaped]) + "\n")
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Runs the program as people do: in a pipe, in a file, and on a terminal."""
+"""Runs the program as users do: with pipes, in the background, and on a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _READ_BYTES = 65536
 
 
 def environment(dsn: str | None, **extra: str) -> dict[str, str]:
-    """Name no server but the one given, and no terminal."""
+    """The environment: only the given server, and no terminal."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     for name in ("COLONNADE_DSN", "COLUMNS", "LINES"):
         kept.pop(name, None)
@@ -36,7 +36,7 @@ def environment(dsn: str | None, **extra: str) -> dict[str, str]:
 def run(
     dsn: str | None, *words: str, stdin: str = "", env: dict[str, str] | None = None, **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run it with pipes, and wait for its end."""
+    """Run the program with pipes, and wait for its end."""
     return subprocess.run(
         [*PROGRAM, *words],
         input=stdin,
@@ -50,7 +50,7 @@ def run(
 
 
 def run_for_bytes(dsn: str, *words: str) -> bytes:
-    """Run it, expect success, and return what it wrote to the pipe."""
+    """Run the program, expect success, and return its output."""
     done = subprocess.run(
         [*PROGRAM, *words],
         capture_output=True,
@@ -64,7 +64,7 @@ def run_for_bytes(dsn: str, *words: str) -> bytes:
 
 @contextmanager
 def started(dsn: str, *words: str, **more: Any) -> Iterator[subprocess.Popen[str]]:
-    """Run it in the background; it has ended when the block has."""
+    """Run the program in the background; it ends at the latest with the block."""
     process = subprocess.Popen(
         [*PROGRAM, *words],
         stdout=subprocess.PIPE,
@@ -80,21 +80,21 @@ def started(dsn: str, *words: str, **more: Any) -> Iterator[subprocess.Popen[str
         process.communicate()
 
 
-#: What programs of `started` are called in pg_stat_activity.
+#: The name of programs of `started` in pg_stat_activity.
 APPLICATION = "colonnade under test"
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Return when the condition holds."""
+    """Wait until the condition holds."""
     give_up = time.monotonic() + TIMEOUT_S
     while not condition():
-        assert time.monotonic() < give_up, "it has not come to pass"
+        assert time.monotonic() < give_up, "the condition did not come true"
         time.sleep(0.005)
 
 
 @dataclass(frozen=True)
 class OnTerminal:
-    """What was on the screens of a run whose outputs are terminals."""
+    """The output of a run whose outputs are terminals."""
 
     status: int
     out: str
@@ -108,9 +108,9 @@ def run_on_terminal(
     typed: str = "",
     env: dict[str, str] | None = None,
 ) -> OnTerminal:
-    """Run it with a terminal for each of its outputs.
+    """Run the program with a terminal for each of its outputs.
 
-    What is typed is typed when something was asked for.
+    The input is typed when the program prompts.
     """
     with _terminal(width) as (out, out_end), _terminal(width) as (err, err_end):
         process = subprocess.Popen(
@@ -156,5 +156,5 @@ def _read(end: int) -> bytes:
     try:
         return os.read(end, _READ_BYTES)
     except OSError:
-        # The other side is closed.
+        # The other side of the terminal is closed.
         return b""

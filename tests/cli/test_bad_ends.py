@@ -1,4 +1,4 @@
-"""Interrupts, full disks, closed pipes, lost servers: no half file, no query left running."""
+"""Interrupts, full disks, closed pipes, lost servers: no partial file, no query left running."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILE_BYTES_MAX = 300_000
 
 
 def running(connection: colonnade.sync.Connection) -> int:
-    """How many queries of the program the server runs."""
+    """The number of the program's queries that the server runs."""
     count: int = connection.fetchval(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND state = 'active'",
         APPLICATION,
@@ -46,7 +46,7 @@ def test_a_signal_leaves_no_file_and_no_query(
 ) -> None:
     words = ("export", ENDLESS, "-o", str(tmp_path / f"out.{ending}"), "--max-file-size", "1MB")
     with started(dsn, *words) as process:
-        # In the middle of it: at least one part is done, and none has its name.
+        # In the middle of the export: at least one part is done, and none has its final name.
         until(lambda: len(list(tmp_path.iterdir())) > 1)
         assert all(path.name.startswith(".") for path in tmp_path.iterdir())
         assert running(connection) == 1
@@ -82,7 +82,7 @@ def test_a_closed_pipe_is_no_failure_to_talk_about(
         process.wait(timeout=30)
         assert process.stderr is not None
         assert process.stderr.read() == ""
-    # As every tool that SIGPIPE ends.
+    # The exit status of every tool that SIGPIPE ends.
     assert process.returncode == 128 + signal.SIGPIPE
     until(lambda: running(connection) == 0)
 
@@ -179,7 +179,7 @@ def test_a_place_that_cannot_be_written_to(dsn: str, tmp_path: Path) -> None:
     words = ("-o", str(tmp_path / "out.csv"), "--max-rows-per-file", "10", "--overwrite")
     done = run(dsn, "export", sql, *words)
     assert done.returncode == 1
-    # The second of three could not take its place: so the first one went again.
+    # The second of three parts could not be renamed, so the first was removed again.
     assert list(tmp_path.iterdir()) == [taken]
 
 
@@ -189,7 +189,7 @@ def written(directory: Path) -> int:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes, where the tests may mount one."""
+    """A file system of two megabytes, if the tests may mount one."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = shutil.which("mount")

@@ -1,4 +1,4 @@
-"""The command `colonnade`: what it says and how it ends."""
+"""The command `colonnade`: its messages and exit statuses."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ sys.exit(main())
 
 
 def run_in_shell(dsn: str, line: str) -> subprocess.CompletedProcess[str]:
-    """Run a line of bash, in which $COLONNADE is the program; its status is the program's."""
+    """Run a line of bash, in which $COLONNADE is the program; return the program's status."""
     return subprocess.run(
         ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def schemas(connection: colonnade.sync.Connection) -> list[str]:
-    """Name what a demo has left on the server."""
+    """The schemas that a demo has left on the server."""
     found = connection.fetch(
         "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'colonnade_demo%'"
     )

@@ -1,4 +1,4 @@
-"""`colonnade doctor`: what it says of servers that are well, and of those that are not."""
+"""`colonnade doctor`: its findings for healthy and for faulty servers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = [
 
 
 def facts(dsn: str | None, *words: str, env: dict[str, str] | None = None) -> dict[str, Any]:
-    """The object of JSON, its checks by name."""
+    """The checks of the JSON output by name."""
     done = run(dsn, "doctor", "--json", *words, env=env)
     assert "Traceback" not in done.stderr
     told = json.loads(done.stdout)
@@ -115,7 +115,7 @@ def test_tls_and_its_certificate(
     assert "SCRAM-SHA-256" in checks["authentication"]["facts"]["method"]
     assert checks["connection"]["outcome"] == "ok"
     assert "correct horse" not in json.dumps(checks)
-    # The usual mode looks at nothing, and is told so.
+    # The default mode verifies nothing, and the doctor warns of it.
     checks = facts(None, "-d", dsn, env={"PGPASSWORD": "correct horse"})
     assert checks["tls"]["facts"]["is_verified"] is False
     assert "not verified" in checks["tls"]["summary"]

@@ -1,4 +1,4 @@
-"""`colonnade export`: files that hold what the server has, whole or in parts."""
+"""`colonnade export`: files with the server's data, whole or in parts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_parts_of_a_size_hold_all_rows(ending: str, dsn: str, tmp_path: Path) ->
     ]
     assert len(parts) > 2
     assert [n for part in parts for n in numbers_of(part)] == list(range(1, 40_001))
-    # A footer may stand behind what was measured.
+    # A footer may follow the measured bytes.
     assert all(part.stat().st_size < 320_000 for part in parts)
 
 
@@ -144,7 +144,7 @@ def test_types_that_parquet_lacks_are_named(dsn: str, tmp_path: Path) -> None:
 def test_numerics_without_a_scale(
     dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
 ) -> None:
-    """The first batch shows whole numbers alone, and later ones have fractions."""
+    """The first batch has only whole numbers, and later ones have fractions."""
     path = tmp_path / "out.parquet"
     sql = 'SELECT {} AS "an amount" FROM generate_series(1, 200000) AS g'
     whole = sql.format("(CASE WHEN g <= 150000 THEN g ELSE g / 8.0 END)::numeric")
@@ -208,18 +208,18 @@ def test_the_bar_is_for_terminals(dsn: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "ndjson"])
 def test_memory_does_not_grow_with_the_result(ending: str, dsn: str, tmp_path: Path) -> None:
-    # Two kilobytes a row: 40 and 240 megabytes in all.
+    # Two kilobytes per row: 40 and 240 megabytes in total.
     sql = "SELECT generate_series(1, {rows}) AS n, repeat(md5(random()::text), 64) AS t"
     peaks = [
         peak_memory(dsn, "export", sql.format(rows=rows), "-o", str(tmp_path / f"out.{ending}"))
         for rows in (20_000, 120_000)
     ]
-    # A row group of Parquet is made of 64 MiB, which the smaller result does not have.
+    # A row group of Parquet has 64 MiB, more than the smaller result.
     assert peaks[1] - peaks[0] < (120 << 20 if ending == "parquet" else 32 << 20)
 
 
 def peak_memory(dsn: str, *words: str) -> int:
-    """Bytes that a run has had at most."""
+    """The peak memory of a run in bytes."""
     process = subprocess.Popen([*PROGRAM, *words], env=environment(dsn), stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -230,7 +230,7 @@ def peak_memory(dsn: str, *words: str) -> int:
 def test_pyarrow_is_asked_for_where_it_is_needed(dsn: str, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()
-    # Found before site-packages, and no package.
+    # A module found before site-packages, in place of the package.
     (hidden / "sitecustomize.py").write_text(
         "import importlib.util\n"
         "find = importlib.util.find_spec\n"

@@ -1,4 +1,4 @@
-"""Files that lie: each import ends in one line that names the file, and nothing is half loaded."""
+"""Corrupt files: each import ends with one line that names the file, without a partial load."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def table(connection: colonnade.sync.Connection) -> Iterator[str]:
 
 
 def whole() -> pa.Table:
-    """A bit of everything that has offsets, views, lengths and counts."""
+    """A table with every kind of offsets, views, lengths and counts."""
     some = range(ROWS)
     return pa.table(
         {
@@ -62,7 +62,7 @@ def whole() -> pa.Table:
 
 
 def written(kind: str, directory: Path) -> bytes:
-    """A good file of a kind."""
+    """A valid file of a format."""
     path = directory / f"good.{kind}"
     table = whole()
     if kind == "parquet":
@@ -85,7 +85,7 @@ def written(kind: str, directory: Path) -> bytes:
 
 
 def altered(good: bytes, chance: random.Random) -> bytes:
-    """The file with one to three faults."""
+    """The file with one to three random faults."""
     content = bytearray(good)
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(max(len(content), 1))
@@ -109,7 +109,7 @@ def altered(good: bytes, chance: random.Random) -> bytes:
 
 
 class Answer(NamedTuple):
-    """How an import has ended."""
+    """The outcome of an import."""
 
     status: int
     told: str
@@ -146,7 +146,7 @@ def worker(dsn: str) -> Iterator[Callable[..., Answer]]:
 def assert_told(
     answer: Answer, path: Path, connection: colonnade.sync.Connection, *, may_succeed: bool
 ) -> None:
-    """A file is loaded whole, or not at all, and then its name and the reason are told."""
+    """Check that a file is loaded completely, or not at all with its name and the reason."""
     rows = connection.fetchval(f"SELECT count(*) FROM {TABLE}")
     assert answer.escaped is None, f"{answer.escaped}"
     if answer.status == 0:
@@ -180,7 +180,7 @@ def test_mutated_files(
             answer = ask("import", str(path), table)
             refused += answer.status != 0
             assert_told(answer, path, connection, may_succeed=True)
-    # The faults are such that most of them matter.
+    # Most of the faults must have an effect.
     assert refused > FILES_PER_KIND // 3
 
 
@@ -248,7 +248,7 @@ def test_faulty_headers(
             answer = ask("import", str(path), TABLE, *words)
             assert answer.escaped is None, answer.escaped
             if "--create" in words and answer.status == 0:
-                # Any text is a name, where a table is made of it.
+                # With `--create`, any text is a valid column name.
                 assert fault in {"a long name", "no UTF-8", "an open quote"}, answer
             else:
                 assert answer.status == 1, answer

@@ -12,7 +12,7 @@ from colonnade import formats
 from colonnade.errors import InterfaceError
 from tests.cli.program import environment
 
-#: A format of lines, and its row. Nothing else knows of it.
+#: A format of lines, and its row in the table; nothing else mentions it.
 ADDED = """
 import sys
 from colonnade import formats

@@ -1,4 +1,4 @@
-"""`colonnade import`: what was exported comes back, and nothing is half-written."""
+"""`colonnade import`: exported data come back, and nothing is written partially."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def types_of(connection: colonnade.sync.Connection, table: str) -> dict[str, str
 
 
 def is_the_same(connection: colonnade.sync.Connection, one: str, other: str) -> bool:
-    """Whether two tables have the same rows, as texts, in any order."""
+    """Whether two tables have the same rows, compared as text, in any order."""
     differing = connection.fetchval(
         f"SELECT count(*) FROM (SELECT x::text, count(*) FROM {one} x GROUP BY 1 "
         f"EXCEPT SELECT x::text, count(*) FROM {other} x GROUP BY 1) AS d"
@@ -164,7 +164,7 @@ def test_a_mark_in_front_takes_nothing_from_the_guess(
     dsn: str, connection: colonnade.sync.Connection, tmp_path: Path
 ) -> None:
     path = tmp_path / "large.csv"
-    # More than is looked at; the last row that is looked at is cut.
+    # The file is larger than the sample, whose last row is cut.
     row = "123456789,12\n"
     path.write_text("number,other\n" + row * 330_000, encoding="utf-8-sig")
     done = run(dsn, "import", str(path), TABLE, "--create")
@@ -224,7 +224,7 @@ def test_an_error_names_file_line_and_column(
     assert done.returncode == 1
     assert told in done.stderr
     assert "Traceback" not in done.stderr
-    # Nor do the rows of the good file stay.
+    # The rows of the good file are rolled back, too.
     assert connection.fetchval(f"SELECT count(*) FROM {TABLE}") == 0
 
 
@@ -355,7 +355,7 @@ def test_a_sample_that_cannot_be_read_has_its_row(dsn: str, tmp_path: Path) -> N
     done = run(dsn, "import", str(path), TABLE, "--create")
     assert done.returncode == 1
     assert "Row #3: Expected 2 columns, got 1" in done.stderr
-    # What a terminal would act upon is shown as an escape.
+    # Control characters are shown as escapes.
     assert "\\x00" in done.stderr
     assert "\0" not in done.stderr
 
@@ -383,7 +383,7 @@ def test_an_interrupt_leaves_no_row_and_no_table(
 ) -> None:
     path = tmp_path / "pipe.csv"
     path.write_text("a\n" + "1\n" * 2_000_000)
-    # Nobody gets by this lock: the copy waits in the middle of its transaction.
+    # This lock makes the copy wait in the middle of its transaction.
     connection.execute(f"CREATE TABLE {TABLE} (a int); INSERT INTO {TABLE} VALUES (0)")
     transaction = connection.transaction()
     transaction.start()

@@ -101,7 +101,7 @@ def test_ndjson_of_the_edges(dsn: str, connection: colonnade.sync.Connection) ->
     assert json.loads(line) == json.loads(asked)
 
 
-#: Values of types that JSON knows nothing of, within arrays and composites.
+#: Values of types unknown to JSON, within arrays and composites.
 PARTS = """
     SELECT ARRAY[interval '1 mon 2 days'] AS a, ARRAY[int4range(1, 5)] AS b, ARRAY[B'101'] AS c,
         ARRAY['{"k": [1]}'::json] AS d, ARRAY['NaN', 1e-10, 1e20]::numeric[] AS e,
@@ -117,7 +117,7 @@ def test_ndjson_of_parts_is_the_servers(dsn: str, connection: colonnade.sync.Con
     assert json.loads(line) == json.loads(asked)
 
 
-#: Values that are text in Arrow, and objects of other classes in rows.
+#: Values that are text in Arrow, and Python objects in rows.
 OBJECTS = """
     inet '::ffff:1.2.3.4/96' AS a, cidr '10.0.0.0/8' AS b, B'101' AS c, varbit '0' AS d,
     txid_snapshot '10:20:11' AS e, inet '1.2.3.4' AS f, macaddr '08:00:2b:01:02:03' AS g
@@ -157,7 +157,7 @@ def test_ndjson_of_parts_that_a_statement_returns(
         done = run(dsn, "query", sql, "1 mon", "--format", "ndjson")
         assert done.stdout == '{"spans": ["1 mon"], "n": 7}\n', done.stderr
         assert connection.fetchval("SELECT count(*) FROM cli_spans") == 1
-        # What changes rows within WITH has to stand outermost.
+        # A WITH that changes rows must be at the top level.
         within = f"WITH new AS ({sql}) SELECT spans FROM new"
         done = run(dsn, "query", within, "1 mon", "--format", "ndjson")
         assert done.returncode == 1
@@ -293,7 +293,7 @@ def test_a_table_fits_its_terminal(dsn: str) -> None:
     lines = plain(shown.out).splitlines()
     assert len(lines) == 3
     assert all(len(line) <= 60 for line in lines)
-    # Numbers stand to the right, NULL is to be seen, what does not fit is cut visibly.
+    # Numbers are right-aligned, NULL is visible, and cut values are marked.
     assert lines[1].startswith(" 9")
     assert lines[2].startswith("10")
     assert "NULL" in lines[1]

@@ -1,4 +1,4 @@
-"""Columns come from the session's server, by one connection for all tests of this folder."""
+"""One connection to the session's server fetches the columns of all tests in this folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Fetch(Protocol):
-    """`fetch_columns` of a connection, waited for."""
+    """A blocking `fetch_columns` of an async connection."""
 
     def __call__(self, query: str, *, schema: dict[str, str] | None = None) -> Columns: ...
 

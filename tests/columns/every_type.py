@@ -1,11 +1,11 @@
-"""Literals of every type that a server can make values of, and of types made of others."""
+"""Literals of every type, and of types made of other types."""
 
 from __future__ import annotations
 
 from colonnade import _core
 from samples import SAMPLES, SERVER_ONLY
 
-# What a sample may be made of besides the server's own types.
+# Types that samples use besides the server's own.
 MADE_TYPES = """
 create type every_mood as enum ('sad', 'glad');
 create domain every_small as int2 check (value > 0);
@@ -21,7 +21,7 @@ SCALARS: dict[str, tuple[str, str]] = {
     sample.sql_type: sample.plain for sample in SAMPLES if sample.plain is not None
 }
 
-# Of each shape that PostgreSQL can build, over elements that some library treats in its own way.
+# Every kind of constructed type, with elements that some library treats specially.
 MADE: dict[str, tuple[str, str]] = {
     "int4range": ("[1,5)", "empty"),
     "int8range": ("[1,5)", "(,3)"),
@@ -74,7 +74,7 @@ MADE: dict[str, tuple[str, str]] = {
 
 EVERY = {**SCALARS, **MADE}
 
-# No literal of these makes a value, or no table has them.
+# These types have no literals, or cannot be columns of a table.
 WITHOUT_LITERALS = {
     *(sample.sql_type for sample in SERVER_ONLY),
     *(sample.sql_type for sample in SAMPLES if sample.base in {"xml", "aclitem", "cstring"}),
@@ -82,13 +82,13 @@ WITHOUT_LITERALS = {
 
 
 def missing() -> set[str]:
-    """Types of the table that have no sample."""
+    """Types of the core's table without a sample."""
     listed = {sample.base.strip('"') for sample in SAMPLES if sample.plain is not None} | {"bpchar"}
     return {line.name for line in _core.TYPES} - listed - WITHOUT_LITERALS
 
 
 def query(sql_type: str) -> str:
-    """A query for both values of a type, with a NULL before, between and behind them."""
+    """A query for both values of a type, with a NULL before, between and after them."""
     first, second = (
         f"${quoted}$::{sql_type}" for quoted in (f"q${text}$q" for text in EVERY[sql_type])
     )

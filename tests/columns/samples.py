@@ -1,4 +1,4 @@
-"""Values of the common types, and where NULL may stand among them."""
+"""Values of the common types, and placements of NULLs among them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from samples import COMMON, Sample
 
-# The ends of Python's calendar. They are no sample for parameters, where they mean infinity.
+# The ends of Python's calendar. As parameters they mean infinity, so they are samples only here.
 _ENDS: dict[str, tuple[tuple[Any, str], ...]] = {
     "date": tuple((day, day.isoformat()) for day in (date.min, date(1969, 12, 31), date.max)),
     "timestamp": tuple(
@@ -27,7 +27,7 @@ SAMPLES = tuple(
     if sample.objects
 )
 
-# Where NULL stands -> a literal's index per row, None for NULL.
+# Placement of NULLs -> a literal's index per row, None for NULL.
 PLACEMENTS: dict[str, tuple[int | None, ...]] = {
     "none": (0, 1, 2),
     "first": (None, 0, 1, 2),

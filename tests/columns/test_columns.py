@@ -1,4 +1,4 @@
-"""The class itself: names, positions, slices, and what it refuses."""
+"""The class `Columns`: names, positions, slices, and errors."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_iteration_would_be_ambiguous(fetch: Fetch) -> None:
     cols = fetch(PEOPLE)
     with pytest.raises(TypeError):
         iter(cols)
-    # Which is why pandas does not make a frame of the names.
+    # Otherwise pandas would make a frame of the names.
     with pytest.raises((TypeError, ValueError)):
         pd.DataFrame(cols)
 
@@ -161,7 +161,7 @@ def test_requested_layouts_of_text_are_followed(fetch: Fetch) -> None:
     assert table.schema == wanted
     table.validate(full=True)
     assert table.to_pylist() == [{"a": "x", "b": 1, "c": "y", "d": None}]
-    # What is no text comes as it is, and so does everything for a schema of other columns.
+    # Other types ignore the layout, and a schema of other columns is ignored entirely.
     for other in (
         pa.schema([("a", pa.string()), ("b", pa.int64()), ("c", pa.string()), ("d", pa.string())]),
         pa.schema([("a", pa.large_string())]),
@@ -254,7 +254,7 @@ def test_years_that_python_has_not(fetch: Fetch, type_name: str, literal: str, r
     assert (caught.value.column, caught.value.type_name, caught.value.row) == ("v", type_name, 700)
     with pytest.raises(DecodeError, match="row 100"):
         cols[600:].to_pylist()
-    # NumPy and pandas reach there, and so does printing.
+    # NumPy, pandas and printing support these years.
     year = cols["v"][700].astype("M8[Y]").astype(int) + 1970
     assert str(year if year > 0 else f"{1 - year} BC") in reason
     assert len(cols.to_pandas()) == 1000
@@ -263,7 +263,7 @@ def test_years_that_python_has_not(fetch: Fetch, type_name: str, literal: str, r
 
 @pytest.mark.parametrize("arrow_type", ["utf8", "large_utf8", "utf8_view"])
 def test_numpy_strings_of_every_length_and_layout(fetch: Fetch, arrow_type: str) -> None:
-    # Around 15 and 255 bytes NumPy changes how it keeps a string.
+    # Around 15 and 255 bytes NumPy changes its storage of a string.
     query = (
         "select case when g % 7 <> 3 then repeat(case g % 2 when 0 then 'ab' else 'é' end, g) end"
         " as v from generate_series(0, 600) g"

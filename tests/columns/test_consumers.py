@@ -1,4 +1,4 @@
-"""Every type, with NULL in every place, arrives as itself through every library."""
+"""Every type, with NULLs in every place, keeps its values in every library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ every_case = pytest.mark.parametrize(
 
 
 def native(value: Any, want: Any) -> Any:
-    """A consumer's value in the Python type of the expected one, where it is another by design."""
+    """A consumer's value, converted to the expected Python type if it differs by design."""
     if isinstance(value, timedelta) and isinstance(want, time):
         return (datetime(2000, 1, 1) + value).time()
     if isinstance(value, np.generic):
@@ -50,7 +50,7 @@ def assert_same(given: list[Any], want: list[Any]) -> None:
 
 
 def without_missing(values: Any) -> list[Any]:
-    """What pandas takes for missing, as None."""
+    """Replace values that are missing to pandas by None."""
     return [None if value is None or pd.isna(value) else value for value in values]
 
 
@@ -107,7 +107,7 @@ def test_pyarrow(fetch: Fetch, sample: Sample, placement: str, strings: Any) -> 
     cols = fetch(query(sample, placement))
     table = cols.to_arrow(strings)
     table.validate(full=True)
-    # Without a modifier, the scale of a numeric column is the largest of its values'.
+    # Without a modifier, the scale of a numeric column is the largest scale of its values.
     if sample.sql_type != "numeric":
         assert table.schema == fetch(query(sample, "none")).to_arrow(strings).schema
     assert_same(table.column("v").to_pylist(), expected(sample, placement))
@@ -127,10 +127,10 @@ def test_duckdb(fetch: Fetch, sample: Sample, placement: str) -> None:
     cols = fetch(query(sample, placement))
     want = expected(sample, placement)
     assert scanned(cols, "count(v)") == [sum(value is not None for value in want)]
-    # DuckDB needs pytz to make Python objects of instants; what it read is seen without.
+    # DuckDB needs pytz to convert instants to Python objects; text works without.
     item = "make_timestamp(epoch_us(v))" if sample.sql_type == "timestamptz" else "v"
     assert_same(scanned(cols, item), want)
-    # The same object is scanned again, and not to its end.
+    # Scan the same object again, but not to its end.
     assert_same(scanned(cols, item, "limit 1"), want[:1])
 
 
@@ -160,7 +160,7 @@ def test_polars_reads_uuids_as_text_also_within_others(fetch: Fetch) -> None:
     assert frame["r"].to_list() == [{"f1": text, "f2": 1}, {"f1": None, "f2": 1}]
     assert cols[1:].to_polars()["u"].to_list() == [None]
     assert cols[:0].to_polars().schema["u"] == pl.String
-    # Arrow's own way out keeps the bytes.
+    # The Arrow export keeps the bytes.
     assert pl.DataFrame(fetch(f"select {uuid} as u"))["u"].to_list() == [
         bytes.fromhex(text.replace("-", ""))
     ]

@@ -1,4 +1,4 @@
-"""Arrow data of other libraries as the bytes of a COPY."""
+"""Arrow data of other libraries, encoded as the bytes of a COPY."""
 
 from __future__ import annotations
 

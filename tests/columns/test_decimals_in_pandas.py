@@ -1,4 +1,4 @@
-"""numeric in pandas: floats that pandas computes with, a warning, and decimals for who asks."""
+"""numeric in pandas: floats by default, a warning for lost digits, and decimals on request."""
 
 from __future__ import annotations
 
@@ -158,13 +158,13 @@ def test_what_the_warning_says_of_extremes(dsn: str) -> None:
     (one,) = caught
     assert one.filename == __file__
     assert f'"v" (row 0: 1{"0" * 59}...)' in str(one.message)
-    # As a schema has no infinity for it, the hint names none for this column.
+    # No `infinity=` applies to this column, so the hint does not mention it.
     assert "schema=" not in str(one.message)
     with pytest.raises(colonnade.DecodeError, match="out of range for a float64"):
         read_sql("SELECT 1e400 AS v", dsn, schema={"v": "float64"})
     with pytest.warns(colonnade.InexactDecimalWarning, match=r'schema=\{"w": "float64"\}'):
         read_sql("SELECT 1e400 AS v, 12345678901234567.89 AS w", dsn)
-    # Of a stream, the row in the whole result.
+    # In a stream, the row number counts from the start of the result.
     with pytest.warns(colonnade.InexactDecimalWarning, match=r"row 3: 12345678901234567.89"):
         list(
             read_sql(
@@ -175,7 +175,7 @@ def test_what_the_warning_says_of_extremes(dsn: str) -> None:
             )
         )
     special = "SELECT 'NaN'::numeric AS v UNION ALL SELECT '-Infinity'"
-    assert math.isnan(read_sql(special, dsn)["v"][0])  # Nothing is lost, so nothing is said.
+    assert math.isnan(read_sql(special, dsn)["v"][0])  # No digits are lost, so there is no warning.
 
 
 def test_infinities_that_are_to_be_null(dsn: str) -> None:
@@ -248,7 +248,7 @@ def test_words_that_are_none(dsn: str, fetch: Fetch) -> None:
         read_sql(BIG, dsn, dtypes={"a": "int64"})  # type: ignore[call-overload]
 
 
-# Exact, whatever the context's precision is; up to 76 digits beside each other.
+# Values are exact, whatever the decimal context's precision; one column has up to 76 digits.
 DECIMALS = st.builds(
     lambda digits, places: Decimal(f"{digits}e-{places}"),
     st.integers(-(10**45), 10**45) | st.integers(-(10**17), 10**17),
@@ -274,7 +274,7 @@ def test_the_nearest_float_as_python_has_it(fetch: Fetch, values: list[Decimal |
     assert bool(caught) is not held
 
 
-# With exponents that no decimal of Arrow's has.
+# With exponents that no Arrow decimal can have.
 WIDE = st.builds(
     lambda digits, exponent: Decimal(f"{digits}e{exponent}"),
     st.integers(-(10**40), 10**40) | st.integers(-(10**17), 10**17),

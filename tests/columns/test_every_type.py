@@ -1,4 +1,4 @@
-"""Every type of the table, and types made of them, arrive as themselves through every library."""
+"""Every type of the core's table, and types made of them, keep their values in every library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from colonnade.columns import Columns
     from colonnade.sync import Connection
 
-# The whole result, rows of it, and no row.
+# The whole result, some of its rows, and no rows.
 SLICES = (slice(None), slice(1, 4), slice(3, None), slice(2, 2))
 STRINGS: tuple[Literal["small", "large", "view"], ...] = ("small", "large", "view")
 every_type = pytest.mark.parametrize("sql_type", EVERY)
@@ -40,7 +40,7 @@ def link(dsn: str) -> Iterator[Connection]:
 
 
 def parts(link: Connection, sql_type: str) -> Iterator[tuple[Columns, list[Any]]]:
-    """Rows of the type's columns, and what the same rows have."""
+    """Parts of a type's columns, each with the values of the same rows."""
     columns = link.fetch_columns(query(sql_type))
     rows = [row["v"] for row in link.fetch(query(sql_type))]
     assert len(rows) == 5
@@ -63,7 +63,7 @@ def test_python(link: Connection, sql_type: str) -> None:
 
 
 def wanted(sql_type: str, rows: list[Any]) -> list[Any]:
-    """A snapshot is a tuple in rows, and a column has its text; `"char"` is its byte."""
+    """The values that a column has: a snapshot is text, but a tuple in rows; `"char"` is a byte."""
     if sql_type == '"char"':
         return [None if row is None else row.decode() for row in rows]
     if sql_type.endswith("_snapshot"):
@@ -77,7 +77,7 @@ def wanted(sql_type: str, rows: list[Any]) -> list[Any]:
 
 
 def uuids_as_text(value: Any) -> Any:
-    """The same values with the text of each uuid, which Polars has no type for."""
+    """The same values with each uuid as text, since Polars has no type for it."""
     if isinstance(value, uuid.UUID):
         return str(value)
     if isinstance(value, list):
@@ -105,7 +105,7 @@ def test_pandas(link: Connection, sql_type: str, dtypes: Any) -> None:
         want = wanted(sql_type, rows)
         assert series.isna().tolist() == [row is None for row in rows]
         assert unified(series.tolist(), want) == want
-        # What pandas cannot print or take apart is of no use.
+        # Pandas must be able to print the frame and take it apart.
         assert repr(series)
 
 
@@ -151,7 +151,7 @@ def test_duckdb(link: Connection, sql_type: str) -> None:
                 scanned(cols, "v")
             continue
         assert scanned(cols, "count(v)") == [sum(row is not None for row in rows)]
-        # DuckDB needs pytz to make Python objects of instants.
+        # DuckDB needs pytz to convert instants to Python objects.
         if not sql_type.startswith(("timestamptz", "tstz")):
             assert unified(scanned(cols, "v"), want) == want
         assert len(cols) == len(rows)
@@ -245,7 +245,7 @@ def test_hstore(link: Connection) -> None:
     cols = link.fetch_columns(sql)
     want = [{"a": "1", "b": None}, None, {}]
     assert cols.to_pydict()["v"] == want
-    # Rows have the text, unless the connection asks for more.
+    # Rows have the text unless the connection uses `extension_types`.
     assert [row["v"] for row in link.fetch(sql)] == ['"a"=>"1", "b"=>NULL', None, ""]
     assert cols["v"].tolist() == cols.to_polars()["v"].to_list() == want
     for strings in STRINGS:

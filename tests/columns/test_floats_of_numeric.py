@@ -1,4 +1,4 @@
-"""The floats that pandas has of numeric, beside the server's cast and pandas' own read_sql."""
+"""numeric as floats in pandas, compared with the server's cast and pandas' own read_sql."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore::colonnade.InexactDecimalWarning")
 
-# Of all digits that a float, or the middle of two, has.
+# Numbers with all digits of a float, or of the middle between two floats.
 EXACT = Context(prec=2000)
 LEAST = math.ulp(0.0)
-# Numbers from the middle above the largest float on are beyond the floats.
+# The middle above the largest float, and all larger numbers, are out of range.
 HALF = EXACT.divide(Decimal(math.ulp(sys.float_info.max)), Decimal(2))
 BEYOND = EXACT.add(Decimal(sys.float_info.max), HALF)
 
@@ -54,7 +54,7 @@ def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
 
 
 def bits(floats: Sequence[float]) -> list[str | bytes]:
-    """Floats to be compared bit for bit: a NaN has many forms, and means one thing."""
+    """The bits of floats for comparison; every NaN gives the same bits."""
     return ["NaN" if math.isnan(value) else struct.pack("d", value) for value in floats]
 
 
@@ -73,13 +73,13 @@ def test_pandas_reads_the_same(
 
 
 def middle(float_: float) -> Decimal:
-    """Exactly between a float and the next one."""
+    """The exact middle between a float and the next one."""
     following = Decimal(math.nextafter(float_, math.inf))
     return EXACT.divide(EXACT.add(Decimal(float_), following), Decimal(2))
 
 
 def beside(float_: float, sign: int) -> Decimal:
-    """A digit far behind those of a middle, which alone decides where it rounds to."""
+    """Numbers beside a middle by one far digit, which alone decides the rounding."""
     return EXACT.add(middle(float_), Decimal((sign, (1,), -1100)))
 
 
@@ -96,12 +96,12 @@ WRITTEN = st.builds(
 
 
 def in_range(value: Decimal) -> bool:
-    """Whether the server casts it: what would be 0 or an infinity is an error there."""
+    """Whether the server can cast it: a result of 0 or infinity is an error there."""
     return not value or (value > Decimal(LEAST) and value < BEYOND)
 
 
-# Integers in four groups of the wire that are no floats, and powers of ten that are: to divide one
-# by the other rounds twice.
+# Integers of four base-10000 digits that no float holds, and powers of ten that floats hold:
+# dividing one by the other would round twice.
 FOUR_GROUPS = st.builds(
     lambda digits, groups: Decimal(f"{digits}e{4 * groups}"),
     st.integers(2**53 + 1, 10**16 - 1),

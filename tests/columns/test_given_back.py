@@ -1,4 +1,4 @@
-"""Memory of dropped results goes back to the system beside the thread that drops them."""
+"""A background thread returns the memory of dropped results to the system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from tests.columns.conftest import Fetch
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="large blocks are Linux' own pages")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="large blocks are separate pages on Linux only"
+)
 
 ROWS = 1_500_000
 QUERY = f"SELECT i::int8 AS id, i::float8 AS x FROM generate_series(1, {ROWS}) AS i"
@@ -30,7 +32,7 @@ def resident_bytes() -> int:
 
 
 def is_giving_back() -> bool:
-    """Whether the thread is at work that gives back, in this process."""
+    """Whether this process's thread that returns memory is running."""
     names = (task / "comm" for task in Path("/proc/self/task").iterdir())
     return any(_text_or_none(name) == "colonnade-free\n" for name in names)
 
@@ -38,7 +40,7 @@ def is_giving_back() -> bool:
 def _text_or_none(path: Path) -> str | None:
     try:
         return path.read_text(encoding="ascii")
-    except FileNotFoundError:  # The thread has ended since it was listed.
+    except FileNotFoundError:  # The thread ended after it was listed.
         return None
 
 
@@ -50,7 +52,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def settled_bytes() -> int:
-    """What is resident when nothing that was dropped waits to be given back."""
+    """The resident memory after all dropped memory has been returned."""
     gc.collect()
     wait_for(lambda: not is_giving_back())
     return resident_bytes()
@@ -76,7 +78,7 @@ def test_many_that_are_dropped_while_others_come(fetch: Fetch) -> None:
 
 
 def test_a_view_outlives_its_columns(fetch: Fetch) -> None:
-    fetch("SELECT 1 AS id")["id"]  # NumPy is imported.
+    fetch("SELECT 1 AS id")["id"]  # NumPy's import is counted before.
     before = settled_bytes()
     columns = fetch(QUERY)
     view = columns["id"]
@@ -117,7 +119,7 @@ for _ in range(3):
 
 
 def test_a_child_gives_back_what_it_drops(dsn: str) -> None:
-    """A child that was forked while its parent's thread was at work has no such thread."""
+    """A child forked while its parent's thread is running does not have that thread."""
     done = subprocess.run(
         [sys.executable, "-c", _FORKED, dsn],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Without a library, what needs it says how to get it, and the rest works."""
+"""Without an optional library, calls that need it say how to install it, and the rest works."""
 
 from __future__ import annotations
 

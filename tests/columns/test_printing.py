@@ -1,4 +1,4 @@
-"""How columns look in a terminal and in a notebook."""
+"""Columns in a terminal and in a notebook."""
 
 from __future__ import annotations
 

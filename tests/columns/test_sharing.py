@@ -1,4 +1,4 @@
-"""What shares memory, by address; who may write to it."""
+"""Shared memory, shown by addresses, and which arrays are writable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.columns.conftest import Fetch
 
-# Types that NumPy reads where they lie.
+# Types that NumPy reads without a copy.
 FIXED = ["int2", "int4", "int8", "oid", "float4", "float8", "time", "timestamp", "timestamptz"]
 _BASES = {"time": "'12:00'::time", "timestamp": "'2024-01-01'::timestamp"}
 ROWS = 1000
@@ -74,13 +74,13 @@ def test_pandas_writes_through(fetch: Fetch, type_name: str) -> None:
     frame.iloc[0, 0] = frame.iloc[1, 0]
     seen = cols["v"]
     assert seen[0] == seen[1]
-    # Other results of the same query are not concerned.
+    # Other results of the same query do not change.
     again = fetch(fixed_query(type_name, some_null=False))["v"]
     assert again[0] != again[1]
 
 
 def _stored(series: Any) -> Any:
-    """The NumPy array under a series: plain, of pandas' nullable types, or of instants."""
+    """The NumPy array of a series: plain, of a nullable type, or of instants."""
     array = series.array
     for name in ("_data", "_ndarray"):
         if hasattr(array, name):
@@ -150,11 +150,11 @@ def test_memory_outlives_the_columns(fetch: Fetch) -> None:
 
 
 def test_keys_of_a_dictionary_are_nobodys_to_write_to(fetch: Fetch) -> None:
-    """A key that is the place of no text would be read beyond its texts by whoever trusts it."""
+    """A key out of range would make consumers read beyond the texts."""
     query = "select g::text as v from generate_series(1, 40000) g"
     cols = fetch(query, schema={"v": "dictionary"})
     frame = cols.to_pandas()
-    # More categories than fit into two bytes: pandas takes the keys as they are.
+    # With more categories than fit into two bytes, pandas uses the keys without a copy.
     assert frame["v"].cat.codes.dtype == np.int32
     frame.loc[0, "v"] = None
     frame.loc[1, "v"] = "40000"

@@ -1,4 +1,4 @@
-"""Values of rows and of other libraries in one form, so that they can be compared."""
+"""Converts values of rows and of other libraries to one form for comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NETWORKS = (ipaddress.IPv4Network, ipaddress.IPv6Network)
 
 
 def of_row(value: Any) -> Any:
-    """What a column has of a row's value: text, numbers, lists and dictionaries."""
+    """The column's form of a row's value: text, numbers, lists and dictionaries."""
     if isinstance(value, colonnade.Range):
         return {
             "lower": of_row(value.lower),
@@ -56,7 +56,7 @@ def _flat(figure: Any) -> list[float]:
 
 
 def unified(given: Any, want: Any) -> Any:
-    """A library's value in the form of the one that is expected."""
+    """A library's value in the form of the expected one."""
     if want is None:
         return None if _is_missing(given) else given
     if isinstance(want, list):

@@ -1,4 +1,4 @@
-"""A connection of the DB-API for each test."""
+"""A DB-API connection for each test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def conn(dsn: str) -> Iterator[dbapi.Connection]:
-    """A connection to the session's server; what a test leaves open is undone."""
+    """A connection to the session's server; an open transaction is rolled back after the test."""
     connection = dbapi.connect(dsn)
     yield connection
     connection.close()
@@ -22,6 +22,6 @@ def conn(dsn: str) -> Iterator[dbapi.Connection]:
 
 @pytest.fixture(scope="session")
 def two_phase_dsn() -> Iterator[str]:
-    """A server of its own that keeps prepared transactions."""
+    """A private server that allows prepared transactions."""
     with embedded.start(tcp=True, settings={"max_prepared_transactions": "10"}) as server:
         yield server.dsn

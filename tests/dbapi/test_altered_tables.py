@@ -1,4 +1,4 @@
-"""Statements that are kept, and tables that change meanwhile."""
+"""Cached statements whose tables change."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_commit_that_the_server_makes_a_rollback(conn: dbapi.Connection) -> No
     with pytest.raises(dbapi.DataError):
         conn.execute("SELECT 1/0")
     conn.commit()
-    # A statement that begins a transaction would be repeated; a later one must know.
+    # A transaction's first statement would be retried, so a later one shows what the client knows.
     conn.execute("SELECT 1")
     assert conn.execute(QUERY).fetchall() == [(1,)]
 
@@ -61,7 +61,7 @@ def test_altered_by_another_connection(conn: dbapi.Connection, dsn: str) -> None
     conn.rollback()
     with dbapi.connect(dsn) as other:
         other.execute("ALTER TABLE dbapi_altered ADD u text DEFAULT 'y'")
-    # What was done before in the transaction cannot be repeated.
+    # Earlier statements of the transaction cannot be repeated.
     conn.execute("SELECT 1")
     with pytest.raises(dbapi.NotSupportedError):
         conn.execute(QUERY)

@@ -1,4 +1,4 @@
-"""Results in columns by ADBC's names, and columns into tables."""
+"""Results as columns by ADBC's method names, and ingesting columns into tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLE = pa.table({"n": pa.array([1, 2, 3], pa.int64()), "t": ["a", None, "c"]})
 
 @pytest.fixture
 def schema(dsn: str) -> Iterator[str]:
-    """A schema of the test's own."""
+    """A separate schema for the test."""
     with dbapi.connect(dsn, autocommit=True) as setup:
         setup.execute("DROP SCHEMA IF EXISTS dbapi_s CASCADE; CREATE SCHEMA dbapi_s")
         yield "dbapi_s"

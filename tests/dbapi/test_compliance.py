@@ -1,4 +1,4 @@
-"""The public compliance suite of PEP 249, `dbapi-compliance` 1.15.0, and what is disputed in it."""
+"""The public compliance suite of PEP 249, `dbapi-compliance` 1.15.0, with its disputed tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from colonnade import dbapi
 
 
 class TestCompliance(dbapi20.DatabaseAPI20Test):  # type: ignore[misc]
-    """All of its tests; those that are written anew here say why."""
+    """All tests of the suite; docstrings give the reason for those redefined here."""
 
     driver = dbapi
 
@@ -18,11 +18,11 @@ class TestCompliance(dbapi20.DatabaseAPI20Test):  # type: ignore[misc]
         self.connect_args = (dsn,)
 
     def setUp(self) -> None:
-        """Not all of its tests close what they open."""
+        """Some of the suite's tests do not close their connections."""
         self.opened: list[dbapi.Connection] = []
 
     def tearDown(self) -> None:
-        """Close it, and drop the tables."""
+        """Close the connections, and drop the tables."""
         for connection in self.opened:
             connection.close()
         super().tearDown()
@@ -33,7 +33,7 @@ class TestCompliance(dbapi20.DatabaseAPI20Test):  # type: ignore[misc]
         return connection
 
     def test_nextset(self) -> None:
-        """The suite leaves it to the driver; its own text needs a procedure of several results."""
+        """Left to the driver; its sketch needs a procedure of several results."""
         con = self._connect()
         try:
             cur = con.cursor()
@@ -50,7 +50,7 @@ class TestCompliance(dbapi20.DatabaseAPI20Test):  # type: ignore[misc]
             con.close()
 
     def test_setoutputsize(self) -> None:
-        """The suite leaves it to the driver; here it does nothing, as PEP 249 allows."""
+        """The suite leaves this to the driver; here the method does nothing, as PEP 249 allows."""
         con = self._connect()
         try:
             cur = con.cursor()
@@ -61,9 +61,9 @@ class TestCompliance(dbapi20.DatabaseAPI20Test):  # type: ignore[misc]
             con.close()
 
     def test_non_idempotent_close(self) -> None:
-        """The suite itself calls it disputed: it asks `close()` of a closed connection to raise.
+        """Disputed, as the suite itself says: it wants `close()` to raise on a closed connection.
 
-        psycopg and ADBC let it pass, and so does every `with` block around a `close()`.
+        psycopg and ADBC do not raise, and a `with` block around a `close()` relies on that.
         """
         con = self._connect()
         con.close()

@@ -1,4 +1,4 @@
-"""Queries, rows, and what the cursor says of them."""
+"""Queries, rows, and a cursor's attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which errors are which, and what they know."""
+"""The classes of errors, and their attributes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _states() -> list[tuple[str, type[errors.PostgresError]]]:
     found = [getattr(errors, name) for name in errors.__all__]
     kinds = [kind for kind in found if isinstance(kind, type)]
     mine = [kind for kind in kinds if issubclass(kind, errors.PostgresError) and kind.sqlstate]
-    # These are the driver's own, and have states of the server's.
+    # These are raised by the driver, with SQLSTATEs of the server.
     mine = [kind for kind in mine if not issubclass(kind, errors.DecodeError | errors.EncodeError)]
     return [(str(kind.sqlstate), kind) for kind in mine]
 

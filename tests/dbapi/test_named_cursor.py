@@ -1,4 +1,4 @@
-"""Cursors on the server."""
+"""Named cursors, which are on the server."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_no_rows_and_fewer(conn: dbapi.Connection, *, scrollable: bool | None) -
             cur.fetchmany(0)
         cur.execute(TEN)
         assert cur.fetchmany(4)[-1] == (4, "4")
-        # FETCH FORWARD 0 is the last row again, and a negative number goes back.
+        # FETCH FORWARD 0 repeats the last row, and a negative count moves backwards.
         assert cur.fetchmany(0) == []
         with pytest.raises(ValueError, match="0 or more, not -1"):
             cur.fetchmany(-1)

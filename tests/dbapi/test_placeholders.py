@@ -88,7 +88,7 @@ def test_other_placeholders(dsn: str) -> None:
         assert conn.execute("SELECT $1::int, '%', $1", [5]).fetchone() == (5, "%", 5)
 
 
-# Pieces of SQL: the text with parameters, the text without them, and what it selects.
+# Pieces of SQL: the text with parameters, the text without them, and the selected value.
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\\"), max_size=6)
 
 

@@ -1,4 +1,4 @@
-"""What waits for the server, and what does not."""
+"""Round trips of the DB-API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_transaction_begins_in_the_round_trip_of_its_first_statement(dsn: str)
         rows: list[object] = []
         worker = threading.Thread(target=lambda: rows.extend(conn.execute("SELECT 1")))
         worker.start()
-        # Nothing is answered, and all of it comes: BEGIN, and the statement behind it.
+        # The server gets BEGIN and the statement after it without having answered.
         give_up = time.monotonic() + 10
         while not (tags := proxy.first.tags[sent:]).endswith("S") and time.monotonic() < give_up:
             worker.join(0.01)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def conn(two_phase_dsn: str) -> Iterator[dbapi.Connection]:
-    """A connection to a server that keeps prepared transactions, with an empty table `t`."""
+    """A connection to a server that allows prepared transactions, with an empty table `t`."""
     with dbapi.connect(two_phase_dsn, autocommit=True) as setup:
         setup.execute("DROP TABLE IF EXISTS t; CREATE TABLE t (n int)")
         for xid in setup.tpc_recover():

@@ -1,4 +1,4 @@
-"""Every Python block of the README and the docs runs, and every relative link leads somewhere."""
+"""Every Python block of the README and the docs runs, and every relative link has a target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def page_id(path: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_blocks_run(page: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLONNADE_DSN", dsn)
-    # Files that a block writes do not end up in the checkout.
+    # Blocks write their files outside the checkout.
     monkeypatch.chdir(tmp_path)
     docs_snippets.run_page(page)
 

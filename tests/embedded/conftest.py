@@ -1,7 +1,7 @@
-"""Servers of these tests live in a directory of their own, in memory where there is enough.
+"""The servers of these tests have a separate directory, in memory if there is enough.
 
-They count what is left behind, so nobody else's servers may lie beside theirs; and a server
-here lives for a moment, so making its files is most of the work.
+The tests count leftovers, so no other servers may share the directory. Each server lives only
+briefly, so most of the time goes into creating its files: memory is faster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FREE_BYTES_MIN = 1 << 30
 
 @pytest.fixture(scope="session")
 def servers_directory() -> Iterator[Path]:
-    """A short directory that every user may pass through."""
+    """A directory with a short path that every user may traverse."""
     made = Path(tempfile.mkdtemp(prefix="c-", dir=_parent()))
     made.chmod(0o1777)
     yield made

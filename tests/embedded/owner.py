@@ -1,4 +1,4 @@
-"""Runs programs that own a server, and watches what becomes of it."""
+"""Runs programs that own a server, and watches the server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 20.0
 
-# What every owner has at hand: `tell` reports a server to the test, once.
+# The prelude of every owner: `tell` reports a server to the test, once.
 _PRELUDE = """
 import json, os, sys, threading, time
 from colonnade import embedded
@@ -36,7 +36,7 @@ def tell(server):
 
 @dataclass(frozen=True)
 class Owner:
-    """A process that has started a server and told about it."""
+    """A process that has started a server and reported it."""
 
     process: subprocess.Popen[str]
     pid: int
@@ -45,7 +45,7 @@ class Owner:
     bin: Path
 
     def is_served(self) -> bool:
-        """Whether the server's main process lives."""
+        """Whether the server's main process is alive."""
         return is_alive(self.pid)
 
 
@@ -53,12 +53,12 @@ class Owner:
 def owner(
     code: str, *, command: tuple[str, ...] = (), environment: Mapping[str, str] | None = None
 ) -> Iterator[Owner]:
-    """Run code that calls `tell(server)`; kill it at the end when it still lives."""
+    """Run code that calls `tell(server)`; kill it at the end if it is still running."""
     with spawn(code, command=command, environment=environment) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            assert line, "the owner ended without telling about its server"
+            assert line, "the owner ended without reporting its server"
             told = json.loads(line)
             yield Owner(
                 process, told["pid"], Path(told["directory"]), told["dsn"], Path(told["bin"])
@@ -70,7 +70,7 @@ def owner(
 def spawn(
     code: str, *, command: tuple[str, ...] = (), environment: Mapping[str, str] | None = None
 ) -> subprocess.Popen[str]:
-    """Start Python, or another command for it, on code after the prelude."""
+    """Run code after the prelude, in Python or by another command."""
     without = ("COLONNADE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE")
     inherited = {name: value for name, value in os.environ.items() if name not in without}
     return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A private server starts, is what it says it is, and goes away."""
+"""A private server starts, has the promised properties, and stops."""
 
 from __future__ import annotations
 

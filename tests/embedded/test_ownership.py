@@ -1,4 +1,4 @@
-"""A server never outlives its owner, and is never ended by somebody else."""
+"""A server never outlives its owner, and no other process ends it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _process.has_death_signal = lambda: False
 tell(embedded.start())
 sys.stdin.read()
 """
-# Root where user namespaces are forbidden.
+# Simulates root on a system that forbids user namespaces.
 AS_NOBODY = """
 from colonnade.embedded import _account
 succeeds = _account._succeeds
@@ -56,7 +56,7 @@ AS_OTHER_USER = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-
 
 
 def _python_of_other_user() -> str:
-    """Return an interpreter that `nobody`, who has no home, can run the package with."""
+    """Return an interpreter that can run the package as `nobody`, a user without a home."""
     if shutil.which("setpriv") is None:
         pytest.skip("needs setpriv")
     for python in (sys.executable, "/usr/bin/python3"):
@@ -82,13 +82,13 @@ def test_killed_owner_leaves_no_server(code: str) -> None:
         owned.process.send_signal(signal.SIGKILL)
         owned.process.wait()
         assert eventually(lambda: not owned.is_served())
-        # What is left on disk goes at the next start of anybody.
+        # The next start of any server removes the files.
         embedded.start().stop()
         assert not owned.directory.exists()
 
 
 def test_next_start_ends_an_orphan() -> None:
-    # An owner that was killed before its guard was up: nothing but its directory tells.
+    # The owner is killed before its guard runs: only the directory shows that it existed.
     code = """
     from colonnade.embedded import _account, _process
     _process.has_death_signal = lambda: True
@@ -142,7 +142,7 @@ def test_forked_child_does_not_stop_the_parents_server() -> None:
         assert owned.is_served()
         with psycopg.connect(owned.dsn) as connection:
             connection.execute("SELECT 1")
-        # The child's copies of locks and pipes keep nothing alive.
+        # The child's copies of locks and pipes must not keep the server alive.
         owned.process.kill()
         owned.process.wait()
         assert eventually(lambda: not owned.is_served())

@@ -1,4 +1,4 @@
-"""Every example runs, says something, and complains about nothing."""
+"""Every example runs, prints something, and prints no warnings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_runs(path: Path) -> None:
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
 def test_passes(path: Path) -> None:
-    # As in a project of its own, without the settings of this one.
+    # Run it as a separate project, without this one's settings.
     settings = ("-c", os.devnull, "-o", "asyncio_default_fixture_loop_scope=function")
     done = run("-m", "pytest", "-W", "error", "-p", "no:cacheprovider", *settings, path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Every exchange through every fault at every message, and a table of what came of it.
+"""Every exchange with every fault at every message, and a table of the outcomes.
 
 python -m tests.faults              at every message, with asyncio, uvloop and threads
 python -m tests.faults --places 3   at three messages of each side at most
@@ -72,7 +72,7 @@ def _in_threads(proxies: Proxies, places_max: int | None, report: Report) -> Non
 
 
 def _tell(what: str, report: Report, known: int) -> None:
-    """Say how it stands after a fault, and what is new since there were so many complaints."""
+    """Print the progress after a fault, and the complaints since the last one."""
     found = report.complaints[known:]
     print(f"  {what}: {report.tries} tries so far, {len(found)} complaints", flush=True)
     print(*(f"    {complaint}" for complaint in found), sep="\n", end="\n" * bool(found))
@@ -94,7 +94,7 @@ def _run(colour: str, proxies: Proxies, places_max: int | None) -> Report:
 
 
 def _sweep(colour: str, proxies: Proxies, watches: list[BackendWatch], places: int | None) -> bool:
-    """Run all of one colour, print what came of it, and tell whether all was right."""
+    """Run everything of one colour, print the outcomes, and return whether all were right."""
     begun, sockets = time.monotonic(), open_sockets()
     print(f"{colour}:", flush=True)
     report = _run(colour, proxies, places)
@@ -117,7 +117,7 @@ def _sweep(colour: str, proxies: Proxies, watches: list[BackendWatch], places: i
 
 
 def main(arguments: list[str]) -> int:
-    """Run the sweeps; 1 where anything was wrong."""
+    """Run the sweeps; return 1 if anything was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--places", type=int, default=None, metavar="N")
     parser.add_argument("--with", dest="colours", choices=_COLOURS, nargs="+", default=_COLOURS)

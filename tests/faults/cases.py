@@ -1,4 +1,4 @@
-"""Which faults strike at which messages."""
+"""The faults, and the messages at which they strike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.faults import Fault, Kind, Way
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# Messages that are nothing but a header.
+# Messages that consist only of a header.
 _BODILESS = {Way.SERVER: frozenset("123nsIc"), Way.CLIENT: frozenset("SHcX")}
 _FLIPS = frozenset({Kind.BODY_FIRST, Kind.BODY_MIDDLE, Kind.BODY_LAST})
 
@@ -21,7 +21,7 @@ def cases(
     kinds: Iterable[Kind] = Kind,
     places_max: int | None = None,
 ) -> Iterator[Case]:
-    """Each fault at each message that was said, or at no more than `places_max` of each side."""
+    """Each fault at each recorded message, or at `places_max` messages of each side at most."""
     for kind in kinds:
         for way, tags in said.items():
             for at in places(len(tags), places_max):
@@ -39,8 +39,8 @@ def places(count: int, places_max: int | None) -> list[int]:
 
 
 def applies(kind: Kind, way: Way, tag: str) -> bool:
-    """Whether a fault is one for such a message."""
+    """Whether a fault applies to such a message."""
     if kind in _FLIPS:
         return tag not in _BODILESS[way]
-    # What a client says again later is what it says twice.
+    # A client's duplicated message is the same as one repeated later.
     return kind is not Kind.DUPLICATE_LATE or way is Way.SERVER

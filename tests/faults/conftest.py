@@ -1,4 +1,4 @@
-"""Proxies in front of the servers, and the proof that no fault leaves anything behind."""
+"""Proxies in front of the servers, and a check that no fault leaves anything behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TYPES = (
 
 @pytest.fixture(scope="session")
 def plain_proxy(server: ServerUnderTest) -> Iterator[FaultProxy]:
-    """In front of the session's server, which knows the types that exchanges ask for."""
+    """A proxy in front of the session's server, which has the types that exchanges use."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(TYPES)
     with FaultProxy(server.dsn) as proxy:
@@ -40,21 +40,21 @@ def plain_proxy(server: ServerUnderTest) -> Iterator[FaultProxy]:
 
 @pytest.fixture(scope="session")
 def password_proxy(password_server: embedded.Server) -> Iterator[FaultProxy]:
-    """In front of the server that knows passwords."""
+    """A proxy in front of the server with passwords."""
     with FaultProxy(password_server.dsn) as proxy:
         yield proxy
 
 
 @pytest.fixture(scope="session")
 def tls_proxy(password_server: embedded.Server, certificates: Certificates) -> Iterator[FaultProxy]:
-    """The same under TLS."""
+    """A proxy in front of the server with passwords, over TLS."""
     with tls_front(password_server, certificates) as proxy:
         yield proxy
 
 
 @contextlib.contextmanager
 def tls_front(server: embedded.Server, certificates: Certificates) -> Iterator[FaultProxy]:
-    """A proxy in front of a server that is put under TLS."""
+    """A proxy with TLS in front of a server without it."""
     path = server.socket_dir / f".s.PGSQL.{server.port}"
     with (
         TlsShim(path, certificates, TlsVariant.GOOD) as shim,
@@ -67,7 +67,7 @@ def tls_front(server: embedded.Server, certificates: Certificates) -> Iterator[F
 def watches(
     server: ServerUnderTest, password_server: embedded.Server
 ) -> Iterator[list[BackendWatch]]:
-    """See the backends of both servers."""
+    """Connections that watch the backends of both servers."""
     with BackendWatch(server.dsn) as plain, BackendWatch(password_server.dsn) as knowing:
         yield [plain, knowing]
 
@@ -79,14 +79,14 @@ def nothing_left(
     password_proxy: FaultProxy,
     tls_proxy: FaultProxy,
 ) -> Iterator[None]:
-    """No sweep leaves sockets, threads or backends."""
+    """Check that no sweep leaves sockets, threads or backends behind."""
     del plain_proxy, password_proxy, tls_proxy
     sockets, threads = open_sockets(), set(threading.enumerate())
     backends = [watch.backends().keys() for watch in watches]
 
     def left() -> list[object]:
         found: list[object] = list(tcp_sockets_since(sockets))
-        # Those of a loop's executor end with the loop.
+        # Threads of a loop's executor end with the loop.
         begun = set(threading.enumerate()) - threads
         found += [thread for thread in begun if not thread.name.startswith("asyncio_")]
         for watch, known in zip(watches, backends, strict=True):
@@ -96,6 +96,6 @@ def nothing_left(
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX
     while left() and time.monotonic() < give_up:
-        # Sockets close, and backends end, a moment after they were told to.
+        # Sockets and backends end a moment after the request.
         time.sleep(0.01)
     assert left() == []

@@ -20,13 +20,13 @@ _TLS: dict[str, Any] = {"ssl": "require"}
 
 
 def of_tasks(plain: FaultProxy, password: FaultProxy, tls: FaultProxy) -> Iterator[Subject]:
-    """What a client with an event loop does."""
+    """The subjects with an event loop."""
     yield from exchange_subjects(plain, exchanges.EXCHANGES, tries.try_exchange)
     yield from _others(plain, password, tls, tries.try_connecting, tries.try_pool)
 
 
 def of_threads(plain: FaultProxy, password: FaultProxy, tls: FaultProxy) -> Iterator[Subject]:
-    """What a client with threads does."""
+    """The subjects with threads."""
     yield from exchange_subjects(plain, sync_exchanges.EXCHANGES, sync_tries.try_exchange)
     yield from _others(plain, password, tls, sync_tries.try_connecting, sync_tries.try_pool)
 

@@ -1,10 +1,10 @@
-"""What may come of an exchange that a fault has struck.
+"""The permitted outcomes of an exchange with a fault.
 
-* A fault that changes nothing of what is said changes nothing of the outcome.
-* One that ends the connection ends in the error for that, or strikes where all was said already.
-* One that changes the bytes ends in an error, or it strikes where no client could notice, for what
-  comes is another message that has its place there: then the result may differ by that message.
-* Nothing hangs. Afterwards the connection answers the next query rightly, or is closed.
+* A fault that changes no bytes does not change the outcome.
+* A fault that ends the connection causes the error for that, unless the exchange was over.
+* A fault that changes bytes causes an error, unless the changed message is also valid
+  there, so that no client could notice it: then the result may differ by that message.
+* Nothing hangs. Afterwards the connection answers the next query correctly, or is closed.
 """
 
 from __future__ import annotations
@@ -25,29 +25,28 @@ from tests.support.faults import BREAKING, NEUTRAL, REPEATED, Chunks, Fault, Kin
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# For what must come in time, and comes late on a machine that has other things to do.
+# A limit for answers that must arrive, perhaps late on a busy machine.
 PATIENCE_S = 20.0
-# For what may never come.
+# A limit for answers that may never arrive.
 IMPATIENCE_S = 0.5
 RECOVERY_S = 1.0
-# Longer than all limits together that a try waits for.
+# Longer than the sum of all limits in one try.
 HANG_S = 30.0
 
 _CLOSED = (ConnectionDoesNotExistError, InterfaceError)
 _BROKEN = (*_CLOSED, ProtocolError, AuthenticationError, TimeoutError, PostgresError, DataError)
-# In the middle of a start-up there is no connection yet that could end.
+# During startup there is no connection yet that could be lost.
 _UNREACHABLE = (OSError,)
 
 _FLIPS = frozenset({Kind.BODY_FIRST, Kind.BODY_MIDDLE, Kind.BODY_LAST})
-# A text or a value that is another one says so itself; so do rows of data that nothing counts,
-# descriptions and settings.
+# A changed text or value can be valid, and so can uncounted rows, descriptions and settings.
 _WITH_CONTENT = frozenset("DTtdCSKNAEG")
-# Data of a copy whose rows nothing counts, and what may come any number of times.
+# Data of a COPY, whose rows nothing counts, and messages that may arrive any number of times.
 _UNCOUNTED = frozenset("dANSE3")
 
 
 def is_hungry(kind: Kind) -> bool:
-    """Whether a fault can make somebody wait for what never comes."""
+    """Whether a fault can make one side wait for bytes that never come."""
     return kind not in NEUTRAL | BREAKING | REPEATED
 
 
@@ -64,19 +63,19 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """The outcome in a word."""
+        """The outcome in one word."""
         return "right" if self.error is None else type(self.error).__name__
 
 
 @dataclass(frozen=True)
 class Case:
-    """An exchange, and what happens to it."""
+    """An exchange with its fault."""
 
     exchange: str
     fault: Fault | None = None
     chunks: Chunks = Chunks.AS_SENT
     tag: str = ""
-    """Of the message that is struck."""
+    """The tag of the message that the fault strikes."""
 
     def __str__(self) -> str:
         if self.fault is None:
@@ -90,12 +89,12 @@ class Case:
 
     @property
     def limit_s(self) -> float:
-        """How long a call may take."""
+        """The time limit of a call."""
         return IMPATIENCE_S if self.fault and is_hungry(self.fault.kind) else PATIENCE_S
 
 
 def allowed(case: Case, *, starts: bool) -> tuple[type[BaseException], ...]:
-    """The errors that may come of it. `starts` tells that there is no connection yet."""
+    """The permitted errors. `starts` means that there is no connection yet."""
     if case.fault is None or case.fault.kind in NEUTRAL:
         return ()
     found = _CLOSED if case.fault.kind in BREAKING else _BROKEN
@@ -103,23 +102,23 @@ def allowed(case: Case, *, starts: bool) -> tuple[type[BaseException], ...]:
 
 
 def can_go_unnoticed(case: Case) -> bool:
-    """Whether what comes may be taken for what was meant, so that the result may be another."""
+    """Whether the changed bytes can be valid, so that the result may differ."""
     fault = case.fault
     if fault is None or fault.kind in NEUTRAL | BREAKING or case.tag == "tls":
         return False
     if fault.way is Way.CLIENT:
-        # The server does what it is told.
+        # The server executes the changed message.
         return True
     if fault.kind in REPEATED | {Kind.DROP}:
         return case.tag in _UNCOUNTED
     if fault.kind in _FLIPS:
         return case.tag in _WITH_CONTENT
-    # A message of text or data that is read as another of the kind.
+    # A message of text or data that is still valid as a different one.
     return fault.kind is Kind.TAG_OTHER and case.tag in "NSA"
 
 
 def judge(case: Case, outcome: Outcome, expected: object, *, starts: bool = False) -> list[str]:
-    """What is wrong with an outcome, in words."""
+    """Describe the defect of an outcome, if any."""
     told = list(outcome.complaints)
     error = outcome.error
     if error is not None:
@@ -131,7 +130,7 @@ def judge(case: Case, outcome: Outcome, expected: object, *, starts: bool = Fals
 
 
 def table(counts: Mapping[tuple[str, str], int]) -> str:
-    """Faults by outcomes, for people."""
+    """A printed table of faults and outcomes."""
     faults = sorted({what for what, _ in counts})
     names = sorted({name for _, name in counts})
     width = max(map(len, faults), default=0)

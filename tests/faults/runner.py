@@ -1,4 +1,4 @@
-"""Runs many tries at a time, for most of their time is waiting, and sees that none hangs."""
+"""Runs many tries concurrently, because they mostly wait, and checks that none hangs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LIMITS = (
 
 @dataclass
 class Report:
-    """What came of many tries."""
+    """The outcomes of many tries."""
 
     complaints: list[str] = field(default_factory=list)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -57,13 +57,13 @@ class Report:
 
     @property
     def tries(self) -> int:
-        """How many there were."""
+        """The number of tries."""
         return self.counts.total()
 
 
 @contextlib.contextmanager
 def impatient(kind: Kind) -> Iterator[None]:
-    """Shorter limits for getting a connection back, where nobody may answer any more."""
+    """Shorten the limits for recovering a connection, whose server may not answer any more."""
     with contextlib.ExitStack() as patches:
         for name in _LIMITS if is_hungry(kind) else ():
             patches.enter_context(mock.patch(name, RECOVERY_S))
@@ -72,14 +72,14 @@ def impatient(kind: Kind) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def watched() -> AsyncIterator[None]:
-    """A block that leaves no task, and no exception that nobody has seen."""
+    """Check that a block leaves no task and no unhandled exception."""
     loop = asyncio.get_running_loop()
     unseen: list[dict[str, Any]] = []
     before = asyncio.all_tasks()
     loop.set_exception_handler(lambda _, context: unseen.append(context))
     try:
         yield
-        # What was aborted says so to itself in the next turns of the loop.
+        # Aborted transports finish in the next turns of the loop.
         async with asyncio.timeout(HANG_S):
             while left := asyncio.all_tasks() - before:
                 await asyncio.wait(left)
@@ -89,7 +89,7 @@ async def watched() -> AsyncIterator[None]:
 
 
 async def run_tasks(tries: Iterable[tuple[Recorded, Case]], report: Report) -> None:
-    """Make all tries, in tasks."""
+    """Run all tries in tasks."""
     turns = asyncio.Semaphore(TASKS_AT_ONCE)
 
     async def one(recording: Recorded, case: Case) -> None:
@@ -100,7 +100,7 @@ async def run_tasks(tries: Iterable[tuple[Recorded, Case]], report: Report) -> N
                 try:
                     async with limit:
                         outcome = await subject.attempt(door, case)
-                except Exception as error:  # noqa: BLE001 - told with the case it belongs to
+                except Exception as error:  # noqa: BLE001 - reported with its case
                     what = "hangs" if limit.expired() else f"around it: {error!r}"
                     outcome = Outcome(complaints=[what])
                 report.add(recording, case, outcome, door)
@@ -111,7 +111,7 @@ async def run_tasks(tries: Iterable[tuple[Recorded, Case]], report: Report) -> N
 
 
 def run_threads(tries: Iterable[tuple[Recorded, Case]], report: Report) -> None:
-    """Make all tries, in threads."""
+    """Run all tries in threads."""
 
     def one(recording: Recorded, case: Case) -> tuple[Outcome, Door]:
         subject = recording.subject
@@ -127,7 +127,7 @@ def run_threads(tries: Iterable[tuple[Recorded, Case]], report: Report) -> None:
 
 
 def record_thread(subject: Subject) -> Recorded:
-    """Make a try without a fault, in this thread."""
+    """Run a try without a fault in this thread."""
     with subject.proxy.door() as door:
         outcome = subject.attempt(door, Case(subject.name))
         see(lambda: any(door.said.values()))

@@ -1,4 +1,4 @@
-"""What the faults strike: every exchange of a connection, connecting, and a pool."""
+"""The subjects of the faults: every exchange of a connection, connecting, and a pool."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from tests.support.fault_proxy import Door, FaultProxy
 
-# Of exchanges with thousands of messages.
+# The limit for exchanges with thousands of messages.
 _LARGE_PLACES_MAX = 3
-# A request to cancel is all that is said.
+# The cancel request is the only message.
 _CANCEL_SAID: Mapping[Way, Sequence[str]] = {Way.CLIENT: ["-"], Way.SERVER: []}
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Something that a client does, and how one try of it is made."""
+    """Something that a client does, with the function that runs one try of it."""
 
     name: str
     proxy: FaultProxy
@@ -37,20 +37,20 @@ class Subject:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A subject with what was said, and what came of it, where nothing went wrong."""
+    """A subject with its messages and its result without a fault."""
 
     subject: Subject
     expected: object
     said: Mapping[Way, Sequence[str]]
 
     def cases(self, kinds: Iterable[Kind], places_max: int | None) -> Iterator[Case]:
-        """The faults, at that many messages of each side."""
+        """The faults, at this many messages of each side."""
         if self.subject.is_large:
             places_max = min(places_max or _LARGE_PLACES_MAX, _LARGE_PLACES_MAX)
         return cases.cases(self.subject.name, self.said, kinds, places_max)
 
     def chunked(self) -> Iterator[Case]:
-        """The ways to cut what is said into pieces."""
+        """The ways to cut the messages into pieces."""
         if self.subject.to_cancels:
             return
         for chunks in Chunks:
@@ -61,7 +61,7 @@ class Recorded:
 def exchange_subjects(
     proxy: FaultProxy, exchanges: Iterable[Any], attempt: Callable[..., Any]
 ) -> Iterator[Subject]:
-    """The exchanges of a connection, each with a connection of its own."""
+    """The exchanges of a connection, each on a separate connection."""
     for exchange in exchanges:
 
         def one(door: Door, case: Case, exchange: Any = exchange) -> Any:
@@ -73,16 +73,16 @@ def exchange_subjects(
 
 
 async def record_task(subject: Subject) -> Recorded:
-    """Make a try without a fault, in a task."""
+    """Run a try without a fault in a task."""
     with subject.proxy.door() as door:
         outcome = await subject.attempt(door, Case(subject.name))
-        # What a closed connection said last may still be on its way.
+        # The last messages of a closed connection may still be on their way.
         await until(lambda: any(door.said.values()))
     return recorded(subject, outcome, door)
 
 
 def recorded(subject: Subject, outcome: Any, door: Door) -> Recorded:
-    """What a try without a fault has shown."""
+    """Return the recording of a try without a fault."""
     assert outcome.error is None, (subject.name, outcome.error)
     assert not outcome.complaints, (subject.name, outcome.complaints)
     said = _CANCEL_SAID if subject.to_cancels else {w: list(tags) for w, tags in door.said.items()}

@@ -1,9 +1,9 @@
-"""Every exchange through every fault: the right result or the right error, in time.
+"""Every exchange with every fault: the right result or the right error, in time.
 
-Afterwards the connection is usable or closed, and nothing is left of it.
+Afterwards the connection is usable or closed, and nothing is left behind.
 
-Here each fault strikes at a few messages of each exchange; `make faults` lets it strike at all.
-A sweep is one test, and what is wrong with a try says which exchange, fault and message it was.
+Here each fault strikes at a few messages of each exchange; `make faults` tries all messages. A
+sweep is one test; its failures name the exchange, the fault and the message.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Pick = Callable[[Recorded], Iterable[Case]]
 
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
-# One of each sort, for what differs from asyncio in its sockets alone.
+# One fault of each sort, for uvloop and threads, which differ from asyncio only in their sockets.
 FEW_KINDS = (
     Kind.CUT_INSIDE,
     Kind.RESET,
@@ -58,18 +58,18 @@ def proxies(plain_proxy: FaultProxy, password_proxy: FaultProxy, tls_proxy: Faul
 
 @pytest.fixture(scope="module")
 def recorded_in_tasks() -> list[Recorded]:
-    """What was said where nothing went wrong; the first sweep finds it out."""
+    """The recorded messages without faults; the first sweep records them."""
     return []
 
 
 @pytest.fixture(scope="module")
 def recorded_in_threads() -> list[Recorded]:
-    """The same in the other colour."""
+    """The same in threads."""
     return []
 
 
 def sweep_tasks(loop: str, recorded: list[Recorded], proxies: Proxies, pick: Pick) -> None:
-    """Make the tries that are picked for each exchange, in tasks of a loop."""
+    """Run the tries picked for each exchange in tasks of a loop."""
     report = Report()
 
     async def sweep() -> None:

@@ -1,4 +1,4 @@
-"""One blocking connection for all tests of frames, and a table name of each test's own."""
+"""One blocking connection for all tests of frames, and a unique table name for each test."""
 
 from __future__ import annotations
 

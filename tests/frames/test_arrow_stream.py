@@ -1,4 +1,4 @@
-"""Many batches as one Arrow stream that other libraries read as they need it."""
+"""Many batches as one Arrow stream that other libraries read on demand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUERY = f"SELECT g AS id, g::text AS name FROM generate_series(1, {ROWS}) g"
 
 
 class Counted:
-    """An iterator that counts what was taken."""
+    """An iterator that counts the items taken."""
 
     def __init__(self, batches: ColumnStream) -> None:
         self.batches = batches
@@ -69,7 +69,7 @@ def test_no_more_is_fetched_than_is_read(link: Connection) -> None:
         lazy = pl.scan_arrow_c_stream(stream)
         assert counted.taken <= 1
         assert lazy.head(3).collect()["id"].to_list() == [1, 2, 3]
-        # Polars has read ahead in a thread of its own, which the end of the block waits for.
+        # Polars has read ahead in a separate thread; the end of the block waits for it.
     assert counted.taken <= 4
     assert link.fetchval("SELECT 1") == 1
     with link.iter_columns(QUERY, batch_rows=STEP) as batches:

@@ -1,4 +1,4 @@
-"""What leads to a blocking connection, and what becomes of its transaction."""
+"""Objects that give a blocking connection, and the state of its transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONE = {"a": [1]}
 
 
 class Lender:
-    """Stands on a connection, as a DB-API connection does: a transaction begins with its use."""
+    """Wraps a connection like a DB-API connection does: its use begins a transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -32,7 +32,7 @@ class Lender:
 
 
 class SqlAlchemyConnection:
-    """As much of SQLAlchemy's Connection as is used."""
+    """The used part of SQLAlchemy's Connection."""
 
     class dialect:  # noqa: N801 - an attribute there
         name, driver, is_async = "postgresql", "colonnade", False
@@ -59,7 +59,7 @@ class SqlAlchemyConnection:
 
 
 def exists(dsn: str, name: str) -> bool:
-    """Whether somebody else sees the table."""
+    """Whether another connection sees the table."""
     with colonnade.sync.connect(dsn) as other:
         return other.fetchval("SELECT to_regclass($1) IS NOT NULL", f'"{name}"') is True
 
@@ -101,7 +101,7 @@ def test_a_pool_of_threads(dsn: str) -> None:
         for frame in read_sql("SELECT a FROM lent", pool, batch_rows=1):
             assert len(frame) == 1
             break
-        # The only connection came back from each of them.
+        # Each of the threads has returned the only connection.
         assert read_sql("SELECT a FROM lent", pool, into="numpy")["a"].tolist() == [1, 1]
         pool.execute("DROP TABLE lent")
 
@@ -133,7 +133,7 @@ def test_sqlalchemy_connection_and_engine(own: Connection, dsn: str) -> None:
     assert exists(dsn, "lent")
     with connection_of(connection) as lent:
         assert lent is own
-    # In a transaction of its own it stays open.
+    # The caller's transaction stays open.
     assert connection.events == ["begin", "commit"]
 
 

@@ -1,4 +1,4 @@
-"""Lists within lists, of which a table's column is to be made."""
+"""Nested lists as the values of a table's column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def table(link: Connection) -> Iterator[str]:
 
 
 def endless(kind: str) -> Any:
-    """Lists within lists: ones that hold themselves, and ones that are very deep."""
+    """Lists that contain themselves, and very deeply nested lists."""
     if kind == "an array":
         array = np.empty(1, object)
         array[0] = array

@@ -1,4 +1,4 @@
-"""Every type of the table out of the server as a frame, and from the frame into a table again."""
+"""Every type of the core's table, read as a frame and written from the frame to a table."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FRAMES: dict[str, Callable[[str, Connection], Any]] = {
     "arrow": lambda sql, link: read_sql(sql, link, into="arrow"),
     "columns": lambda sql, link: link.fetch_columns(sql),
 }
-# NumPy has a text, or an array of rows within a row, where an object is asked for.
+# NumPy gives a text, or an array of rows within a row, instead of an object.
 NOT_FROM_NUMPY = {'"char"', "txid_snapshot", "pg_snapshot", "timetz[]"}
 NOT_FROM_NUMPY |= {"int4range[]", "int4multirange", "tstzmultirange", "int4multirange[]"}
-# Within a list or a struct of NumPy's, the float of a NULL is NaN.
+# Within NumPy's lists and structs, a NULL float is NaN.
 NAN_IN_NUMPY = {"float8[]", "every_numbers"}
 
 
@@ -49,7 +49,7 @@ def texts(link: Connection, sql: str) -> list[str | None]:
 
 
 def are_equal(link: Connection, sql: str) -> bool:
-    """Whether the server takes the values for equal: 1.5 and 1.50, a day and 24 hours."""
+    """Whether the server considers the values equal, like 1.5 and 1.50, or a day and 24 hours."""
     both = f"({query_rows(sql)}) a JOIN ({query_rows('SELECT v FROM again')}) b USING (nr)"
     return link.fetchval(f"SELECT bool_and(a.v IS NOT DISTINCT FROM b.v) FROM {both}") is True
 

@@ -132,6 +132,6 @@ def test_refusals(link: Connection) -> None:
 def test_shares_memory_with_no_copy_of_the_result(link: Connection) -> None:
     frame = read_sql("SELECT g::float8 AS x FROM generate_series(1, 1000) g", link)
     array = frame["x"].to_numpy()
-    # A view of the column's memory, which pandas did not copy into a block of its own.
+    # The array is a view of the column's memory, which pandas did not copy into a block.
     assert array.base is not None
     assert np.shares_memory(array, frame["x"].to_numpy())

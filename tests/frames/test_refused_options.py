@@ -1,4 +1,4 @@
-"""Options of a wrong class or size are refused by an error that names them."""
+"""Options of a wrong class or size give an error that names them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import colonnade.sync
 from colonnade import parallel
 
 QUERY = "SELECT 1 AS a"
-# Without their types, which refuse the cases before they run.
+# Untyped, because type checkers would reject the cases.
 READ: Any = colonnade.read_sql
 PARALLEL: Any = parallel
 Link = colonnade.sync.Connection

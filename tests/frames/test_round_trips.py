@@ -1,4 +1,4 @@
-"""Generated frames of every library, written to a table and read back: the same frame."""
+"""Generated frames of every library are the same after writing to a table and reading back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ generated = hypothesis.settings(max_examples=40, deadline=None)
 
 
 class Kind(NamedTuple):
-    """A type whose values arrive as themselves: of Python, Arrow, Polars and NumPy."""
+    """A type that keeps its values, with its types in Python, Arrow, Polars and NumPy."""
 
     drawn: st.SearchStrategy[Any]
     arrow: pa.DataType
@@ -85,14 +85,14 @@ KINDS: dict[str, Kind] = {
         "text[]",
     ),
 }
-# Columns that every table has already.
+# System columns of every table.
 SYSTEM_COLUMNS = {"ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"}
 Drawn = dict[str, tuple[str, list[Any]]]
 
 
 @st.composite
 def drawn_columns(draw: st.DrawFn, kinds: list[str]) -> Drawn:
-    """Columns of some kinds, with names as odd as PostgreSQL has them, NULLs among the values."""
+    """Columns of several kinds, with any names PostgreSQL accepts and NULLs among the values."""
     rows = draw(st.integers(0, ROWS_MAX))
     name = TEXT.filter(lambda text: 0 < len(text.encode()) <= 63 and text not in SYSTEM_COLUMNS)
     names = draw(st.lists(name, min_size=1, max_size=4, unique=True))
@@ -112,7 +112,7 @@ def arrow_array(kind: str, values: list[Any], dtype: pa.DataType | None = None) 
 
 
 def by_bits(value: Any) -> Any:
-    """A value that equals itself: NaN is its text, and a zero has its sign."""
+    """A value for exact comparison: NaN and signed zeros become text."""
     if isinstance(value, list):
         return [by_bits(element) for element in value]
     return repr(value) if isinstance(value, float) else value
@@ -146,7 +146,7 @@ def test_polars(link: Connection, columns: Drawn) -> None:
 
 
 def pandas_array(kind: str, values: list[Any], dtypes: str) -> Any:
-    """The values as `to_pandas` has them."""
+    """The values as `to_pandas` gives them."""
     dtype = KINDS[kind].numpy
     missing = any(value is None for value in values)
     if kind in {"float4", "float8"} and dtypes == "numpy":
@@ -174,13 +174,13 @@ def pandas_array(kind: str, values: list[Any], dtypes: str) -> Any:
 
 
 def large(dtype: pa.DataType) -> pa.DataType:
-    """The layout of text that pandas has."""
+    """The layout of text in pandas."""
     if pa.types.is_list(dtype):
         return pa.list_(pa.field("item", large(dtype.value_type)))
     return pa.large_string() if pa.types.is_string(dtype) else dtype
 
 
-# Neither has a family of its own: a date is datetime64[s] and a time timedelta64 there.
+# pandas has no types of their own for these: a date is datetime64[s], a time timedelta64.
 PANDAS_KINDS = [kind for kind in KINDS if kind not in {"date", "time"}]
 
 
@@ -193,7 +193,7 @@ def test_pandas(link: Connection, dtypes: Any, columns: Drawn) -> None:
         for name, (kind, values) in columns.items()
     }
     frame = pd.DataFrame(made, copy=False)
-    # Of objects that are all missing nobody can know the type.
+    # The type of a column of only missing objects is unknown.
     types = {name: KINDS[kind].sql for name, (kind, _) in columns.items()}
     assert write_table(frame, TABLE, link, if_exists="replace", types=types) == len(frame)
     again = read_sql(QUERY, link, dtypes=dtypes, decimals="decimal")
@@ -269,7 +269,7 @@ def test_numpy(link: Connection, columns: Drawn) -> None:
         assert_same_array(again[name], array)
 
 
-# A type that the server does not have arrives as the next one in which its values have a place.
+# A type unknown to the server becomes the next wider type.
 @pytest.mark.parametrize(
     ("dtype", "values", "wider"),
     [

@@ -1,4 +1,4 @@
-"""The table of docs/dataframes.md that says what is copied, against addresses."""
+"""The table of copies in docs/dataframes.md, checked by memory addresses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VALUES = {
 
 
 def documented() -> list[tuple[str, list[str]]]:
-    """Type, and what the table says of it for each consumer."""
+    """The table's statement for each type and consumer."""
     match = re.search(
         r"<!-- memory -->\n\n(.*?)\n\n<!-- end -->", PAGE.read_text("utf-8"), re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""SQLAlchemy's engines, connections and sessions where a connection is asked for."""
+"""SQLAlchemy's engines, connections and sessions as the connection argument."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_engine_commits(engine: sa.Engine, dsn: str) -> None:
     assert count(dsn) == 3
     query = "SELECT a FROM of_sqlalchemy WHERE a > $1"
     assert read_sql(query, engine, params=[1], into="numpy")["a"].tolist() == [2, 3]
-    # The pool has its connection back.
+    # The connection is back in the pool.
     assert "Connections in pool: 1" in engine.pool.status()
 
 

@@ -1,4 +1,4 @@
-"""A frame as a table: how it is made, what becomes of one that is there, what a failure leaves."""
+"""A frame as a table: a new table, an existing table, and the state after a failure."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_nan_means_what_the_library_means(link: Connection, table: str) -> None:
 
 
 IDENTITY = uuid.UUID(int=7)
-# Objects of a column -> its type and what rows give back.
+# Objects of a column -> the column's type and the values read back.
 OBJECTS: list[tuple[list[Any], str, list[Any]]] = [
     (["a", None, "b"], "text", ["a", None, "b"]),
     ([True, None], "boolean", [True, None]),
@@ -490,7 +490,7 @@ def test_upsert(link: Connection, table: str) -> None:
     assert write_table(again, table, link, on_conflict="update", **upsert) == 2
     assert rows(link, table)[1] == (2, dt.datetime(2024, 2, 2))
     assert not link.is_in_transaction()
-    # The same frame goes in by the other road, with the same meaning of NaT.
+    # The same frame can be copied by `copy_columns_to_table`, with the same meaning of NaT.
     link.copy_columns_to_table(table, again, on_conflict="update", conflict_columns=["id"])
     assert rows(link, table)[2] == (3, None)
 
@@ -518,7 +518,7 @@ def test_a_dotted_name_makes_no_table_in_silence(link: Connection) -> None:
     with pytest.raises(InterfaceError, match=way_out):
         link.copy_columns_to_table("public.t1", ONE, create=True)
     assert types(link, "public.t1") == types(link, "t1") == {}
-    # A table of that very name can be made, and filled without more ado.
+    # A table with exactly that name can be created on purpose, and then filled normally.
     try:
         write_table(ONE, "public.t1", link, schema_name="public")
         assert write_table(ONE, "public.t1", link, if_exists="append") == 2

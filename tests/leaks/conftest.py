@@ -1,4 +1,4 @@
-"""How often each thing fails, a bound for what may be left of it, and a table of what was."""
+"""The number of failures, the bounds of growth, and a table of the measured growth."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tests.support.memory import FILLING_TURNS, Usage, least_growth
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# `make leaks` has each fail ten thousand times, and looks at the pages as well.
+# `make leaks` uses ten thousand failures, and measures resident memory too.
 FAILURES = int(os.environ.get("LEAK_FAILURES", "20"))
-# What takes longer belongs to `make leaks` alone.
+# Longer tests run only in `make leaks`.
 collect_ignore = (
     [] if "LEAK_FAILURES" in os.environ else ["test_cancelled_tasks.py", "test_exports.py"]
 )
 # Lists and caches grow by some blocks, whatever the number of failures; beyond that, half a block
-# for each failure is a leak. So a few failures show only the larger leaks, and many show all.
+# per failure is a leak. So a few failures show only large leaks, and many show all of them.
 _OBJECTS_AT_REST_MAX = 200
 _HEAP_BYTES_AT_REST_MAX = 4096
 _HEAP_BYTES_MAX = 16
-# Pages come and go with the C library's arenas: the bound is for many failures.
+# Resident memory varies with the C library's arenas, so this bound needs many failures.
 _RESIDENT_BYTES_MAX = 4 * 2**20
 
 _seen: dict[str, Usage] = {}
@@ -31,7 +31,7 @@ _seen: dict[str, Usage] = {}
 
 @pytest.fixture
 def leaves_nothing(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Have something fail many times; what is in use must be the same before and after."""
+    """Let something fail many times; memory in use must be the same before and after."""
 
     def check(
         fail: Callable[[], object],
@@ -49,10 +49,10 @@ def leaves_nothing(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell what was measured, where that was asked for."""
+    """Print the measured growth if requested."""
     if "LEAK_FAILURES" not in os.environ or not _seen:
         return
-    terminalreporter.section(f"growth over {FAILURES} failures, the least of 3 rounds")
+    terminalreporter.section(f"growth over {FAILURES} failures, the minimum of 3 rounds")
     for name, growth in _seen.items():
         terminalreporter.line(
             f"{growth.objects:8} objects {growth.heap_bytes:9} heap bytes "

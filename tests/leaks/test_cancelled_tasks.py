@@ -1,4 +1,4 @@
-"""Nothing is left of what is cancelled, or fails, in a loop."""
+"""Cancelled and failed operations on a loop leave nothing behind."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-# Each opens a second connection, to cancel on the server.
+# Each failure opens a second connection for the cancel request.
 CANCELLATIONS = max(8, FAILURES // 8)
-# More than the loop reads before it has had a turn, and less than it takes long to throw away.
+# More than the loop reads in one turn, but little enough to discard quickly.
 MANY = "SELECT n, n::text FROM generate_series(1, 30000) AS n"
 
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[asyncio.Runner]:
-    """A loop that is left and entered again for each turn."""
+    """A loop that runs again for each failure."""
     with asyncio.Runner() as runner:
         yield runner
 
 
 @pytest.fixture(scope="module")
 def connection(runner: asyncio.Runner, dsn: str) -> Iterator[colonnade.Connection]:
-    """One for all: what it keeps for later is filled by the first turns."""
+    """One connection for all failures; the first ones fill its caches."""
     connection = runner.run(colonnade.connect(dsn))
     yield connection
     runner.run(connection.close())
@@ -50,7 +50,7 @@ async def cancelled(work: Awaitable[object]) -> None:
 
 
 def refuse(*_: object) -> NoReturn:
-    """What a user's function may do at any time."""
+    """A user's function that raises."""
     raise ZeroDivisionError
 
 

@@ -1,4 +1,4 @@
-"""Columns in the hands of others: taken, half taken or never taken, and dropped in any order."""
+"""Columns exported to other libraries: consumed, partly consumed or not, dropped in any order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     LeavesNothing = Callable[..., None]
 
-# Large enough for pages of their own, and of every kind of buffer.
+# Large enough for separate pages, with every kind of buffer.
 QUERY = """
     SELECT n AS number, NULLIF(n % 7, 0) AS nullable, n::text AS name, n % 2 = 0 AS even,
            ARRAY[n, n + 1] AS list, ROW(n, n::text) AS pair, n::numeric / 7 AS share,
@@ -39,7 +39,7 @@ VIEWS: dict[str, Callable[[colonnade.Columns], object]] = {
 
 @pytest.fixture(scope="module")
 def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
-    """One for all: what it keeps for later is filled by the first turns."""
+    """One connection for all failures; the first ones fill its caches."""
     with colonnade.sync.connect(dsn) as connection:
         yield connection
 
@@ -84,12 +84,12 @@ def test_views_that_go_in_any_order(
         for name in next(orders):
             del held[name]
 
-    # A leaked view keeps its memory as well; the libraries keep some objects for later.
+    # A leaked view would keep its memory; the libraries cache some objects.
     leaves_nothing(turn, objects=2)
 
 
 def test_a_view_outlives_everything_else(dsn: str) -> None:
-    """The memory is there as long as one view is, whatever became of its connection."""
+    """The memory lives as long as any view, whatever happens to its connection."""
     with colonnade.sync.connect(dsn) as connection:
         columns = connection.fetch_columns(QUERY)
     number, table = columns["number"], pa.table(columns)
@@ -97,7 +97,7 @@ def test_a_view_outlives_everything_else(dsn: str) -> None:
     del columns, connection
     taken = table.column("number").combine_chunks()
     del table
-    # Others want the memory that would be free now.
+    # Allocate, to overwrite memory that was freed too early.
     filling = [np.full(2000, 255, np.int32) for _ in range(50)]
     assert number.sum() == 2001000
     assert sliced.tolist() == list(range(501, 511))
@@ -112,7 +112,7 @@ def test_sources_that_fail(
     numbers = {"n": np.full(100, 40_000)}
 
     def turn() -> None:
-        # A frame of pandas keeps a list of who has looked at it.
+        # A pandas frame keeps a list of its users.
         for source in (pd.DataFrame(numbers), pl.DataFrame(numbers), pa.table(numbers)):
             with contextlib.suppress(colonnade.EncodeError):
                 connection.copy_columns_to_table("narrow", source)
@@ -121,7 +121,7 @@ def test_sources_that_fail(
 
 
 def test_duckdb(connection: colonnade.sync.Connection) -> None:
-    """It leaves as much behind of our columns as of pyarrow's: a view of its own in its catalog."""
+    """DuckDB leaves as much behind for our columns as for pyarrow's: a view in its catalog."""
     database = duckdb.connect()
     columns = connection.fetch_columns("SELECT n FROM generate_series(1, 2000) AS n")
     table = pa.table(columns)

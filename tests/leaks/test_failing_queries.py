@@ -1,4 +1,4 @@
-"""Nothing is left of what fails, however often: no object, no byte of the core."""
+"""Failures leave nothing behind, however many: no object, no byte of the core."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 ROWS = 600
-# More than a connection keeps.
+# More than a connection caches.
 STATEMENTS_KEPT = 120
 PLACES = (1, ROWS // 2, ROWS)
 
 
 @pytest.fixture(scope="module")
 def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
-    """One for all: what it keeps for later is filled by the first turns."""
+    """One connection for all failures; the first ones fill its caches."""
     with colonnade.sync.connect(dsn) as connection:
         connection.execute("CREATE TEMP TABLE kept (id int PRIMARY KEY, name text NOT NULL)")
         connection.execute("INSERT INTO kept VALUES (1, 'first')")
@@ -45,7 +45,7 @@ def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
 def failing(
     error: type[BaseException], work: Callable[..., object], *arguments: object, **options: Any
 ) -> Callable[[], None]:
-    """Work that must fail so, with these arguments."""
+    """A function that must fail with this error for these arguments."""
 
     def turn() -> None:
         try:
@@ -58,7 +58,7 @@ def failing(
 
 
 def refuse(*_: object) -> NoReturn:
-    """What a user's function may do at any time."""
+    """A user's function that raises."""
     raise ZeroDivisionError("a callback's own")
 
 
@@ -194,7 +194,7 @@ def test_copy_out(connection: colonnade.sync.Connection, leaves_nothing: LeavesN
     leaves_nothing(turn)
 
 
-# Time, and connections
+# Timeouts and connections
 
 
 def test_timeouts(connection: colonnade.sync.Connection, leaves_nothing: LeavesNothing) -> None:
@@ -261,7 +261,7 @@ def test_loggers_and_tracers(
             failing(colonnade.PostgresSyntaxError, lambda: connection.fetch("SELEC"))()
 
     assert tracing.active is None
-    # What is logged is kept by the test runner.
+    # The test runner would keep logged records.
     logging.disable()
     try:
         leaves_nothing(turn)
@@ -281,7 +281,7 @@ def test_record_classes(
 
     def turn() -> None:
         row: Any = connection.fetchrow("SELECT 1, 'x', ARRAY[1, 2]", record_class=Own)
-        # A cycle, which only the collector finds.
+        # A cycle, which only the garbage collector frees.
         row.itself = row
         atomic: Any = connection.fetchrow("SELECT 1", record_class=Own)
         atomic.itself = atomic
@@ -295,7 +295,7 @@ def test_record_classes(
 def test_records_that_are_asked_for_what_they_have_not(
     connection: colonnade.sync.Connection, leaves_nothing: LeavesNothing
 ) -> None:
-    """Without a call of the driver in between, at which it may tidy up."""
+    """There is no call of the driver in between that could clean up."""
     row: Any = connection.fetchrow("SELECT 1 AS known, 'x'")
 
     def turn() -> None:

@@ -1,4 +1,4 @@
-"""How a program of this folder tells its answers: a line each, in words that name no driver."""
+"""The output of this folder's programs: a line for each answer, without the driver's name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-#: "usual" is the library's own driver, "colonnade" ours.
+#: "usual" is the library's usual driver, "colonnade" ours.
 DRIVER, DSN = sys.argv[1:3]
 
 
 def stand_in_for_asyncpg() -> None:
-    """Have `import asyncpg` give Colonnade, where this run is Colonnade's."""
+    """Make `import asyncpg` give Colonnade if this run uses it."""
     if DRIVER == "colonnade":
         import colonnade
 
@@ -27,12 +27,12 @@ def engine_url(usual: str, ours: str = "postgresql+colonnade") -> Any:
 
 
 def answer(name: str, value: object) -> None:
-    """Tell a value under a name."""
+    """Print a value under a name."""
     print(json.dumps([name, told(value)]), flush=True)  # noqa: T201
 
 
 def answer_error(name: str, call: Callable[[], object]) -> None:
-    """Tell the error that a call ends in."""
+    """Print the error of a call."""
     try:
         value = call()
     except Exception as error:  # noqa: BLE001
@@ -57,7 +57,7 @@ def told(value: Any) -> Any:
 
 
 def _error(error: BaseException) -> list[Any]:
-    """Its class, and the SQLSTATE and class of the driver's own error below it."""
+    """The error's class, and the SQLSTATE and class of the driver's error that caused it."""
     below: BaseException = getattr(error, "orig", None) or error
     below = getattr(below, "__cause__", None) or below
     return [type(error).__name__, getattr(below, "sqlstate", None)]

@@ -1,7 +1,7 @@
-"""Other people's libraries: each runs one program on its usual driver and on Colonnade.
+"""Other libraries: a program for each runs on its usual driver and on Colonnade.
 
-Each program is a process of its own, for `install_as_asyncpg` is for a whole process, and has a
-database of its own. It prints its answers, which have to be the same on both drivers.
+Each program is a separate process, because `install_as_asyncpg` affects a whole process, and has a
+separate database. Its printed answers must be the same on both drivers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import colonnade.sync
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*_program.py"))
 _SECONDS_MAX = 120
-# The name of a program where its library has another one.
+# The library's name if it differs from the program's.
 _MODULES = {
     "adbc": "adbc_driver_postgresql",
     "sentry": "sentry_sdk",

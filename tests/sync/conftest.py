@@ -1,6 +1,6 @@
 # Generated from tests/async/conftest.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""A connection for each test, and the proof that nothing is left of it."""
+"""A connection for each test, and a check that the test leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _END_SECONDS_MAX = 10.0
 
 @pytest.fixture(scope="session")
 def watch(server: ServerUnderTest) -> Iterator[BackendWatch]:
-    """Sees the backends of the session's server, and ends them."""
+    """A connection that watches the backends of the session's server, and ends them."""
     with BackendWatch(server.dsn) as watch:
         yield watch
 
 
 @pytest.fixture(scope="session")
 def tls_server(certificates: Certificates) -> Iterator[embedded.Server]:
-    """A server that speaks TLS itself; its roles are those of the server that knows passwords."""
+    """A server with TLS, which has the same roles as the server with passwords."""
     for binaries in embedded.all_binaries():
         hba = ["hostnossl all tls_only all reject", "hostssl all tls_only all trust"]
         roles = [*PASSWORD_ROLES, embedded.Role("tls_only", method="trust")]
@@ -46,13 +46,13 @@ def tls_server(certificates: Certificates) -> Iterator[embedded.Server]:
 
 @pytest.fixture(autouse=True)
 def nothing_left(watch: BackendWatch) -> Iterator[None]:
-    """Every test ends without tasks, sockets and backends of its own."""
+    """Check that no test leaves tasks, sockets or backends behind."""
     sockets = open_sockets()
     backends = watch.backends()
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX
     while tcp_sockets_since(sockets) or watch.backends().keys() - backends.keys():
-        # Sockets close, and backends end, a moment after they were told to.
+        # Sockets and backends end a moment after the request.
         time.sleep(0.002)
         if time.monotonic() > give_up:
             break

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_authentication.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Proving who we are, and having the server prove it: every method, with and without TLS."""
+"""Authentication of client and server: every method, with and without TLS."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_wrong_password(
 def test_no_password(password_server: embedded.Server, role: embedded.Role) -> None:
     with pytest.raises(MissingPasswordError, match="no password was given") as caught:
         colonnade.sync.connect(password_server.dsn_for(role.name))
-    # Who handles a wrong password, as asyncpg's users do, handles a missing one.
+    # A caller that handles a wrong password, as with asyncpg, also handles a missing one.
     assert isinstance(caught.value, InvalidPasswordError)
     assert isinstance(caught.value, AuthenticationError)
     assert caught.value.sqlstate == "28P01"
@@ -114,7 +114,7 @@ def test_methods_that_are_not_supported(kind: int) -> None:
 
 
 def test_a_server_that_does_not_know_the_password() -> None:
-    """It says yes in the middle of SCRAM, without having proved itself."""
+    """The server accepts in the middle of SCRAM, without proving that it knows the password."""
     mechanisms = message(b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")
     yes = message(b"R", struct.pack("!i", 0))
     script: list[Step] = [

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_column_stream.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Streams: batches of the size asked for, and every way of leaving one."""
+"""Streams: batches of the requested size, and every way to leave a stream."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_closed_early(connection: colonnade.sync.Connection, batches: int) -> No
 
 
 def test_closed_at_its_last_batch(connection: colonnade.sync.Connection) -> None:
-    """All has arrived, and nobody has asked for the end."""
+    """All batches have arrived, but the end has not been read."""
     for rows in (1, 2, 3):
         stream = connection.iter_columns("SELECT generate_series(1, $1::int)", rows, batch_rows=1)
         for _ in range(rows):
@@ -124,7 +124,7 @@ def test_exhausted(connection: colonnade.sync.Connection) -> None:
 
 def test_the_connection_belongs_to_its_stream(connection: colonnade.sync.Connection) -> None:
     with connection.iter_columns(MANY, batch_rows=10) as stream:
-        check_usable(connection)  # It begins with the first batch.
+        check_usable(connection)  # The stream begins with the first batch.
         next(stream)
         for _ in range(2):
             with pytest.raises(InterfaceError, match="another operation is in progress"):
@@ -169,5 +169,5 @@ def test_an_error_between_batches(connection: colonnade.sync.Connection) -> None
 
 
 def test_a_stream_that_was_left_half_made() -> None:
-    # Ctrl-C can strike the constructor before its first line; `__del__` finishes what there is.
+    # Ctrl-C can interrupt the constructor before its first line; `__del__` must still work.
     colonnade.sync.ColumnStream.__new__(colonnade.sync.ColumnStream).finish()

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_connect.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Connecting: every way to say where, several hosts, and kinds of servers."""
+"""Connecting: every way to give the address, several hosts, and kinds of servers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STARTING_UP: list[Step] = [
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No variable or file of the caller's takes part."""
+    """Isolate the test from the caller's environment variables and files."""
     import os
 
     for name in list(os.environ):
@@ -50,7 +50,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def place(dsn: str) -> dict[str, Any]:
-    """The arguments that say what the DSN says."""
+    """The arguments of `connect` that correspond to the DSN."""
     parts = urlsplit(dsn)
     return {
         "host": parts.hostname,
@@ -62,14 +62,14 @@ def place(dsn: str) -> dict[str, Any]:
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port of 127.0.0.1 that is taken, and where nobody listens."""
+    """A bound port of 127.0.0.1 on which nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
 
 
 def server_pid_by(*args: str, **options: Any) -> int | None:
-    """Connect, ask who is there, close."""
+    """Connect, ask for the server's process id, and close."""
     with colonnade.sync.connect(*args, **options) as connection:
         assert connection.get_server_pid() == connection.fetchval("SELECT pg_backend_pid()")
         return connection.get_server_pid()
@@ -252,7 +252,7 @@ def test_a_password_file_that_is_not_needed(
     file.chmod(0o644)
     dsn = password_server.dsn_for("scram_plain", "correct horse")
     with warnings.catch_warnings():
-        # With a password of its own the file is not looked at.
+        # If a password is given, the file is not read.
         warnings.simplefilter("error")
         assert server_pid_by(dsn, passfile=file)
 
@@ -302,7 +302,7 @@ def test_only_dead_hosts(closed_port: int) -> None:
 
 
 def test_a_host_that_refuses_is_the_last(dsn: str, closed_port: int) -> None:
-    """A server that knows us and says no is asked no further, and no other one either."""
+    """If a server rejects the login, no other host is tried."""
     port = urlsplit(dsn).port
     uri = f"postgresql://postgres@127.0.0.1:{port},127.0.0.1:{closed_port}/nowhere"
     with pytest.raises(InvalidCatalogNameError, match='database "nowhere" does not exist'):
@@ -346,7 +346,7 @@ def _next(given: Iterator[str]) -> str:
     raise RuntimeError("no more")
 
 
-# What cannot be asked
+# Invalid arguments
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_copy.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""COPY of bytes, both ways: what arrives, and what a failing copy leaves."""
+"""COPY of bytes in both directions: the data, and the state after a failure."""
 
 from __future__ import annotations
 

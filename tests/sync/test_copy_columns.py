@@ -1,6 +1,6 @@
 # Generated from tests/async/test_copy_columns.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""COPY of columns into a table: how it is asked for, how it ends, and what a failing one leaves."""
+"""COPY of columns into a table: its arguments, its results, and the state after a failure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_copy_records.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""COPY of records: every type arrives, every fault is named, and a slow server holds it back."""
+"""COPY of records: every type, errors for every bad value, and back-pressure of a slow server."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_generated_and_dropped_columns(connection: colonnade.sync.Connection) ->
 def test_a_table_that_was_altered_meanwhile(
     connection: colonnade.sync.Connection, table: str, dsn: str
 ) -> None:
-    """The kept description would take the bytes of an int for those of a float."""
+    """A stale description of the table would send an int's bytes for a float."""
     del table, dsn
     connection.execute("CREATE TEMPORARY TABLE altered (a int4)")
     connection.copy_records_to_table("altered", records=[(1,)])
@@ -232,7 +232,7 @@ def test_an_error_of_the_server(connection: colonnade.sync.Connection, table: st
 def test_a_source_that_uses_its_connection(
     connection: colonnade.sync.Connection, table: str
 ) -> None:
-    """What asks nothing of the server may be called meanwhile; a query may not."""
+    """The source may call methods that send nothing to the server, but not run a query."""
     asked: list[Any] = []
 
     def source() -> Iterator[tuple[int, str]]:

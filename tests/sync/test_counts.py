@@ -1,6 +1,6 @@
 # Generated from tests/async/test_counts.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Counts that the protocol has no place for are refused before anything is sent."""
+"""Counts too large for the protocol are refused before anything is sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 65_535
 TOO_MANY = tuple(range(MOST + 1))
-# The server would refuse it as such, if it were asked.
+# The server would give a different error if the text were sent.
 NO_SQL = "this is no SQL: $1"
 
 
@@ -150,7 +150,7 @@ def between_others(link: colonnade.sync.Connection, text: str) -> None:
 
 
 def test_too_many_placeholders(connection: colonnade.sync.Connection) -> None:
-    """The server counts them as the rest of a division by 65,536, and says so."""
+    """The server counts them modulo 65,536, and its message shows that count."""
     texts = [
         f"SELECT {number} FROM (VALUES {','.join(f'(${n}::int)' for n in range(1, count + 1))}) v"
         for number, count in enumerate([MOST + 1, MOST + 2, 2 * (MOST + 1)])
@@ -186,7 +186,7 @@ def test_a_copy_with_more_arguments_than_a_row_has_columns(
 
 
 def test_a_value_of_a_gibibyte(connection: colonnade.sync.Connection) -> None:
-    """Its zeros are pages that nobody has written to: it is refused before it is read."""
+    """Its zeros are untouched pages: the value must be refused before it is read."""
     huge = bytes(1 << 30)
     connection.execute("CREATE TEMP TABLE large (b bytea NOT NULL)")
     with connection.transaction():

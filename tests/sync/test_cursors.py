@@ -1,6 +1,6 @@
 # Generated from tests/async/test_cursors.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Cursors: the rows of a query piece by piece."""
+"""Cursors: the rows of a query in portions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OUTSIDE = "cursor cannot be created outside of a transaction"
 
 
 def portals(connection: colonnade.sync.Connection) -> int:
-    """How many named portals the server keeps."""
+    """The number of named portals on the server."""
     count = connection.fetchval("SELECT count(*) FROM pg_cursors WHERE name <> ''")
     assert isinstance(count, int)
     return count
@@ -260,7 +260,7 @@ def test_after_the_end(dsn: str) -> None:
     factory = connection.cursor(SERIES, 3)
     cursor, rows = factory.open(), iter(factory)
 
-    # Not awaited: the calls themselves refuse.
+    # These are not awaited: the calls themselves raise.
     calls: list[tuple[str, Callable[[], object]]] = [
         ("Cursor.fetch", lambda: cursor.fetch(1)),
         ("Cursor.fetchrow", cursor.fetchrow),
@@ -295,7 +295,7 @@ def test_a_transaction_of_a_connection_that_was_given_back(
 
     with pytest.raises(ZeroDivisionError):
         given_back_in_between()
-    # Whoever has the connection now keeps what it does.
+    # The connection's next user keeps its own transaction.
     assert connection.is_in_transaction()
     connection.execute("ROLLBACK")
 
@@ -337,7 +337,7 @@ def test_without_a_cache(dsn: str) -> None:
         connection.transaction(),
     ):
         for left in connection.cursor(SERIES, 3, prefetch=1):
-            # The unnamed statement is another one by now.
+            # The unnamed statement has been replaced meanwhile.
             assert connection.fetchval("SELECT $1::text", "x") == "x"
             assert left is not None
         assert portals(connection) == 0

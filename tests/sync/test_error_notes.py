@@ -1,6 +1,6 @@
 # Generated from tests/async/test_error_notes.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What an error says besides its message: the place, the placeholder, the limit, the server."""
+"""Notes of errors: the position in the query, the placeholder, the limit, the server."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_an_unknown_key_of_a_record(connection: colonnade.sync.Connection) -> No
     assert caught.value.args == ((1, 2),)
 
 
-# Limits in time
+# Time limits
 
 
 LATE: list[tuple[str, Callable[[Any], Any]]] = [
@@ -235,7 +235,7 @@ def test_the_limit_of_an_acquire(dsn: str) -> None:
             pool.release(one)
 
 
-# Refusals to let somebody in
+# Refused logins
 
 
 def test_a_refused_login_says_where_and_who(server: ServerUnderTest) -> None:

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_errors.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What the server refuses, and what never reaches it: the class, the text, a usable connection."""
+"""Errors of the server and of the client: their class, their text, and a usable connection."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ NAIVE = dt.datetime(2020, 1, 1)
 AWARE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
 
-# What is no plain value is told by its class.
+# Other than plain values are shown by their class.
 SHOWN: dict[type, str] = {dict: "a dict of length 1", type: "the class NoneType"}
 
 
@@ -243,7 +243,7 @@ def test_what_is_no_timeout(connection: colonnade.sync.Connection, timeout: Any)
     check_usable(connection)
 
 
-# Values that have no place
+# Values that cannot be represented
 
 
 @pytest.mark.parametrize(
@@ -309,12 +309,12 @@ def test_rows_that_python_cannot_name(connection: colonnade.sync.Connection) -> 
         check_usable(connection)
 
 
-# What was running
+# The query of an error
 
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_error_knows_its_query(connection: colonnade.sync.Connection, times: int) -> None:
-    """The same for a text that is new and for one that is kept."""
+    """The same for a new statement and for a cached one."""
     wrong = "SELECT 1 / $1::int"
     for _ in range(times):
         for call in (connection.fetch, connection.execute, connection.fetch_columns):

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_flow.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""The flow of large results: none waits for bytes that do not come, none comes unasked."""
+"""The flow of large results: no read waits for bytes that will not come, none reads too much."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 10.0
 ROW_BYTES = 1000
-# A row as it travels: its tag and length, the number of columns, the value's length.
+# The overhead of a row on the wire: tag and length, number of columns, length of the value.
 ON_WIRE_BYTES = ROW_BYTES + 5 + 2 + 4
 PAUSE_S = 0.1
 
@@ -35,14 +35,14 @@ def in_time() -> Iterator[None]:
 def connection(
     request: pytest.FixtureRequest, nothing_left: None
 ) -> Iterator[colonnade.sync.Connection]:
-    """A connection by either road: each has its own means of being woken less often."""
+    """A connection over TCP and over TLS: each has its own way to be woken less often."""
     del nothing_left
     with colonnade.sync.connect(request.getfixturevalue(request.param)) as connection:
         yield connection
 
 
 def result_of(size: int, tail: int = 0) -> tuple[str, int]:
-    """A query whose result has so many bytes, and its number of rows."""
+    """A query whose result has this many bytes, and its number of rows."""
     rows = size // ON_WIRE_BYTES
     query = f"SELECT repeat('x', {ROW_BYTES}) AS t FROM generate_series(1, {rows})"
     query += f" UNION ALL SELECT 'x' FROM generate_series(1, {tail})"
@@ -96,7 +96,7 @@ def test_stalls_all_along(proxy: Proxy) -> None:
 
 
 def resume(proxy: Proxy, dribble: int) -> None:
-    """Let the rest pass a moment after it is held."""
+    """Let the rest pass a moment after the proxy holds it."""
     import threading
 
     def run() -> None:
@@ -144,7 +144,7 @@ def test_a_slow_consumer_holds_the_server_back(proxy: Proxy) -> None:
             time.sleep(0.02)
             still = still + 1 if proxy.first.received_bytes == before else 0
             before = proxy.first.received_bytes
-        # A few batches, and what two sockets' buffers hold.
+        # A few batches, and the contents of two socket buffers.
         assert before < 25_000_000
         got = 1000
         for batch in stream:

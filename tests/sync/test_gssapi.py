@@ -1,6 +1,6 @@
 # Generated from tests/async/test_gssapi.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""GSSAPI: against a server and a realm of Kerberos where they are, and against scripted servers."""
+"""GSSAPI: against a real server and Kerberos realm if available, and against scripted servers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OK = message(b"R", struct.pack("!i", 0))
 
 
 class Context:
-    """Stands for a security context of the library."""
+    """A substitute for a security context of the library."""
 
     def __init__(self, *_: object, **__: object) -> None:
         self.complete = False
@@ -53,21 +53,21 @@ class Context:
 
 
 class Library:
-    """Stands for the package `gssapi`."""
+    """A substitute for the package `gssapi`."""
 
     class exceptions:  # noqa: N801 - a module of the package
         """Its errors."""
 
         class GSSError(Exception):
-            """What a library of GSSAPI says."""
+            """The library's base error."""
 
     class NameType:
-        """Kinds of names."""
+        """The kinds of names."""
 
         hostbased_service = object()
 
     class RequirementFlag:
-        """What a context must have."""
+        """The requirements of a context."""
 
         mutual_authentication = object()
 
@@ -149,7 +149,7 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[kerberos.Realm]:
 
 @pytest.fixture(scope="module")
 def kerberos_server(realm: kerberos.Realm) -> Iterator[embedded.Server]:
-    """A server that knows the realm's users by their tickets."""
+    """A server that authenticates the realm's users by their tickets."""
     hba = [f"host all {kerberos.USER} all gss include_realm=0 krb_realm={kerberos.REALM}"]
     roles = [embedded.Role(kerberos.USER, method="trust")]
     for binaries in embedded.all_binaries():
@@ -164,7 +164,7 @@ def kerberos_server(realm: kerberos.Realm) -> Iterator[embedded.Server]:
 
 
 def know(server: embedded.Server, realm: kerberos.Realm) -> None:
-    """Give the server its keys."""
+    """Give the server its keytab."""
     file, owner = server.data_dir / "server.keytab", server.data_dir.stat()
     file.write_bytes(realm.keytab.read_bytes())
     file.chmod(0o600)

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_held_results.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Results that become rows or columns when somebody asks, and transactions that begin ahead."""
+"""Held results, which become rows or columns on request, and transactions begun ahead."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_rows_piece_by_piece(
         found += held.fetch(n)
     assert found == wanted[: len(found)]
     assert held.rows_left == MANY - len(found)
-    # The rest may be columns.
+    # The rest can become columns.
     columns = held.fetch_columns()
     assert columns["n"].tolist() == [row[0] for row in wanted[len(found) :]]
     assert held.rows_left == 0
@@ -85,7 +85,7 @@ def test_what_has_no_place_shows_when_it_is_asked_for(
 def test_a_part_of_the_rows_is_never_taken_for_all(
     connection: colonnade.sync.Connection, expect: Literal["rows", "columns"]
 ) -> None:
-    # So much that the memory of some rows was given back when the value shows.
+    # Enough rows that the memory of some was released before the bad value is read.
     query = (
         "SELECT CASE WHEN n = 150000 THEN 'infinity'::date END, repeat('x', 20) "
         "FROM generate_series(1, 200000) n"

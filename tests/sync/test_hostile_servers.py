@@ -1,6 +1,6 @@
 # Generated from tests/async/test_hostile_servers.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Servers that mean harm: they can neither crash, hang nor fill the client, nor be believed."""
+"""Hostile servers: they cannot crash, block, exhaust or deceive the client."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ ROW = data_row(struct.pack("!i", 7))
 END = command_complete("SELECT 1") + ready()
 MIB = 1 << 20
 
-# Each tag that a server has.
+# Every tag of the server's messages.
 TAGS = b"RKvSTtZC12InsDdcGHWENA3V"
-# Those whose messages may be long.
+# Tags whose messages may be long.
 LONG_TAGS = b"DdTENAStV"
 
 
@@ -64,14 +64,14 @@ def described(*columns: tuple[str, int]) -> bytes:
 
 
 def to_rows(*columns: tuple[str, int]) -> list[Step]:
-    """The way to the first row of the first query."""
+    """The messages up to the first row of the first query."""
     prepared = Send(described(*columns or (("n", INT4),)))
     return [READ_STARTUP, Send(GREETING), SYNC, prepared, SYNC]
 
 
 @pytest.fixture(autouse=True)
 def in_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No test of a hostile server takes long; a server that goes on is left soon."""
+    """Fail a test that takes long: the client must soon leave a server that does not stop."""
     monkeypatch.setattr("colonnade._transport.blocking.RECOVERY_TIMEOUT_S", 0.1)
     begun = time.monotonic()
     yield
@@ -83,7 +83,7 @@ def connect(server: ScriptedServer, timeout: float = DEADLINE_S) -> colonnade.sy
 
 
 def refused(script: list[Step], pattern: str | None = None) -> None:
-    """A query whose answer is no protocol: the error says so, and the connection is closed."""
+    """Check that an invalid answer is a protocol error and closes the connection."""
     with ScriptedServer([*script, ReadUntilClosed()]) as server:
         connection = connect(server)
         with pytest.raises(RemoteProtocolError, match=pattern):
@@ -111,7 +111,7 @@ def test_an_error_whose_position_is_no_number(position: str) -> None:
 def ask_once(
     server: ScriptedServer, *, connect_limit_s: float = DEADLINE_S, limit_s: float = DEADLINE_S
 ) -> None:
-    """Connect, ask, and hang up, whatever comes of it."""
+    """Connect, query and close, whatever the outcome."""
     connection = connect(server, timeout=connect_limit_s)
     try:
         connection.fetch("SELECT n", timeout=limit_s)
@@ -196,7 +196,7 @@ FLOODS = {
 
 
 def tick(counted: list[float], until_cancelled: asyncio.Event) -> None:
-    """Write down when this task had a turn."""
+    """Record the times of this task's turns."""
     while not until_cancelled.is_set():
         counted.append(time.monotonic())
         time.sleep(0.001)
@@ -205,10 +205,10 @@ def tick(counted: list[float], until_cancelled: asyncio.Event) -> None:
 @pytest.mark.parametrize("flood", FLOODS)
 @pytest.mark.parametrize("state", ["start-up", "query", "result"])
 def test_floods(flood: str, state: str) -> None:
-    """The deadline comes all the same, memory stays as it was, and other tasks have their turns."""
+    """The deadline is kept, memory does not grow, and other tasks get their turns."""
     way: list[Step] = [READ_STARTUP] if state == "start-up" else to_rows()
     begin = BOUND + ROW if state == "result" else b""
-    # Many at a time, so that the server is faster than we are.
+    # Send many at a time, so that the server is faster than the client.
     forever = SendForever(FLOODS[flood] * 100)
     limits = {"connect_limit_s": 0.3} if state == "start-up" else {"limit_s": 0.3}
     with (
@@ -231,7 +231,7 @@ def test_parameters_without_end() -> None:
 
 
 def test_a_value_without_end() -> None:
-    """What has come is kept, up to doubling, until the deadline."""
+    """The received bytes are kept, in a buffer at most twice their size, until the deadline."""
     claim = b"D" + struct.pack("!i", 1_000_000_000) + b"\0\1" + struct.pack("!i", 999_999_990)
     sent = SendForever(b"x" * 65536, pause_seconds=0.002)
     script: list[Step] = [*to_rows(("t", TEXT)), Send(BOUND + claim), sent]
@@ -292,7 +292,7 @@ def test_the_wrong_order() -> None:
 
 @pytest.mark.parametrize("response", [b"G", b"H"])
 def test_a_copy_in_place_of_a_result(response: bytes) -> None:
-    """The caller's text may have been a COPY: it is told so, and the server may go on."""
+    """The query might have been a COPY, so the error says so and the connection stays usable."""
     copying = Send(BOUND + message(response, b"\0\0\0"))
     failed = Send(error("57014", "COPY from stdin failed") + ready())
     good = Send(BOUND + ROW + END)
@@ -326,7 +326,7 @@ def test_bytes_behind_the_end() -> None:
         assert connection.is_closed()
 
 
-# Copies that are told to have ended well
+# Copies with a false success
 
 
 def test_a_copy_that_ends_before_its_data() -> None:
@@ -363,7 +363,7 @@ def test_a_copy_without_an_end(reply: bytes) -> None:
         assert connection.is_closed()
 
 
-# Values that are not what was described
+# Values that do not match their description
 
 
 def test_values_of_another_type() -> None:
@@ -384,7 +384,7 @@ def test_values_of_another_type() -> None:
 
 
 def nested_record(depth: int) -> bytes:
-    """A record in a record in a record."""
+    """Nested records of this depth."""
     inner = struct.pack("!i", 0)
     for _ in range(depth):
         inner = struct.pack("!iIi", 1, RECORD, len(inner)) + inner
@@ -427,7 +427,7 @@ def test_very_many_columns(columns: int) -> None:
 
 
 def catalog_row(oid: int, kind: bytes, *, element: int = 0, fields: tuple[int, ...] = ()) -> bytes:
-    """What the catalogs say of one type."""
+    """The row of the catalogs for one type."""
 
     def array(element: int, cells: list[bytes]) -> bytes:
         head = struct.pack("!iiIii", 1, 0, element, len(cells), 1)
@@ -469,7 +469,7 @@ TYPES_OF_TYPES = {
 
 @pytest.mark.parametrize("case", TYPES_OF_TYPES)
 def test_types_of_types(case: str) -> None:
-    """They are known up to some size, and beyond it not at all; no question is endless."""
+    """Nested types are resolved up to a limit, and not at all beyond it; every look-up ends."""
     rows = b"".join(TYPES_OF_TYPES[case])
     end = command_complete(f"SELECT {len(TYPES_OF_TYPES[case])}")
     known = message(b"3") + message(b"1") + BOUND + rows + end

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_impossible_events.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""An event that no exchange can bring is the library's fault, whatever was asked for."""
+"""An event impossible for an exchange is reported as a defect of the library, for every call."""
 
 from __future__ import annotations
 

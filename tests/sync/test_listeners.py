@@ -1,6 +1,6 @@
 # Generated from tests/async/test_listeners.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Callbacks: who is called, with what, how often; and what a failing one changes: nothing."""
+"""Callbacks: which are called, with which arguments, how often; a failing one changes nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Heard:
 
 
 def turn() -> None:
-    """Let the loop call what it was asked to; threads have called it already."""
+    """Let the loop run its callbacks; threads have already called them."""
 
 
 # Notifications

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_many.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Many executions of one statement: what arrives, what fails, and what stays of it."""
+"""Many executions of one statement: their rows, their errors, and the state afterwards."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_fetchmany_gives_the_rows_of_all(table: colonnade.sync.Connection) -> No
 
 
 def test_rows_of_executemany_are_thrown_away(table: colonnade.sync.Connection) -> None:
-    # More answers than the sockets hold: somebody must read them while the rows are sent.
+    # The answers exceed the socket buffers, so they must be read while the rows are sent.
     arguments = [(number, "x" * 1000) for number in range(20_000)]
     table.executemany("INSERT INTO many VALUES ($1, $2) RETURNING repeat(b, 5)", arguments)
     assert count(table) == 20_000

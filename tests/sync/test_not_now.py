@@ -1,6 +1,6 @@
 # Generated from tests/async/test_not_now.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""A server that is there and takes no connections: it starts up, it recovers, or it ends."""
+"""A server that accepts no connections because it starts up, recovers or shuts down."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SECONDS_MAX = 30.0
-# As the versions of the server word it.
+# The wording differs between versions of the server.
 _STARTING = "starting up|not (yet )?accepting connections"
 
 
 @pytest.fixture(scope="module")
 def coming() -> Iterator[embedded.Server]:
-    """A server that ends and starts again in these tests."""
+    """A server that these tests stop and start."""
     with embedded.start(tcp=True) as server:
         yield server
 
 
 def is_refused(dsn: str, words: str) -> None:
-    """No way in leads to a connection, and each says why."""
+    """Check that every way to connect fails with the reason."""
     for mode in ("disable", "prefer", "allow"):
         with pytest.raises(CannotConnectNowError, match=words) as caught:
             colonnade.sync.connect(f"{dsn}?sslmode={mode}", timeout=_SECONDS_MAX)
@@ -40,7 +40,7 @@ def is_refused(dsn: str, words: str) -> None:
 
 
 def is_passed_over(first: embedded.Server, second: str) -> None:
-    """The next host of the list is asked."""
+    """Check that the next host of the list is tried."""
     port = second.rpartition(":")[2]
     hosts = f"127.0.0.1:{first.port},127.0.0.1:{port}"
     with colonnade.sync.connect(f"postgresql://postgres@{hosts}") as connection:

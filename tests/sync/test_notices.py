@@ -1,6 +1,6 @@
 # Generated from tests/async/test_notices.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Notices of the server reach whoever listens, and nobody else."""
+"""Notices of the server reach the listeners of their connection only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_notification_loops.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Loops over the notifications of a connection: how they end, and go on."""
+"""Loops over the notifications of a connection: how they end and continue."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_observed.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Of which queries query loggers and the tracer are told."""
+"""The queries that query loggers and the tracer receive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERIES = "SELECT generate_series(1, $1::int) AS n"
 
 
 class Told:
-    """A tracer and a query logger that keep what they are told."""
+    """A tracer and a query logger that record their calls."""
 
     def __init__(self) -> None:
         self.logged: list[colonnade.LoggedQuery] = []
@@ -44,7 +44,7 @@ class Told:
         self.spans.append((self.open.pop(span), dict(attributes), error))
 
     def take(self) -> list[tuple[str, int]]:
-        """Text and rows of all spans since the last look, which were as many as the records."""
+        """Text and rows of the spans since the last call; check that each has a log record."""
         assert not self.open
         spans, self.spans = self.spans, []
         logged, self.logged = self.logged, []
@@ -67,7 +67,7 @@ def told(connection: colonnade.sync.Connection) -> Iterator[Told]:
 
 
 def settle() -> None:
-    """A callback is called in a turn of its own."""
+    """Let the loop run, because a callback is called in a separate turn."""
     time.sleep(0)
 
 
@@ -187,7 +187,7 @@ def test_a_query_that_runs_out_of_time(connection: colonnade.sync.Connection, to
     statement = connection.prepare("SELECT pg_sleep(60)")
     started = time.perf_counter()
     with pytest.raises((TimeoutError, QueryCanceledError)):
-        # uvloop counts its time in whole milliseconds, so that a limit may end too early by one.
+        # uvloop counts whole milliseconds, so a limit may end one millisecond early.
         statement.fetch(timeout=0.052)
     passed = time.perf_counter() - started
     settle()

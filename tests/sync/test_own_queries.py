@@ -1,6 +1,6 @@
 # Generated from tests/async/test_own_queries.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What the driver asks of its own accord reaches no codec, class or factory of the owner's."""
+"""The driver's internal queries use no codecs, row classes or row factories of the caller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from colonnade.errors import EncodeError, InterfaceError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Of these are the driver's own queries made; the roads here have values of none of them.
+# The driver's internal queries use these types; the queries of the tests do not.
 BROKEN = (
     "text",
     "oid",
@@ -61,7 +61,7 @@ DAY, ID = dt.date(2024, 1, 2), uuid.UUID(int=7)
 
 
 class ReachedError(Exception):
-    """A codec was asked that has no business here."""
+    """An internal query has used a custom codec."""
 
 
 def broken(value: object) -> Any:
@@ -186,7 +186,7 @@ def test_rows_of_the_types_own_values(broken_link: colonnade.sync.Connection) ->
         (row,) = broken_link.fetch_plain(query, *args)
         assert type(row) is tuple
         assert row == ("a", [1, None], 7, "x", True)
-    # The same text of the owner's is another statement.
+    # The caller's query with the same text is a separate statement.
     with pytest.raises(EncodeError):
         broken_link.fetchval(query, *args)
     assert broken_link.fetch_plain(query, *args) == [row]

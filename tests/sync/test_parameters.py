@@ -1,6 +1,6 @@
 # Generated from tests/async/test_parameters.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Every built-in type as a parameter, back as a row's value and as a column's."""
+"""Every built-in type as a parameter, read back in rows and in columns."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_null(connection: colonnade.sync.Connection, type_name: str) -> None:
 
 
 def test_single_bytes(connection: colonnade.sync.Connection) -> None:
-    """Bytes in rows, as in asyncpg, and text in columns."""
+    """The type "char" is bytes in rows, as in asyncpg, and text in columns."""
     for value in (b"x", b"\0", b"\xe4"):
         assert connection.fetchval("""SELECT $1::"char" AS v""", value) == value
     columns = connection.fetch_columns("""SELECT $1::"char" AS v""", b"x")

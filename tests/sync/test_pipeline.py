@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def tags(sent: bytes) -> str:
-    """The tags of the messages that were sent."""
+    """The tags of the sent messages."""
     found = ""
     while sent:
         found += chr(sent[0])

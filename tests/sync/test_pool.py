@@ -1,6 +1,6 @@
 # Generated from tests/async/test_pool.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""The pool: its sizes, its life, and what its connections are to those who have them."""
+"""The pool: its size, its life, and the connections that it lends."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_a_stream_of_the_pool_that_has_ended(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:
         stream = pool.iter_columns("SELECT 1 AS n")
         assert [batch["n"].tolist() for batch in stream] == [[1]]
-        # Another one has the connection now.
+        # Another task now has the connection.
         with pool.acquire() as connection:
             with pytest.raises(StopIteration):
                 next(stream)
@@ -290,5 +290,5 @@ def test_types_are_learned_once_for_all(proxy: Proxy) -> None:
             assert other.fetchval("SELECT 'fine'::pool_mood") == "fine"
         pool.execute("DROP TYPE pool_mood")
         prepared = sorted(relayed.tags.count("P") for relayed in proxy.connections)
-    # The first one asked the catalogs as well.
+    # The first query also read the catalogs.
     assert prepared == [1, 2]

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_pool_reset.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What is undone when a connection is given back, and what that costs."""
+"""The reset of a released connection, and its cost."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_the_answer_to_a_reset_is_in_no_query_s_timing(dsn: str) -> None:
                 assert timing is not None
                 sizes.append(timing.bytes)
                 connection.execute("SET application_name = 'touched'")
-        # The first one describes the statement as well.
+        # The first call also describes the statement.
         assert sizes[1] == sizes[2] == sizes[3]
     with colonnade.sync.connect(dsn) as alone:
         alone.fetch(query)

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_pool_schema.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What one connection of a pool finds out of date, the others need not find again."""
+"""A change of the schema that one connection of a pool discovers is known to the others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def pool(dsn: str, nothing_left: None) -> Iterator[colonnade.sync.Pool]:
 def test_a_plan_that_one_has_found_stale_is_stale_for_all(pool: colonnade.sync.Pool) -> None:
     pool.execute("ALTER TABLE pool_schema ADD COLUMN b text DEFAULT 'x'")
     with pool.acquire() as one:
-        # Nobody knows yet, and within a transaction nothing can be repeated.
+        # No connection knows of the change yet, and within a transaction a query cannot be
+        # retried.
         with pytest.raises(InvalidCachedStatementError):
             with one.transaction():
                 one.fetch(_QUERY)

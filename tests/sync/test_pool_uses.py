@@ -1,6 +1,6 @@
 # Generated from tests/async/test_pool_uses.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What the rest of the library does on a connection that comes from a pool."""
+"""The rest of the library on a connection from a pool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colonnade.rkt import set_query_dtype
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Of one connection alone: its state, its listeners, and what outlives a call.
+# Methods for one particular connection: its state, its listeners, and objects that outlive a call.
 _OF_A_CONNECTION = {
     "address",
     "begin_ahead",
@@ -29,7 +29,7 @@ _OF_A_CONNECTION = {
     *("remove_termination_listener", "notifications", "query_logger"),
     *("cursor", "prepare", "transaction", "reset", "get_reset_query", "reload_schema_state"),
     *("get_server_pid", "get_server_version", "get_settings", "last_timing"),
-    # It prepares for the call that comes next on the connection.
+    # It prepares the next call on the same connection.
     "parameter_types",
     *("is_closed", "is_in_transaction", "is_inherited", "row_factory"),
     *("reset_type_codec", "set_builtin_type_codec", "set_type_codec"),
@@ -88,7 +88,7 @@ def test_a_pipeline_of_the_pool_is_entered_once_at_a_time(dsn: str) -> None:
         assert pool.get_idle_size() == 2
 
 
-# What was made through a proxy
+# Objects made through a proxy
 
 
 # Arrays by dtype

@@ -30,13 +30,13 @@ def pooler(dsn: str, nothing_left: None) -> Iterator[Pooler]:
 
 @contextmanager
 def elsewhere(dsn: str, connection: colonnade.sync.Connection) -> Iterator[None]:
-    """A block in which a connection has another server process than before."""
+    """A block in which a connection gets a different server process than before."""
     with colonnade.sync.connect(dsn, statement_cache_size=0) as other:
         before = connection.fetchval("SELECT pg_backend_pid()")
         with other.transaction():
             taken = other.fetchval("SELECT pg_backend_pid()")
             now = connection.fetchval("SELECT pg_backend_pid()")
-            assert taken == before != now, "the test is about another server process"
+            assert taken == before != now, "the test needs a different server process"
             yield
 
 

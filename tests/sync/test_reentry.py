@@ -1,6 +1,6 @@
 # Generated from tests/async/test_reentry.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""A function that a call on a connection calls uses that connection itself: it is refused."""
+"""A callback of a call on a connection uses that connection itself, which is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFUSAL = "another operation is in progress"
 
 
 class Asker:
-    """Asks the connection, as a function does that cannot wait, and is refused."""
+    """Uses the connection from a synchronous callback, and expects a refusal."""
 
     def __init__(self, connection: colonnade.sync.Connection) -> None:
         self.connection = connection
@@ -35,11 +35,11 @@ class Asker:
 
     def _ask(self) -> None:
         began: Any = self.connection.fetchval("SELECT $1::int8", 777)
-        raise AssertionError(f"it was not refused, but given {began!r}")
+        raise AssertionError(f"expected a refusal, got {began!r}")
 
 
 class Stream:
-    """A foreign container that asks when its data are wanted."""
+    """A foreign container that uses the connection when its data are requested."""
 
     def __init__(self, ask: Asker) -> None:
         self.ask = ask
@@ -69,7 +69,7 @@ class Number:
 
 
 class File(io.RawIOBase):
-    """A file whose functions, which another thread may call, ask."""
+    """A file whose methods, perhaps called in another thread, use the connection."""
 
     def __init__(self, ask: Asker, rows: int = 3) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_rkt_cursors.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Queries with a dtype whose rows are asked for by a prepared statement, or piece by piece."""
+"""Queries with a dtype, by prepared statements and cursors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_statement_keeps_the_query(connection: colonnade.sync.Connection) ->
     arrays: Any = connection.fetch(statement.get_query(), 2)
     array, _ = arrays
     assert array.dtype == PAIR
-    # What asks for columns gets columns.
+    # `fetch_columns` still gives columns.
     assert (statement.fetch_columns(2))["g"].tolist() == [1, 2]
 
 
@@ -106,7 +106,7 @@ def opened(connection: colonnade.sync.Connection, by: str, query: str, *args: An
 
 @pytest.mark.parametrize("by", ["connection", "statement"])
 def test_a_cursor_loses_no_rows(connection: colonnade.sync.Connection, by: str) -> None:
-    # asyncpg-rkt gave the first piece, and then lost rows.
+    # asyncpg-rkt gave the first portion, and then lost rows.
     with connection.transaction():
         cursor = opened(connection, by, QUERY, 5)
         found = [cursor.fetch(2) for _ in range(4)]

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_row_factories.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Rows in other shapes than records."""
+"""Row factories: rows other than records."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_connection_with_one(dsn: str) -> None:
         assert connection.fetchrow(QUERY) == one
         assert connection.fetchval(QUERY, column=1) == "1"
         assert connection.fetchrow(QUERY, row_factory=scalar_row) == 1
-        # A class that the call names wins over the connection's factory.
+        # A class given to the call takes precedence over the connection's factory.
         assert type(connection.fetchrow(QUERY, record_class=colonnade.Record)) is (colonnade.Record)
         assert connection.fetchrow(QUERY, record_class=tuple) == (1, "1")
         assert connection.fetchmany("SELECT $1::int AS n", [(1,)]) == [{"n": 1}]

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_server_facts.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What a connection says of its server."""
+"""The server's version and settings, as reported by a connection."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_server_limits.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What a server limits: time, places, space, memory, size. The error tells which one it was."""
+"""Limits of a server: time, connections, disk space, memory, size. The error names the limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS_MAX = 20.0
 
 @pytest.fixture(scope="module")
 def narrow() -> Iterator[embedded.Server]:
-    """A server with few places, little space for temporary files and a small stack."""
+    """A server with few connections, little space for temporary files and a small stack."""
     settings = {
         "max_connections": str(_PLACES),
         "max_wal_senders": "0",
@@ -43,14 +43,14 @@ def narrow() -> Iterator[embedded.Server]:
 
 @pytest.fixture
 def cramped(narrow: embedded.Server, nothing_left: None) -> Iterator[colonnade.sync.Connection]:
-    """A superuser's connection to that server."""
+    """A superuser's connection to the limited server."""
     del nothing_left
     with colonnade.sync.connect(narrow.dsn) as connection:
         yield connection
 
 
 def check_usable(connection: Any) -> None:
-    """Prove that nothing was broken."""
+    """Check that the connection works."""
     assert connection.transaction_status == "idle"
     assert connection.fetchval("SELECT $1::int", 42) == 42
 
@@ -78,7 +78,7 @@ def test_a_connection_that_was_idle_for_too_long_says_so(
         give_up = time.monotonic() + _SECONDS_MAX
         while connection.get_server_pid() in watch.backends():
             assert time.monotonic() < give_up, "it has not ended"
-            # Its farewell is read meanwhile.
+            # Meanwhile the client reads the server's last message.
             time.sleep(0.005)
         with pytest.raises((errors.InterfaceError, errors.ConnectionDoesNotExistError)) as caught:
             connection.fetchval("SELECT 1")
@@ -122,7 +122,7 @@ def test_transactions_that_cannot_both_be(
             cramped.execute("DROP TABLE counted")
 
 
-# Places
+# Connections
 
 
 def test_no_place_is_left(narrow: embedded.Server, cramped: colonnade.sync.Connection) -> None:
@@ -132,12 +132,12 @@ def test_no_place_is_left(narrow: embedded.Server, cramped: colonnade.sync.Conne
     try:
         with pytest.raises(errors.TooManyConnectionsError):
             colonnade.sync.connect(narrow.dsn_for("visitor"))
-        # Some places are the superuser's.
+        # Some connections are reserved for superusers.
         reserved = [colonnade.sync.connect(narrow.dsn) for _ in range(_RESERVED)]
         try:
             with pytest.raises(errors.TooManyConnectionsError, match="too many clients"):
                 colonnade.sync.connect(narrow.dsn)
-            # A cancel request needs none.
+            # A cancel request needs no free connection.
             with pytest.raises(TimeoutError):
                 visitors[0].fetchval("SELECT pg_sleep(60)", timeout=0.02)
             check_usable(visitors[0])

@@ -26,13 +26,13 @@ UNFIT = {"LATIN1": "日本", "EUC_JP": "🦀", "WIN1251": "日本"}
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[embedded.Server]:
-    """A server for databases of other encodings."""
+    """A server for databases in other encodings."""
     with embedded.start(tcp=True) as server:
         yield server
 
 
 def in_encoding(server: embedded.Server, encoding: str) -> colonnade.sync.Connection:
-    """A connection to a database in an encoding, made where there is none yet."""
+    """A connection to a database in this encoding, which is created if missing."""
     name = encoding.lower()
     with colonnade.sync.connect(server.dsn) as connection:
         found = connection.fetchval("SELECT count(*) FROM pg_database WHERE datname = $1", name)
@@ -68,7 +68,7 @@ def test_text_of_a_database_in_another_encoding(
 
 
 def test_bytes_of_a_database_without_an_encoding(own: embedded.Server, nothing_left: None) -> None:
-    """The server refuses to send what is no UTF-8; it can be had as bytes."""
+    """The server refuses to send text that is not UTF-8, but sends it as bytes."""
     del nothing_left
     with in_encoding(own, "SQL_ASCII") as connection:
         assert connection.fetchval("SELECT $1::text", "Grüße") == "Grüße"
@@ -136,7 +136,7 @@ VALUES = [
 def styled(
     dsn: str, request: pytest.FixtureRequest, nothing_left: None
 ) -> Iterator[colonnade.sync.Connection]:
-    """A connection with a setting that changes how the server writes."""
+    """A connection with a setting that changes how the server writes values."""
     del nothing_left
     with colonnade.sync.connect(dsn, server_settings=request.param) as connection:
         yield connection
@@ -161,7 +161,7 @@ def test_values_do_not_depend_on_how_the_server_writes(styled: colonnade.sync.Co
 
 
 def test_a_flood_of_notices(dsn: str, nothing_left: None) -> None:
-    """The server tells all that it does, and the answers are the same."""
+    """The server logs everything to the client, and the answers stay the same."""
     del nothing_left
     settings = {"client_min_messages": "debug5", "log_min_messages": "panic"}
     with colonnade.sync.connect(dsn, server_settings=settings) as connection:

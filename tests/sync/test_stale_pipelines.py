@@ -1,6 +1,6 @@
 # Generated from tests/async/test_stale_pipelines.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What becomes of a pipeline's queries when the server no longer takes their statements."""
+"""Pipelines whose prepared statements the server no longer accepts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_reads_are_repeated(table: colonnade.sync.Connection) -> None:
 def test_statements_that_were_deallocated(table: colonnade.sync.Connection) -> None:
     insert = "INSERT INTO changing VALUES ($1)"
     table.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
-    # All that was sent behind the first one is refused as well: the order is kept.
+    # All later queries fail as well and are repeated too, so the order is kept.
     with table.pipeline() as pipeline:
         for number in (2, 3):
             pipeline.execute(insert, number)

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_stale_writes.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Errors that look like those of a stale statement: what has run is not run again."""
+"""Errors that resemble those of a stale statement: statements that have run are not repeated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADD = "INSERT INTO written_widely VALUES ($1) RETURNING *"
 
 @pytest.fixture
 def procedure(connection: colonnade.sync.Connection) -> Iterator[colonnade.sync.Connection]:
-    """A procedure that commits before it fails, and whose statement is kept."""
+    """A procedure that commits before it fails, and whose CALL is a cached statement."""
     connection.execute(
         """
         CREATE TABLE written (a int);

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_statement_cache.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Prepared statements: one round trip when known, gone when stale or forgotten."""
+"""The statement cache: one round trip for a known statement; stale ones are replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def kept(connection: colonnade.sync.Connection) -> int:
 
 
 def on_server(connection: colonnade.sync.Connection) -> int:
-    """How many statements the server keeps for us."""
+    """The number of prepared statements of this connection on the server."""
     count = connection.fetchval("SELECT count(*) FROM pg_prepared_statements")
     assert isinstance(count, int)
     return count
@@ -74,7 +74,7 @@ def test_the_server_forgets_all(connection: colonnade.sync.Connection, command: 
     connection.execute(command)
     assert kept(connection) == 0
     assert connection.fetchval("SELECT 1") == 1
-    # Behind the back of the tag: the statement is prepared anew when it is missed.
+    # Without a command tag that tells the client, it prepares the statement anew after the error.
     connection.execute("DEALLOCATE ALL; SELECT 1")
     assert connection.fetchval("SELECT 1") == 1
     connection.fetch("DEALLOCATE ALL")

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_timeouts.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Limits in time: the right error, at the right time, and a connection that goes on."""
+"""Timeouts: the right error at the right time, and a usable connection afterwards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_five_hundred_in_a_row(connection: colonnade.sync.Connection) -> None:
 
 
 def test_limits_of_every_length(connection: colonnade.sync.Connection) -> None:
-    """From before the first byte to after the last one: its own result, or TimeoutError."""
+    """Limits that end anywhere in the query: the call gives its own result or TimeoutError."""
     query = "SELECT i, repeat('x', 50) FROM generate_series(1, 3000) i"
     timeout, ended = 0.0, 0
     while ended < 3:
@@ -80,7 +80,7 @@ def test_limits_of_every_length(connection: colonnade.sync.Connection) -> None:
 def test_nothing_of_the_former_answer_is_left(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever part of the answer had arrived when the time was up."""
+    """Whatever part of the answer had arrived at the timeout."""
     monkeypatch.setattr("colonnade._transport.blocking.RECOVERY_TIMEOUT_S", 0.3)
     query = "SELECT i, repeat('x', 50) FROM generate_series(1, 3000) i"
     with colonnade.sync.connect(f"{proxy.dsn}?sslmode=disable") as through:

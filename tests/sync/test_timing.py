@@ -1,6 +1,6 @@
 # Generated from tests/async/test_timing.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Where the time of a query went, and who is told."""
+"""The phases of a query's time, and their reports to loggers and tracers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_phases_of_a_query_add_up(connection: colonnade.sync.Connection) -> 
     assert_adds_up(second)
     assert second.is_cached
     assert second.prepare == 0
-    # The server may begin before the call that sends has returned.
+    # The server may start before the sending call has returned.
     assert second.send + second.server_wait >= 0.05
     assert second.rows == 1000
     assert second.bytes > 1000 * 15
@@ -48,7 +48,7 @@ def test_the_phases_of_a_query_add_up(connection: colonnade.sync.Connection) -> 
 
 
 def everything(conn: colonnade.sync.Connection, road: str) -> None:
-    """A call of at least 50 ms, with a caller that works for as long where it has its turns."""
+    """A call of at least 50 ms, with a caller that works equally long during its turns."""
     slow = "SELECT g, pg_sleep(0.01) FROM generate_series(1, 5) g"
     match road:
         case "rows":
@@ -75,7 +75,7 @@ def everything(conn: colonnade.sync.Connection, road: str) -> None:
 
 
 def work() -> float:
-    """Do something else, and return its seconds."""
+    """Do other work, and return its seconds."""
     start = time.perf_counter()
     time.sleep(0.03)
     return time.perf_counter() - start
@@ -105,12 +105,12 @@ def test_the_phases_are_what_the_caller_saw(
         assert timing is not None
         assert_adds_up(timing)
         assert 0.05 <= timing.total <= wall
-        # Half of the call is in some phase even where the machine is busy.
+        # At least half of the call is in some phase, even on a busy machine.
         assert timing.total >= wall / 2
 
 
 def test_the_callers_own_time_is_in_no_phase(connection: colonnade.sync.Connection) -> None:
-    """A stream waits for the server only between the caller's turns."""
+    """A stream's timing has only its waits for the server, between the caller's turns."""
     query = "SELECT g, pg_sleep(0.001) FROM generate_series(1, 20) g"
     start, worked = time.perf_counter(), 0.0
     with connection.iter_columns(query, batch_rows=5) as batches:
@@ -182,7 +182,7 @@ def test_query_loggers_are_told_the_timing(connection: colonnade.sync.Connection
     told: list[colonnade.LoggedQuery] = []
     with connection.query_logger(told.append):
         connection.fetch("SELECT generate_series(1, 3)")
-        # A callback is called in a turn of its own.
+        # Let the loop run, because a callback is called in a separate turn.
         connection.fetch("SELECT 1")
     assert told[0].timing is not None
     assert told[0].timing.rows == 3

@@ -1,6 +1,6 @@
 # Generated from tests/async/test_tls_certificates.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""Each word of sslmode against each kind of certificate: one table, which the documentation has."""
+"""Each `sslmode` against each kind of certificate: the table is part of the documentation."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 DIRECT = ("require", "verify-full")
 
 PLAIN, TLS = "plain", "TLS"
-# What each mode comes to: without TLS, under TLS, or the words of the error. `allow` begins without
-# TLS, and our server lets it in; `prefer` goes on without where the handshake fails.
+# The outcome of each mode: without TLS, over TLS, or the text of the error. `allow` begins without
+# TLS, which the test server accepts; `prefer` continues without TLS if the handshake fails.
 ALWAYS_GOOD = (PLAIN, PLAIN, TLS, TLS, TLS, TLS)
 
 
@@ -44,7 +44,7 @@ def refused_by_name(words: str) -> tuple[str, ...]:
 NO_ISSUER = "unable to get local issuer certificate"
 OTHER_NAME = "Hostname mismatch"
 OTHER_ADDRESS = "IP address mismatch"
-# What the server presents, or demands -> what each mode makes of it.
+# The server's certificate or demand -> the outcome of each mode.
 TABLE: dict[str, tuple[str, ...]] = {
     "for the host": ALWAYS_GOOD,
     "for another host": refused_by_name(OTHER_NAME),
@@ -78,18 +78,18 @@ TABLE: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """What a server presents, and what the client is told to look at."""
+    """A server's certificate, and the client's options for it."""
 
     served: Issued
     host: str = "localhost"
     words: dict[str, object] = field(default_factory=dict)
-    #: The authority whose clients the server lets in; None where it demands no certificate.
+    #: The CA whose clients the server accepts; None if it requires no certificate.
     clients_of: Authority | None = None
 
 
 @dataclass(frozen=True)
 class World:
-    """Who is trusted, and the cases of the table."""
+    """The trusted CA, and the cases of the table."""
 
     ca_file: Path
     cases: dict[str, Case]
@@ -188,7 +188,7 @@ def _by_our_certificate(folder: Path, root: Authority, stranger: Authority) -> d
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No certificate of the caller's takes part."""
+    """Hide the certificates in the caller's home directory."""
     monkeypatch.setenv("HOME", str(tmp_path))
 
 
@@ -203,14 +203,14 @@ def shim(
 
 
 def outcome(dsn: str) -> str:
-    """What comes of a connection: the kind, or the error's words."""
+    """The outcome of connecting: the kind of connection, or the error's text."""
     try:
         with colonnade.sync.connect(dsn, timeout=20) as connection:
             assert connection.fetchval("SELECT 1") == 1
             return TLS if connection.conversation.transport.is_tls else PLAIN
     except ssl.SSLError as error:
         refusal = error
-    # Either side says that it refuses the other's certificate, and to whom.
+    # Either side's error says whose certificate was rejected.
     is_ours = isinstance(refusal, ssl.SSLCertVerificationError)
     assert is_ours != ("alert" in str(refusal).lower())
     assert any("while connecting to" in note for note in refusal.__notes__)
@@ -227,13 +227,13 @@ def assert_outcome(found: str, expected: str) -> None:
     if expected in {PLAIN, TLS}:
         assert found == expected
     else:
-        # OpenSSL before 3 writes some words otherwise.
+        # OpenSSL before 3 words some errors differently.
         assert re.search(expected.replace("-", "."), found, re.IGNORECASE), found
 
 
 @pytest.mark.parametrize("kind", TABLE)
 def test_modes(kind: str, world: World, shim: TlsShim) -> None:
-    """With the root's certificate named, so that it is verified wherever TLS is spoken."""
+    """The root certificate is given, so every mode that uses TLS verifies."""
     case = world.cases[kind]
     shim.context = case.served.server_context()
     if case.clients_of is not None:
@@ -243,7 +243,7 @@ def test_modes(kind: str, world: World, shim: TlsShim) -> None:
         dsn = address(case, shim, world.ca_file, sslmode=mode)
         assert_outcome(outcome(dsn), expected)
         if mode in DIRECT:
-            # The same where the server is not asked first.
+            # The outcome is the same with direct TLS.
             assert_outcome(outcome(f"{dsn}&sslnegotiation=direct"), expected)
 
 
@@ -254,7 +254,7 @@ def test_modes(kind: str, world: World, shim: TlsShim) -> None:
 def test_the_roots_of_the_system(
     kind: str, world: World, shim: TlsShim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They stand where OpenSSL is told; the mode can only be verify-full, and is without a word."""
+    """The place comes from OpenSSL's variable; the mode must be verify-full, the default here."""
     case = world.cases[kind]
     monkeypatch.setenv("SSL_CERT_FILE", str(world.ca_file))
     monkeypatch.setenv("SSL_CERT_DIR", str(world.ca_file.parent / "nothing"))

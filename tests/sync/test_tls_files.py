@@ -1,6 +1,6 @@
 # Generated from tests/async/test_tls_files.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""TLS with files: certificates of clients, revoked ones, versions, and handshakes at once."""
+"""TLS with files: client certificates, revocation, protocol versions, and direct handshakes."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No certificate of the caller's takes part."""
+    """Hide the certificates in the caller's home directory."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def certificate_server(certificates: Certificates) -> Iterator[embedded.Server]:
-    """A server that lets the role `holder` in by its certificate only."""
+    """A server that accepts the role `holder` only with its certificate."""
     roles = [embedded.Role("holder", method="trust")]
     for binaries in embedded.all_binaries():
         hba = ["hostssl all holder all cert", "hostnossl all holder all reject"]
         try:
             started = embedded.start(tcp=True, hba=hba, roles=roles, binaries=binaries)
         except embedded.EmbeddedServerError:
-            # Without TLS, a build does not know what `cert` is.
+            # A server built without TLS does not know the method `cert`.
             continue
         with started as server:
             if enable_tls(server, certificates):
@@ -56,7 +56,7 @@ def certificate_server(certificates: Certificates) -> Iterator[embedded.Server]:
 
 
 def trust(server: embedded.Server, certificates: Certificates) -> None:
-    """Have the server trust the certificates of our authority."""
+    """Make the server trust the test CA."""
     file, owner = server.data_dir / "clients.pem", server.data_dir.stat()
     file.write_bytes(certificates.ca_file.read_bytes())
     os.chown(file, owner.st_uid, owner.st_gid)
@@ -197,7 +197,7 @@ def test_keys_are_logged_when_asked_for(
 
 
 def test_direct_tls(tls_shim: Shims, certificates: Certificates) -> None:
-    """The shim begins TLS where the first byte is a handshake's, and selects the protocol."""
+    """The shim starts TLS if the first byte belongs to a handshake, and selects the protocol."""
     shim = tls_shim(TlsVariant.GOOD)
     roots = f"sslrootcert={certificates.ca_file}"
     spellings: list[tuple[str, dict[str, Any]]] = [
@@ -228,7 +228,7 @@ def test_direct_tls_by_the_environment(tls_shim: Shims, monkeypatch: pytest.Monk
 def test_direct_tls_needs_the_name_of_the_protocol(
     tls_shim: Shims, certificates: Certificates
 ) -> None:
-    """Whoever selects no protocol may be a server of another kind that was tricked into this."""
+    """Without a selected protocol, the server may be another service: a cross-protocol attack."""
     context = certificates.client_context()
     context.set_alpn_protocols(["postgresql"])
     shim = tls_shim(TlsVariant.GOOD)

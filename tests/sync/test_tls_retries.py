@@ -1,6 +1,6 @@
 # Generated from tests/async/test_tls_retries.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""With TLS and without: what a server must say to be asked the other way, and what comes of it."""
+"""Retries with or without TLS: the answers that cause a second attempt, and its outcome."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def refusing(code: str, before: bytes = b"") -> list[Step]:
 
 
 def without_tls(script: list[Step]) -> list[Step]:
-    """The same, of a server that is asked for TLS and has none to offer."""
+    """The same replies, after the server has declined TLS."""
     return [READ_STARTUP, Send(b"N"), *script]
 
 

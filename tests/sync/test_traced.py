@@ -1,6 +1,6 @@
 # Generated from tests/async/test_traced.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""What tools that trace asyncpg replace and read by private names is there, and is used."""
+"""The private names that asyncpg's tracing tools replace and read exist and are used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Traced(colonnade.sync.Connection):
-    """Keeps what passes by."""
+    """Records the calls."""
 
     seen: list[tuple[str, str, Any]]
 

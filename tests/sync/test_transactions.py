@@ -2,7 +2,7 @@
 # Never edit it: run `make sync`.
 """Transactions: committed or rolled back, whatever happens in the block; states as asyncpg's."""
 
-# ruff: noqa: PT012 - what leaves a block of several statements is what these are about
+# ruff: noqa: PT012 - these tests are about exceptions that leave blocks of several statements
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def insert(connection: colonnade.sync.Connection, number: int) -> None:
 
 
 def numbers(connection: colonnade.sync.Connection) -> list[int]:
-    """What is there, outside of any transaction."""
+    """The table's numbers, read outside of any transaction."""
     assert not connection.is_in_transaction()
     return [row["i"] for row in connection.fetch("SELECT i FROM numbers ORDER BY i")]
 
@@ -138,7 +138,7 @@ def test_a_failed_commit(table: colonnade.sync.Connection) -> None:
 
 
 def test_a_stream_that_is_still_held(table: colonnade.sync.Connection) -> None:
-    """What the block has left open ends with it, and does not disturb what follows."""
+    """A stream left open ends with the block, and does not disturb later calls."""
     stream = table.iter_columns("SELECT generate_series(1, 100000)", batch_rows=10)
     with pytest.raises(KeyError):
         with table.transaction():
@@ -193,7 +193,7 @@ def test_savepoints_do_not_pile_up(table: colonnade.sync.Connection) -> None:
 
 
 def test_a_caught_error_in_a_savepoint(table: colonnade.sync.Connection) -> None:
-    """RELEASE is refused; the transaction around it goes on without what was within."""
+    """RELEASE is refused; the outer transaction continues without the inner changes."""
     with table.transaction():
         insert(table, 1)
         inner = table.transaction()
@@ -267,7 +267,7 @@ def test_unknown_levels(connection: colonnade.sync.Connection) -> None:
             connection.transaction(isolation=level)
 
 
-# By hand, and by other means
+# By hand, and by commands
 
 
 def test_by_hand(table: colonnade.sync.Connection) -> None:
@@ -335,7 +335,7 @@ def test_closed_in_the_block(dsn: str) -> None:
 
 
 def test_closed_in_the_block_that_fails(dsn: str) -> None:
-    """The block's own exception is what its caller has to know."""
+    """The caller gets the block's own exception."""
     connection = colonnade.sync.connect(dsn)
     with pytest.raises(KeyError):
         with connection.transaction(), connection.transaction():

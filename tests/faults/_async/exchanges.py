@@ -1,6 +1,6 @@
-"""Every exchange of a connection, small.
+"""Every exchange of a connection, with little data.
 
-What it does first, what is done under faults, and what that comes to.
+Each has its preparation, the work under faults, and its result.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 NUMBERS = "SELECT n, 'row ' || n AS t FROM generate_series(1, $1::int4) AS n"
 RECORDS = [(1, "one"), (2, None), (3, "three")]
 LARGE_ROWS = 20_000
-# More than what sockets between here and there hold.
+# More than the socket buffers on the way can hold.
 LARGE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What is done with a connection while a fault strikes."""
+    """The work on a connection while a fault strikes."""
 
     name: str
     run: Callable[[colonnade.Connection], Awaitable[object]]

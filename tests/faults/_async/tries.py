@@ -1,4 +1,4 @@
-"""One try: an exchange through a door, and what has become of the connection or the pool."""
+"""One try: an exchange through a proxy, and the state of the connection or pool afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.support.fault_proxy import Door
 
 _POOL_MAX = 2
-# A connection on which nobody answers is given up after this time.
+# The driver gives up an unresponsive connection after this time.
 _RECOVERED_S = 3.0
 _ERRORS = (
     colonnade.PostgresError,
@@ -27,7 +27,7 @@ _ERRORS = (
 
 
 async def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
-    """Do an exchange with a connection of its own, which was made before the fault."""
+    """Run an exchange on a separate connection, made before the fault."""
     connection = await colonnade.connect(
         f"{door.dsn}?sslmode=disable", timeout=PATIENCE_S, command_timeout=PATIENCE_S
     )
@@ -53,7 +53,7 @@ async def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
 
 
 async def try_connecting(door: Door, case: Case, **options: Any) -> Outcome:
-    """Connect, and ask for a value."""
+    """Connect, and fetch a value."""
     made: list[colonnade.Connection] = []
 
     async def run() -> object:
@@ -74,7 +74,7 @@ async def try_connecting(door: Door, case: Case, **options: Any) -> Outcome:
 
 
 async def try_pool(door: Door, case: Case, **options: Any) -> Outcome:
-    """Lend a pool's connection twice while the fault strikes, and use the pool after that."""
+    """Lend a pool's connection twice while the fault strikes, and then use the pool."""
     pool = await colonnade.create_pool(
         door.dsn,
         min_size=1,
@@ -110,14 +110,14 @@ async def _outcome(run: Callable[[], Awaitable[object]]) -> Outcome:
     begun = time.monotonic()
     try:
         outcome.result = await run()
-    except Exception as error:  # noqa: BLE001 - which ones may come is judged later
+    except Exception as error:  # noqa: BLE001 - the errors are judged later
         outcome.error = error
     outcome.seconds = time.monotonic() - begun
     return outcome
 
 
 async def _look_at(connection: colonnade.Connection, outcome: Outcome) -> None:
-    """See whether a connection is usable or closed, now that no fault strikes any more."""
+    """Check that the connection is usable or closed, now without faults."""
     try:
         if connection.is_in_transaction():
             await connection.execute("ROLLBACK")
@@ -128,13 +128,13 @@ async def _look_at(connection: colonnade.Connection, outcome: Outcome) -> None:
     except _ERRORS as error:
         if not connection.is_closed():
             outcome.complaints.append(f"neither usable nor closed: {error!r}")
-    except Exception as error:  # noqa: BLE001 - whatever else comes is a defect
+    except Exception as error:  # noqa: BLE001 - any other error is a defect
         outcome.complaints.append(f"the next query ends in {error!r}")
     outcome.after = "closed" if connection.is_closed() else "usable"
 
 
 async def _recover(pool: colonnade.Pool, outcome: Outcome) -> None:
-    """Use a pool: each of its connections may have been struck, and none is after that."""
+    """Use the pool until every connection that a fault may have hit has been replaced."""
     outcome.after = "lost"
     failures = []
     for _ in range(_POOL_MAX + 1):

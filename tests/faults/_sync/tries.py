@@ -1,6 +1,6 @@
 # Generated from tests/faults/_async/tries.py by tools/unasync.py.
 # Never edit it: run `make sync`.
-"""One try: an exchange through a door, and what has become of the connection or the pool."""
+"""One try: an exchange through a proxy, and the state of the connection or pool afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.support.fault_proxy import Door
 
 _POOL_MAX = 2
-# A connection on which nobody answers is given up after this time.
+# The driver gives up an unresponsive connection after this time.
 _RECOVERED_S = 3.0
 _ERRORS = (
     colonnade.PostgresError,
@@ -29,7 +29,7 @@ _ERRORS = (
 
 
 def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
-    """Do an exchange with a connection of its own, which was made before the fault."""
+    """Run an exchange on a separate connection, made before the fault."""
     connection = colonnade.sync.connect(
         f"{door.dsn}?sslmode=disable", timeout=PATIENCE_S, command_timeout=PATIENCE_S
     )
@@ -55,7 +55,7 @@ def try_exchange(door: Door, exchange: Exchange, case: Case) -> Outcome:
 
 
 def try_connecting(door: Door, case: Case, **options: Any) -> Outcome:
-    """Connect, and ask for a value."""
+    """Connect, and fetch a value."""
     made: list[colonnade.sync.Connection] = []
 
     def run() -> object:
@@ -76,7 +76,7 @@ def try_connecting(door: Door, case: Case, **options: Any) -> Outcome:
 
 
 def try_pool(door: Door, case: Case, **options: Any) -> Outcome:
-    """Lend a pool's connection twice while the fault strikes, and use the pool after that."""
+    """Lend a pool's connection twice while the fault strikes, and then use the pool."""
     pool = colonnade.sync.create_pool(
         door.dsn,
         min_size=1,
@@ -112,14 +112,14 @@ def _outcome(run: Callable[[], object]) -> Outcome:
     begun = time.monotonic()
     try:
         outcome.result = run()
-    except Exception as error:  # noqa: BLE001 - which ones may come is judged later
+    except Exception as error:  # noqa: BLE001 - the errors are judged later
         outcome.error = error
     outcome.seconds = time.monotonic() - begun
     return outcome
 
 
 def _look_at(connection: colonnade.sync.Connection, outcome: Outcome) -> None:
-    """See whether a connection is usable or closed, now that no fault strikes any more."""
+    """Check that the connection is usable or closed, now without faults."""
     try:
         if connection.is_in_transaction():
             connection.execute("ROLLBACK")
@@ -130,13 +130,13 @@ def _look_at(connection: colonnade.sync.Connection, outcome: Outcome) -> None:
     except _ERRORS as error:
         if not connection.is_closed():
             outcome.complaints.append(f"neither usable nor closed: {error!r}")
-    except Exception as error:  # noqa: BLE001 - whatever else comes is a defect
+    except Exception as error:  # noqa: BLE001 - any other error is a defect
         outcome.complaints.append(f"the next query ends in {error!r}")
     outcome.after = "closed" if connection.is_closed() else "usable"
 
 
 def _recover(pool: colonnade.sync.Pool, outcome: Outcome) -> None:
-    """Use a pool: each of its connections may have been struck, and none is after that."""
+    """Use the pool until every connection that a fault may have hit has been replaced."""
     outcome.after = "lost"
     failures = []
     for _ in range(_POOL_MAX + 1):

@@ -25,7 +25,7 @@ sa.Table(
 
 
 def differences(context: MigrationContext) -> list[str]:
-    """What a migration would be made of, in words."""
+    """The steps of a migration, as text."""
     found: list[str] = []
     for step in compare_metadata(context, _META):
         parts = step if isinstance(step, tuple) else tuple(step[0])

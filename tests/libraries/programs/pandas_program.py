@@ -1,4 +1,4 @@
-"""pandas: `read_sql` and `to_sql` of every dtype that pandas has, in each of their ways."""
+"""pandas: `read_sql` and `to_sql` with every dtype of pandas, and with their options."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def told(frame: pd.DataFrame) -> list[object]:
 
 
 def write(connection: sa.Connection, table: str, frame: pd.DataFrame, **options: Any) -> None:
-    """`to_sql`; the rows that it counts are -1 with psycopg, for lists of parameters."""
+    """`to_sql`, whose row count is -1 with psycopg for lists of parameters."""
     with connection.begin_nested():
         counted = frame.to_sql(table, connection, **options)
     assert counted in {-1, len(frame)}
 
 
 def dtypes(connection: sa.Connection) -> None:
-    """Every dtype, there and back."""
+    """Every dtype, written and read back."""
     for number, (name, series) in enumerate(SERIES.items()):
         frame = pd.DataFrame({"v": series})
         for method in (None, "multi"):
@@ -136,7 +136,7 @@ def ways(connection: sa.Connection) -> None:
 
 
 def insert_by_cursor(table: Any, connection: Any, keys: list[str], rows: Any) -> int:
-    """A way of writing as pandas' pages show it: on the driver's own cursor."""
+    """An insert method from pandas' documentation, on the driver's own cursor."""
     mark = "%s" if DRIVER == "usual" else "$1"
     marks = ", ".join(mark.replace("1", str(n)) for n in range(1, len(keys) + 1))
     with connection.connection.cursor() as cursor:

@@ -41,7 +41,7 @@ async def main() -> None:
             queuer.shutdown.set()
 
     async def late() -> None:
-        # The worker has an empty queue by then: a notification wakes it.
+        # The worker's queue is empty by then, so a notification wakes it.
         await emptied.wait()
         await queries.enqueue("work", b"late")
 

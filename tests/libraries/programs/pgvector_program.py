@@ -34,7 +34,7 @@ _ROWS = [
 
 
 def shown(value: object) -> object:
-    """A value of pgvector's own classes, or of a driver's, in plain ones."""
+    """A value of pgvector's or a driver's classes, converted to plain Python."""
     if isinstance(value, Vector | HalfVector | SparseVector):
         return [type(value).__name__, [float(part) for part in value.to_list()]]
     return value
@@ -57,7 +57,7 @@ def ask(connection: sa.Connection) -> None:
 
 
 async def with_codecs() -> None:
-    """As asyncpg's users have it."""
+    """As with asyncpg."""
     connection = await asyncpg.connect(DSN)
     answer("text", await connection.fetchval("SELECT '[1,2,3]'::vector"))
     answer("sent as text", await connection.fetchval("SELECT ($1::vector)::text", "[1,2,3.5]"))
@@ -72,7 +72,7 @@ async def with_codecs() -> None:
 
 
 def connected() -> Any:
-    """A connection of PEP 249 that takes vectors: pgvector's for psycopg, or ours as it is."""
+    """A PEP 249 connection that accepts vectors; psycopg's needs pgvector's adapter for it."""
     if DRIVER == "colonnade":
         from colonnade import dbapi
 
@@ -86,20 +86,20 @@ def connected() -> Any:
 
 
 def sent(value: Any) -> Any:
-    """A vector as the driver takes it: ours takes lists and arrays, not pgvector's own classes."""
+    """A vector in the driver's form: ours accepts lists and arrays, but not pgvector's classes."""
     is_own = isinstance(value, Vector | HalfVector)
     return value.to_list() if is_own and DRIVER == "colonnade" else value
 
 
 def floats(value: Any) -> list[float] | None:
-    """The numbers of a vector, whatever class it is of."""
+    """The numbers of a vector of any class."""
     if value is None:
         return None
     return [float(part) for part in (value.to_list() if hasattr(value, "to_list") else value)]
 
 
 def with_placeholders() -> None:
-    """As psycopg's users have it."""
+    """As with psycopg."""
     connection = connected()
     cursor = connection.cursor()
     cursor.execute("DROP TABLE IF EXISTS things")
@@ -139,7 +139,7 @@ asyncio.run(prepare())
 asyncio.run(with_codecs())
 with_placeholders()
 asyncio.run(on_an_async_engine())
-# asyncpg's dialect under its own name, with whatever stands behind it.
+# asyncpg's dialect by its own name, with asyncpg or Colonnade as its module.
 _shim = create_async_engine(engine_url("postgresql+asyncpg", "postgresql+asyncpg"))
 
 

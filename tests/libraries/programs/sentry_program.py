@@ -17,19 +17,19 @@ from sentry_sdk.transport import Transport  # noqa: E402
 
 _EVENTS: list[Any] = []
 _KEPT = {"db.driver.name", "db.executemany", "db.params", "db.system", "db.user"}
-# Each driver has names of its own.
+# Each driver has different names.
 _SAVEPOINT = re.compile(r"__\w+?_savepoint_\w+?__")
 
 
 class Kept(Transport):
-    """Keeps what would be sent."""
+    """Keeps the events instead of sending them."""
 
     def capture_envelope(self, envelope: Any) -> None:
         _EVENTS.extend(item.payload.json for item in envelope.items)
 
 
 async def talk() -> None:
-    """Every kind of query that the integration looks at."""
+    """Every kind of query that the integration records."""
     connection = await asyncpg.connect(DSN)
     await connection.execute("CREATE TABLE users (id serial PRIMARY KEY, name text)")
     await connection.execute("INSERT INTO users (name) VALUES ($1)", "ann")

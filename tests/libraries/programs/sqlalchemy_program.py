@@ -61,7 +61,7 @@ class Book(Base):
 
 
 async def core(engine: AsyncEngine) -> None:
-    """Statements by hand, with every kind of parameter and result."""
+    """Core statements, with every kind of parameter and result."""
     table = sa.Table(
         "shim_core",
         sa.MetaData(),
@@ -97,9 +97,9 @@ async def core(engine: AsyncEngine) -> None:
 
 
 async def orm(engine: AsyncEngine, sessions: async_sessionmaker[AsyncSession]) -> None:
-    """Objects, relations, and every type of a column there and back."""
+    """Objects, relations, and every type of a column written and read back."""
     async with engine.begin() as connection:
-        # What a run before this one may have left.
+        # Remove tables that an earlier run may have left.
         await connection.run_sync(Base.metadata.drop_all)
         await connection.run_sync(Base.metadata.create_all)
     printed = dt.datetime(2020, 1, 2, tzinfo=UTC)
@@ -155,7 +155,7 @@ async def transactions(engine: AsyncEngine, sessions: async_sessionmaker[AsyncSe
 
 
 async def lost_connections(engine: AsyncEngine) -> None:
-    """A connection that the server ended is thrown away, and the next one works."""
+    """A connection that the server ended is discarded, and the next one works."""
     async with engine.connect() as connection:
         pid = await connection.scalar(sa.text("SELECT pg_backend_pid()"))
         async with engine.connect() as other:
@@ -168,7 +168,7 @@ async def lost_connections(engine: AsyncEngine) -> None:
 
 
 async def listening(engine: AsyncEngine) -> None:
-    """The driver's own connection, as applications reach for it."""
+    """The driver's own connection, as applications access it."""
     async with engine.connect() as connection:
         raw = await connection.get_raw_connection()
         driver = raw.driver_connection
@@ -180,7 +180,7 @@ async def listening(engine: AsyncEngine) -> None:
 
 
 async def main(dsn: str) -> None:
-    """Run everything on an engine with a pool, and something on one without."""
+    """Run everything on an engine with a pool, and a part on one without."""
     url = sa.make_url(dsn).set(drivername="postgresql+asyncpg")
     engine = create_async_engine(url, pool_pre_ping=True)
     sessions = async_sessionmaker(engine, expire_on_commit=False)

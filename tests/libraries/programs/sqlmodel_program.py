@@ -1,6 +1,6 @@
 """SQLModel: models, relations, sessions of both colours, errors."""
 
-# ruff: noqa: I002 - SQLModel reads the annotations of a relation while its class is made.
+# ruff: noqa: I002 - SQLModel reads a relation's annotations while it creates the class.
 import asyncio
 import datetime as dt
 import decimal

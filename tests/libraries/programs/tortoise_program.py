@@ -47,7 +47,7 @@ class Item(Model):
 
 
 async def models() -> None:
-    """Rows as objects, there and back."""
+    """Rows as objects, written and read back."""
     shop = await Shop.create(name="corner")
     item = await Item.create(
         name="tea", price=decimal.Decimal("2.50"), facts={"hot": True}, photo=b"\0\xff", shop=shop
@@ -70,7 +70,7 @@ async def models() -> None:
 
 
 async def transactions() -> None:
-    """What fails is rolled back, and the class of the error is Tortoise's."""
+    """Failures are rolled back, with Tortoise's error classes."""
 
     async def fail() -> None:
         async with in_transaction():
@@ -92,7 +92,7 @@ async def transactions() -> None:
 
 
 async def raw() -> None:
-    """SQL by hand, many at once on the pool."""
+    """Raw SQL, and concurrent queries on the pool."""
     connection = connections.get("default")
     count, rows = await connection.execute_query("SELECT $1::int AS n", [7])
     assert (count, rows[0]["n"]) == (1, 7)

@@ -325,7 +325,8 @@ mod tests {
             let given: Vec<Cell> =
                 values.iter().map(|v| v.as_ref().map(|v| v.clone().into_bytes())).collect();
             let array = exported(25, "U9", &given);
-            prop_assert_eq!(array.as_any().downcast_ref(), Some(&StringArray::from(values)));
+            let expected = StringArray::from(values);
+            prop_assert_eq!(array.as_any().downcast_ref(), Some(&expected));
         }
     }
 }

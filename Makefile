@@ -39,7 +39,8 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help audit coverage demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries leaks sanitize sanitize-extension miri soak bench performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
-        release-tools wheels wheels-twice newcomer
+        release-tools wheels wheels-twice newcomer \
+        release-check test-bounds
 
 help: ## List the tasks
 	@echo "Colonnade: PostgreSQL in columns. Tasks:"
@@ -115,6 +116,7 @@ sync: $(BUILD_STAMP) ## Generate error classes, the blocking API, tables of type
 	@$(PY) -m tools.unasync
 	@$(PY) -m tools.type_table
 	@$(PY) -m tools.notices
+	@$(PY) -m tools.index_page
 
 rust-test: | need-cargo ## Run the Rust tests
 	@cargo test --quiet --workspace
@@ -144,6 +146,14 @@ wheels-twice: release-tools ## Build a wheel in two clones, and compare the byte
 
 newcomer: ## Install a wheel of dist where nothing is, and run the README and the examples (NEWCOMER_ARGS)
 	@$(PY) -m tools.newcomer $(NEWCOMER_ARGS)
+
+# Builds a wheel by itself where dist has none.
+release-check: release-tools audit ## Check what dist holds, versions, licences, metadata (RELEASE_ARGS=--trial)
+	@$(PY) -m pytest -q tests/release
+	@$(PY) -m tools.release_check $(RELEASE_ARGS)
+
+test-bounds: build ## Test the oldest and newest libraries that we allow (BOUNDS_ARGS="/path/to/python3.13")
+	@PYTEST_ADDOPTS="$(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH))" $(PY) -m tools.bounds $(BOUNDS_ARGS)
 
 audit: $(TOOLS_STAMP) ## Licences and known vulnerabilities of what we depend on
 	@tools/audit
@@ -197,6 +207,7 @@ drift: $(BUILD_STAMP)
 	@$(PY) -m tools.unasync --check
 	@$(PY) -m tools.type_table --check
 	@$(PY) -m tools.notices --check
+	@$(PY) -m tools.index_page --check
 
 $(BUILD_STAMP): $(BUILD_INPUTS) $(TOOLS_STAMP) | need-cargo
 	@echo "Building: packages into .venv, the extension in release (about a minute the first time)"

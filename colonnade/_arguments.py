@@ -14,20 +14,15 @@ LONGEST_WAIT_S = 2_000_000
 
 def check_count(option: str, value: object) -> None:
     """Raise TypeError unless `value` is an integer, ValueError unless it is from 1 to 2^63 - 1."""
-    check_whole_number(option, value)
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        msg = f"{option} must be a whole number, not {shown(value)}"
+        raise TypeError(msg)
     if value < 1:  # type: ignore[operator]
         msg = f"{option} must be 1 or more, not {shown(value)}"
         raise ValueError(msg)
     if value > sys.maxsize:  # type: ignore[operator]
         msg = f"{option} must be less than 2^63, not {shown(value)}"
         raise ValueError(msg)
-
-
-def check_whole_number(option: str, value: object) -> None:
-    """Raise TypeError unless `value` is an integer; the caller checks its range."""
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        msg = f"{option} must be a whole number, not {shown(value)}"
-        raise TypeError(msg)
 
 
 def check_number(option: str, value: object) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_callable, check_number, check_whole_number
+from colonnade._arguments import check_callable, check_number
 from colonnade._core import Record
 from colonnade._shown import shown
 from colonnade._supply.options import PoolOptions
@@ -38,25 +38,13 @@ def checked_options(
     record_class: type[Record | tuple[Any, ...]],
 ) -> PoolOptions:
     """The options; raises ValueError or TypeError for an invalid one, and names it."""
-    for name, count in (
-        ("init_size", 0 if init_size is None else init_size),
-        ("min_size", min_size),
-        ("max_size", max_size),
-    ):
-        check_whole_number(name, count)
+    _check_sizes(init_size, min_size, max_size)
     for name, number in (
         ("max_queries", max_queries),
         ("max_inactive_connection_lifetime", max_inactive_connection_lifetime),
         ("max_lifetime", 1 if max_lifetime is None else max_lifetime),
     ):
         check_number(name, number)
-    if max_size <= 0:
-        raise ValueError("max_size is expected to be greater than zero")
-    if min_size < 0:
-        raise ValueError("min_size is expected to be greater or equal to zero")
-    if min_size > max_size:
-        raise ValueError("min_size is greater than max_size")
-    _check_init_size(init_size, min_size, max_size)
     if max_queries <= 0:
         raise ValueError("max_queries is expected to be greater than zero")
     if max_inactive_connection_lifetime < 0:
@@ -92,7 +80,21 @@ def checked_options(
     )
 
 
-def _check_init_size(init_size: int | None, min_size: int, max_size: int) -> None:
+def _check_sizes(init_size: int | None, min_size: int, max_size: int) -> None:
+    sizes = {"min_size": min_size, "max_size": max_size}
+    if init_size is not None:
+        sizes["init_size"] = init_size
+    for name, size in sizes.items():
+        check_number(name, size)
+        if isinstance(size, float):
+            msg = f"{name} must be a whole number, not {size}"
+            raise TypeError(msg)
+    if max_size <= 0:
+        raise ValueError("max_size is expected to be greater than zero")
+    if min_size < 0:
+        raise ValueError("min_size is expected to be greater or equal to zero")
+    if min_size > max_size:
+        raise ValueError("min_size is greater than max_size")
     if init_size is None:
         return
     if init_size < 0:

@@ -1,4 +1,4 @@
-"""A table to be read in parts, and the proof that no backend is left."""
+"""A table to read in parts, and a check that no backend is left."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ FROM generate_series(1, {ROWS}) AS g
 
 @pytest.fixture(scope="session")
 def watch(dsn: str) -> Iterator[BackendWatch]:
-    """Sees the backends of the session's server."""
+    """A connection that watches the backends of the session's server."""
     with BackendWatch(dsn) as watch:
         yield watch
 
 
 @pytest.fixture(autouse=True)
 def nothing_left(watch: BackendWatch) -> Iterator[None]:
-    """Every test ends without backends of its own."""
+    """Check that no test leaves backends behind."""
     backends = watch.backends()
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX
@@ -52,7 +52,7 @@ def nothing_left(watch: BackendWatch) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def table(dsn: str) -> Iterator[str]:
-    """A table with NULL, NaN, and numerics whose scale is not declared."""
+    """A table with NULL, NaN, and numerics without a declared scale."""
     with sync.connect(dsn) as connection:
         connection.execute(f"DROP TABLE IF EXISTS parted; {_TABLE}; ANALYZE parted")
     yield "parted"

@@ -1,4 +1,4 @@
-"""Partitions on a local cluster of Dask."""
+"""Partitions on a local Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions travel, and are read where they arrive."""
+"""Partitions can be pickled, and read in another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions on a local cluster of Ray."""
+"""Partitions on a local Ray cluster."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ray: Any = pytest.importorskip(
-    "ray", reason="Ray is not installed: uv sync --group ray brings it, half a gigabyte"
+    "ray", reason="Ray is not installed: uv sync --group ray installs it, half a gigabyte"
 )
 
-# Ray warns of its own ways.
+# Ray emits warnings about its own code.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 ROWS = 30_000

@@ -1,4 +1,4 @@
-"""A table or query read over several connections is what one connection reads."""
+"""Reading a table or query over several connections gives the same as over one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def single(dsn: str, query: str, *args: object) -> pa.Table:
 
 
 def whole(columns: Columns) -> pa.Table:
-    """As Arrow, with the bits of floats in their place: NaN is not equal to itself."""
+    """An Arrow table with floats replaced by their bits, because NaN is not equal to itself."""
     table = pa.table(columns)
     for index, field in enumerate(table.schema):
         if field.type == pa.float64():
@@ -173,7 +173,7 @@ def test_all_see_one_moment(dsn: str, watch: BackendWatch) -> None:
     def writer() -> None:
         with sync.connect(dsn) as connection:
             while not is_over.is_set():
-                # As many rows at each moment, of the same sum, at other places.
+                # The number of rows and their sum never change, but rows move.
                 connection.execute(
                     "BEGIN; DELETE FROM moving WHERE id <= 2500; "
                     "INSERT INTO moving SELECT g, 1 FROM generate_series(1, 2500) g; COMMIT"
@@ -227,8 +227,8 @@ def test_an_error_in_one_part_ends_the_others(dsn: str, table: str) -> None:
         parallel.read(query, dsn, partition_by="id", parts=6, cuts="range", connections=3)
 
 
-# Planning counts the rows as well. Where workers read them, the first worker sleeps, and others do
-# the same or fail.
+# Planning evaluates the rows as well. Among the workers, the first sleeps, and the others sleep or
+# fail.
 _ACTING = """
 CREATE FUNCTION acts(id int, may_fail bool) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -290,7 +290,7 @@ async def test_a_task_that_is_cancelled(dsn: str, watch: BackendWatch) -> None:
 async def test_a_task_is_cancelled_where_the_server_takes_no_more_connections(
     dsn: str, watch: BackendWatch
 ) -> None:
-    # The plan's connection, and two that read.
+    # The plan's connection, and two readers.
     watch.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 3")
     options = {**_ACTORS, "user": "few"}
     try:

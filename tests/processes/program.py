@@ -1,4 +1,4 @@
-"""Programs that fork, or end with everything open: each in a process of its own."""
+"""Programs that fork, or end with everything open, each in a separate process."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def refused(told):
 
 
 def said(program: str, dsn: str, loop: str = "asyncio") -> list[str]:
-    """The lines that a program prints; it must end well, in time, and without another word."""
+    """The lines that a program prints; it must succeed in time, without anything on stderr."""
     done = subprocess.run(
-        # Without buffers: a fork would take along what its parent has not written, and write it.
+        # Unbuffered: a fork would inherit its parent's unwritten output, and write it again.
         [sys.executable, "-u", "-c", _BEGINNING + program, dsn, loop],
         cwd=ROOT,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The end of a process with everything open: no crash, no hang, no word but ResourceWarnings."""
+"""The end of a process with everything open: no crash, no hang, no output but ResourceWarnings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def main():
 run(main())
 """
 
-# Who holds the columns' memory lets go of it when the interpreter is about to be no more.
+# Other libraries release the columns' memory only while the interpreter is finalized.
 EXPORTED = """
 import duckdb
 import numpy

@@ -1,4 +1,4 @@
-"""A fork after the import is like any other process; a connection stays its opener's alone."""
+"""A fork after the import is like any other process; a connection belongs to its opener only."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if __name__ == "__main__":
             print(method, *workers.map(ask, [DSN] * 4))
 """
 
-# As servers of web applications do it: the application is made, then the workers are forked.
+# As in web servers: the application is created, then the workers are forked.
 BEFORE_ITS_POOL_IS_OPEN = """
 pool = colonnade.create_pool(DSN, min_size=1, max_size=2)
 
@@ -229,7 +229,7 @@ def test_a_pool_of_tasks_stays_the_parents(dsn: str, loop: str) -> None:
     assert said(POOL_OF_TASKS, dsn, loop) == lines
 
 
-# Through other faces
+# Through other interfaces
 
 DBAPI = """
 import colonnade.dbapi

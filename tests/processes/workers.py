@@ -1,4 +1,4 @@
-"""What `multiprocessing` runs in its workers."""
+"""The function that `multiprocessing` runs in its workers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import colonnade.sync
 
 
 def ask(dsn: str) -> int:
-    """Ask the server something."""
+    """Run a query on a new connection."""
     with colonnade.sync.connect(dsn) as connection:
         answer: int = connection.fetchval("SELECT 40 + 2")
     return answer

@@ -1,4 +1,4 @@
-"""Connections whose servers read strings in either way."""
+"""Connections whose servers read strings with either setting."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", params=["on", "off"], ids=lambda word: f"strings-{word}")
 def strings(request: pytest.FixtureRequest) -> str:
-    """The word of `standard_conforming_strings`: with "off", a backslash escapes in each string."""
+    """`standard_conforming_strings`: with "off", a backslash escapes in every string."""
     word: str = request.param
     return word
 
 
 @pytest.fixture(scope="module")
 def strings_dsn(dsn: str, strings: str) -> str:
-    """The server, with strings read in that way."""
+    """The DSN of the server with that setting."""
     settings = f"standard_conforming_strings={strings}&escape_string_warning=off"
     return f"{dsn}{'&' if '?' in dsn else '?'}{settings}"
 
 
 @pytest.fixture(scope="module")
 def asked(strings_dsn: str) -> Iterator[sync.Connection]:
-    """A connection that a module's tests share; the same text is about other tables each time."""
+    """A module's connection, without cached statements: tables differ under one text."""
     with sync.connect(strings_dsn, statement_cache_size=0) as connection:
         yield connection
 
 
 @pytest.fixture(scope="module")
 def two_phase_dsn() -> Iterator[str]:
-    """A server of its own that keeps prepared transactions."""
+    """A private server that allows prepared transactions."""
     with embedded.start(tcp=True, settings={"max_prepared_transactions": "10"}) as server:
         yield server.dsn

@@ -1,4 +1,4 @@
-"""A program that gives faulty Arrow data to a connection by one road, and tells how each ends."""
+"""A program that passes faulty Arrow data to a connection in one way, and prints each outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def series(array: pa.Array) -> pd.Series[Any]:
-    """The array as pandas keeps it."""
+    """The array as a pandas series."""
     return pd.Series(pd.arrays.ArrowExtensionArray(array))
 
 
@@ -41,10 +41,10 @@ PARAMETERS: dict[str, Callable[[pa.Array], Any]] = {
 
 
 def tried(connection: colonnade.sync.Connection, road: str, name: str) -> str:
-    """How a fault ends on a road."""
+    """The outcome of a fault."""
     fault = FAULTS[name]()
     given = {**ROADS, **PARAMETERS}[road](fault.array)
-    # What makes tables looks at arrays, too: the memory is altered behind its back.
+    # pyarrow checks arrays when it makes tables, so the memory is altered afterwards.
     fault.memory[:] = fault.bad
     try:
         if road in PARAMETERS:
@@ -53,13 +53,13 @@ def tried(connection: colonnade.sync.Connection, road: str, name: str) -> str:
             connection.copy_columns_to_table(TABLE, given, create={"x": fault.parameter})
     except EncodeError as error:
         return f"EncodeError {error}"
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+    except Exception as error:  # noqa: BLE001 - every error is reported
         return f"{type(error).__name__} {error}"
     return "nothing"
 
 
 def main() -> None:
-    """Try every fault on the road that the command line names."""
+    """Try every fault in the way that the command line names."""
     dsn, road = sys.argv[1:]
     with colonnade.sync.connect(dsn) as connection:
         for name in FAULTS:

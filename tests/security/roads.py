@@ -1,7 +1,7 @@
-"""Roads of the driver: every kind of call that asks the server something of its own accord.
+"""The driver's roads: every kind of call that runs internal queries.
 
-The SQL of these calls says schemas wherever it has a choice, so that whatever else is found was the
-driver's. All of it is about the schema `app`, which `SCRIPT` makes.
+The callers' SQL names schemas wherever possible, so any other look-up was the driver's. All of it
+uses the schema `app`, which `SCRIPT` creates.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ INSERT INTO app.typed SELECT i, i, timestamptz '2024-01-01 UTC' + i * interval '
 FROM generate_series(1, 100) AS i;
 """
 _ALL = "SELECT * FROM app.t"
-# Each with a value in Python.
+# Each type with a Python value.
 _PARAMETERS: dict[str, Any] = {
     "app.mood": "ok",
     "app.mood[]": ["ok", None],
@@ -262,7 +262,7 @@ def pep_249(dsn: str, _folder: Path) -> None:
 
 
 def sqlalchemy_engines(dsn: str, _folder: Path) -> None:
-    # The dialect asks of its own accord when it connects first, by SQL that is SQLAlchemy's.
+    # When it first connects, the dialect runs internal queries with SQL of SQLAlchemy.
     address = sa.make_url(dsn).set(drivername="postgresql+colonnade")
     path = address.query["search_path"]
     plain = address.difference_update_query(["search_path"])
@@ -325,11 +325,11 @@ def command_files(dsn: str, folder: Path) -> None:
         _runs(dsn, "export", "SELECT id, name, price FROM app.t", "-o", file)
         _runs(dsn, "import", file, "app.files")
         if ending in {"csv", "ndjson"}:
-            # Through a table beside the table.
+            # This copies through a staging table.
             _runs(dsn, "import", file, "app.files", "--skip", "name")
         if ending in {"csv", "arrow"}:
             _runs(dsn, "import", file, "app.of_files", "--create", "--if-exists", "replace")
-    # A line that does not fit is looked for.
+    # The driver searches for the faulty line.
     (folder / "bad.ndjson").write_text('{"id": 1}\n{"id": "x"}\n', "utf-8")
     done = run(dsn, "import", str(folder / "bad.ndjson"), "app.files")
     assert 'line 2, column "id"' in done.stderr, done.stderr

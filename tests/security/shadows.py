@@ -1,10 +1,10 @@
-"""Shadows: objects of a stranger's that have the names of PostgreSQL's own.
+"""Shadows: an attacker's objects with the names of PostgreSQL's own.
 
-Whoever may create objects in a schema of somebody's search path can put there a function, an
-operator, a type or a table with the name of a built-in one. A statement that does not say which
-schema it means may then take the stranger's, and runs it with the caller's rights. These are all
-that SQL can make, in `public`, which comes after `pg_catalog`, and in `evil`, which is put ahead of
-it; each notes that it was called, and raises.
+A user with the right to create objects in a schema of another user's search path can create a
+function, an operator, a type or a table there with the name of a built-in one. A statement that
+does not name the schema may then use the attacker's object with the rights of its caller. This
+module creates all shadows that SQL can create, in `public`, which comes after `pg_catalog`, and in
+`evil`, which comes before it. Each records that it was called, and raises.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parents[2] / "colonnade"
 SCHEMAS = ("public", "evil")
-# The least number of each in a schema: with fewer, the tests would prove little.
+# The minimum number of each kind in a schema: with fewer, the tests would prove little.
 LEAST = {"operator": 2000, "function": 2500, "type": 50, "table": 60}
 
-# Types that the driver's own queries compare and convert, without their schema: a pair that
-# pg_catalog knows only by conversions is where an exact match is preferred.
+# Types that the driver's internal queries compare and convert. If pg_catalog supports a pair only
+# by conversion, PostgreSQL prefers an exact match in another schema.
 _TYPES = (
     *("oid", "int2", "int4", "int8", "float8", "numeric", "name", "text", '"char"', "tid"),
     *("regclass", "regproc", "regtype", "json", "bool", "anyelement"),
@@ -150,9 +150,9 @@ END $do$
 
 
 def plant(connection: sync.Connection) -> None:
-    """Put all shadows into both schemas.
+    """Create all shadows in both schemas.
 
-    The connection finds none of them itself from then on, and can ask about them.
+    From then on the connection itself finds none of them, so it can query them safely.
     """
     connection.execute("SET search_path TO pg_catalog")
     connection.execute(_STRANGER)
@@ -167,19 +167,19 @@ def plant(connection: sync.Connection) -> None:
                 quoted = ", ".join("'" + name + "'" for name in names)
                 text = text.replace(f"ARRAY ${number}", f"ARRAY ARRAY[{quoted}]")
             connection.execute(text)
-    # In `public` they would not be found, for `pg_catalog` comes first.
+    # In `public` they would not be found, because `pg_catalog` comes first.
     connection.execute(_TYPES_AND_TABLES.format(schema="evil"))
     connection.execute("GRANT ALL ON SCHEMA evil, public TO PUBLIC")
 
 
 def planted(connection: sync.Connection) -> dict[tuple[str, str], int]:
-    """How many there are, by schema and kind."""
+    """The number of shadows by schema and kind."""
     rows = connection.fetch("SELECT schema, kind, count(*) FROM stranger.planted GROUP BY 1, 2")
     return {(row[0], row[1]): row[2] for row in rows}
 
 
 def forget(connection: sync.Connection) -> None:
-    """Begin anew."""
+    """Forget the recorded calls."""
     connection.execute("SELECT setval('stranger.called', 1, false)")
 
 
@@ -193,7 +193,7 @@ def called(connection: sync.Connection) -> str | None:
 
 
 def _functions() -> list[str]:
-    """The functions that the package calls."""
+    """The functions to shadow."""
     texts = [path.read_text("utf-8") for path in PACKAGE.rglob("*.py")]
     found = set(re.findall(r"pg_catalog\.([a-z_]+)\(", "\n".join(texts)))
     return sorted(found | {"unnest", "array_agg"})

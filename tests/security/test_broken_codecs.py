@@ -1,4 +1,4 @@
-"""The rooms around the driver ask on connections whose owner has broken codecs for every type."""
+"""The rooms around the driver work on connections with broken codecs for every type."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Arrow data that lies about its memory: an EncodeError on every road, and the process lives.
+"""Arrow data with false claims about its memory: an EncodeError in every way, and no crash.
 
-Each road is walked by a process of its own, for the way that such data ends wrongly is a signal.
+Each way is tried in a separate process, because accepting such data would end in a signal.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def test_every_fault_is_an_error(road: str, dsn: str) -> None:
 
 
 def pair(schema_of: pa.Array, array_of: pa.Array) -> tuple[object, object]:
-    """The schema of one array, and another array."""
+    """The schema of one array with the data of another."""
     return schema_of.__arrow_c_array__()[0], array_of.__arrow_c_array__()[1]
 
 
 class Offered:
-    """An object of a library that mixes its capsules up."""
+    """An object of a library that mixes up its capsules."""
 
     def __init__(self, schema: object, array: object) -> None:
         self._pair = (schema, array)
@@ -70,7 +70,7 @@ ARRAYS = {
     "union": pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])]),
     "null": pa.nulls(2),
 }
-# Of as many buffers and children: nothing tells them apart, and their producer is trusted.
+# These have equal numbers of buffers and children, so the driver cannot notice the mix-up.
 ALIKE = [
     {"text", "large text", "view"},
     {"list", "map"},

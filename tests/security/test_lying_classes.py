@@ -1,4 +1,4 @@
-"""Objects whose classes lie: the driver's errors name them by what they are."""
+"""Objects that lie about their class: the driver's errors name the real class."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 class AskedError(Exception):
-    """A class was asked for something."""
+    """An attribute of a class was read."""
 
 
 class Metaclass(type):
-    """Of classes that answer nothing, not even what they are called."""
+    """The metaclass of classes that refuse every attribute, even their name."""
 
     def __getattribute__(cls, name: str) -> Never:
         raise AskedError(name)
 
 
 class Silent(metaclass=Metaclass):
-    """Says nothing of itself."""
+    """Refuses every attribute of its class."""
 
 
 class Interrupted:
-    """Ctrl-C comes while it is asked for its class."""
+    """Ctrl-C strikes while its class is read."""
 
     @property
     def __class__(self) -> Any:
@@ -45,13 +45,13 @@ class Interrupted:
 
 
 class InterruptedAttributes:
-    """Ctrl-C comes while it is asked for an attribute."""
+    """Ctrl-C strikes while an attribute is read."""
 
     def __getattr__(self, name: str) -> Never:
         raise KeyboardInterrupt
 
 
-# Python's own abstract classes, or a protocol, ask the class: what it raises comes out as it is.
+# Python's abstract classes and protocols read the class, and its exception propagates unchanged.
 ASKED_BY_PYTHON = {"source", "bytes", "sink", "con", "user", "records", "index"}
 
 
@@ -86,7 +86,7 @@ def test_a_parameter(kind: str, link: sync.Connection) -> None:
 def failure_of(call: Callable[[], object]) -> BaseException | None:
     try:
         call()
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is looked at
+    except BaseException as error:  # noqa: BLE001 - every exception is checked below
         return error
     return None
 
@@ -122,12 +122,12 @@ ROADS: dict[str, Callable[[sync.Connection, Any], object]] = {
 
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("kind", [Interrupted, InterruptedAttributes])
-# An interrupt that was swallowed is told as one that nobody could raise.
+# Python reports a swallowed interrupt as unraisable.
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 def test_ctrl_c_comes_through(road: str, kind: type, link: sync.Connection) -> None:
     value = kind()
     failure = failure_of(lambda: ROADS[road](link, value))
-    # Either may come: it was asked, or was not.
+    # Both outcomes are right: the class was read or it was not.
     assert isinstance(failure, KeyboardInterrupt) or (
         isinstance(failure, EncodeError) and kind.__name__ in str(failure)
     )

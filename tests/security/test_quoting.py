@@ -1,7 +1,7 @@
-"""Names and strings in SQL that the package composes: they come out as they went in.
+"""Names and strings in SQL that the package composes keep their text.
 
-Whatever stands in a name or a string, the statement around it stays what it was. Each place where
-the package puts a caller's word into SQL is asked with words that are made for breaking out.
+No name or string changes the statement around it. Each place where the package puts a caller's
+text into SQL is tested with texts designed to break out.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _NAME_BYTES_MAX = 63
 
-# What ends strings, names, comments and statements, begins parameters, or is changed by a server
-# or a lexer that looks at single bytes.
+# Texts that end strings, names, comments and statements, begin parameters, or mislead a server or
+# a lexer that reads single bytes.
 _BREAKING = ["'", '"', "\\", "''", '""', "\\'", ";", "--", "/*", "*/", "$$", "$1", ":x", "%s"]
 _WORDS = ["E'", "U&'", "a", "A", " ", ".", ")", "\n", "\t", "\r", "\u00a0", "é", "ħ", "密", "😀"]
 TEXTS = st.lists(
@@ -51,7 +51,7 @@ many = settings(
 
 @pytest.fixture(scope="module")
 def latin1(dsn: str) -> Iterator[sync.Connection]:
-    """A database that has single bytes for characters, and not one for each of ours."""
+    """A database with a single-byte encoding, which lacks some of the test's characters."""
     name = f"latin1_{uuid.uuid4().hex}"
     with sync.connect(dsn) as owner:
         owner.execute(
@@ -67,7 +67,7 @@ def latin1(dsn: str) -> Iterator[sync.Connection]:
 
 @contextlib.contextmanager
 def undone(connection: sync.Connection) -> Iterator[None]:
-    """Nothing stays of what the block makes; the table `kept` is there before and after."""
+    """Undo the block's changes, and check that the table `kept` survives."""
     transaction = connection.transaction()
     transaction.start()
     try:
@@ -160,7 +160,7 @@ def test_tables_and_columns_of_copies(
     asked: sync.Connection, table: str, column: str, text: str
 ) -> None:
     with undone(asked):
-        # In SQL of the server's own quoting.
+        # Run SQL that the server itself has quoted.
         made = asked.fetchval(
             "SELECT pg_catalog.format('CREATE TEMP TABLE %I (%I text)', $1::text, $2::text)",
             table,
@@ -246,7 +246,7 @@ def test_a_snapshots_name(strings_dsn: str, asked: sync.Connection) -> None:
 
 @pytest.fixture(scope="module")
 def conn(strings_dsn: str) -> Iterator[dbapi.Connection]:
-    """A connection of the DB-API that a module's tests share."""
+    """A DB-API connection for the module's tests."""
     with dbapi.connect(strings_dsn) as connection:
         yield connection
 

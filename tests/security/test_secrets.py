@@ -1,6 +1,6 @@
-"""Passwords and keys are shown by nothing: no `repr`, no log, no exception, no program.
+"""Nothing shows passwords and keys: no `repr`, no log, no exception, no program.
 
-Everything here connects with a secret, and then looks for it in whatever can be read afterwards.
+Every test connects with a secret, and then searches for it in all text that can be read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET = "tr0ub4dor/&3: it's"
-# As it may stand in a text: as it is, in a URI, and its parts, which a bad DSN may be cut into.
+# The forms of the secret in a text: as is, in a URI, and the parts that a bad DSN may split.
 SHAPES = (SECRET, quote(SECRET), quote(SECRET, safe=""), "tr0ub4dor", "it's", "it%27s")
 FAILURES = (
     colonnade.PostgresError,
@@ -50,14 +50,14 @@ ROLE = embedded.Role("keeper", SECRET, "scram-sha-256")
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No file of the caller's takes part."""
+    """Hide the files in the caller's home directory."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[embedded.Server]:
-    """A server that asks for the secret."""
+    """A server that requires the secret."""
     with embedded.start(tcp=True, roles=[ROLE]) as started:
         yield started
 
@@ -75,7 +75,7 @@ def assert_silent(*texts: object) -> None:
 
 
 def said_by(failure: BaseException) -> Iterator[str]:
-    """All that can be read off an exception and those it came from."""
+    """All text of an exception and of its causes."""
     yield "".join(traceback.format_exception(failure))
     seen: set[int] = set()
     waiting: list[BaseException | None] = [failure]
@@ -88,7 +88,7 @@ def said_by(failure: BaseException) -> Iterator[str]:
         waiting += [each.__cause__, each.__context__]
 
 
-# What knows a secret, and has a repr
+# Objects that know a secret
 
 
 async def test_objects_of_asyncio(kept: str) -> None:
@@ -139,7 +139,7 @@ def test_what_the_options_become(home: Path, kept: str) -> None:
 
 
 def test_partitions(kept: str) -> None:
-    """A pickle takes to another process what connects there; it is the only thing that does."""
+    """Only a pickle contains the secret, because another process needs it to connect."""
     with parallel.plan("SELECT 1 AS n", kept, parts=1, partition_by="n") as plan:
         (partition,) = plan
         assert_silent(repr(plan), repr(partition), repr(partition.source))
@@ -203,7 +203,7 @@ async def test_errors_on_the_way(server: embedded.Server, home: Path) -> None:
         assert_silent(*said_by(caught.value))
 
 
-# Each is wrong in a way that a person is wrong in, mostly by writing the secret as it is.
+# Each has a common mistake, mostly an unescaped secret.
 BAD_DSNS = [
     f"postgresql://keeper:{SECRET}@h/d",
     f"postgresql://keeper:{SECRET}@h:x/d",
@@ -249,7 +249,7 @@ async def test_passwords_of_other_classes(arguments: dict[str, Any]) -> None:
 
 
 async def test_logs_of_the_loop(kept: str, caplog: pytest.LogCaptureFixture) -> None:
-    """In debug mode, in which asyncio says what takes long, and what was left open."""
+    """In debug mode, asyncio logs slow callbacks and objects left open."""
     caplog.set_level(logging.DEBUG)
     loop = asyncio.get_running_loop()
     loop.set_debug(True)
@@ -262,7 +262,7 @@ async def test_logs_of_the_loop(kept: str, caplog: pytest.LogCaptureFixture) -> 
         await connection.fetch("SELECT 1")
         with contextlib.suppress(colonnade.PostgresError):
             await connection.fetch("SELECT nothing_there")
-    # What the warning about a connection that is left open says.
+    # The warning about a connection left open.
     assert_silent(connection.conversation.transport.origin)
     await connection.close()
     async with colonnade.create_pool(kept, min_size=1, max_size=2) as pool:

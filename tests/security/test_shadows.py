@@ -1,4 +1,4 @@
-"""No query of the driver's own calls an object of a stranger's, whatever the search path is."""
+"""None of the driver's internal queries calls an attacker's object, for any search path."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-# `evil` ahead of PostgreSQL's own names, and the default, where exact matches alone are found.
+# `evil` ahead of PostgreSQL's own names, and the default, which finds only better matches.
 PATHS = {"ahead": "evil,pg_catalog", "behind": '"$user",public'}
 
 
 @pytest.fixture(scope="module")
 def haunted() -> Iterator[embedded.Server]:
-    """A server of its own with all shadows, and what the roads lead to."""
+    """A private server with all shadows, and the objects that the roads use."""
     settings = {"max_prepared_transactions": "5", "statement_timeout": "30s"}
     with embedded.start(tcp=True, settings=settings) as server:
         with sync.connect(server.dsn) as connection:
@@ -32,7 +32,7 @@ def haunted() -> Iterator[embedded.Server]:
 
 @pytest.fixture(scope="module")
 def witness(haunted: embedded.Server) -> Iterator[sync.Connection]:
-    """A connection that finds no shadow."""
+    """A connection whose search path has no shadows."""
     with sync.connect(haunted.dsn, server_settings={"search_path": "pg_catalog"}) as connection:
         yield connection
 
@@ -45,7 +45,7 @@ def path(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def address(haunted: embedded.Server, path: str) -> str:
-    """The server with a search path."""
+    """The DSN of the server with a search path."""
     return f"{haunted.dsn}{'&' if '?' in haunted.dsn else '?'}search_path={path}"
 
 

@@ -1,7 +1,7 @@
-"""What the package takes for code in an SQL text is what the server takes for code.
+"""The package and the server agree on which parts of an SQL text are code.
 
-Placeholders stand in code only: one that is replaced inside of a string would change what the
-string says, and one that is left where the server sees code would be an error at best.
+Placeholders occur only in code: replacing one inside a string would change the string, and leaving
+one in code would be an error at best.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _INNER = st.lists(st.sampled_from([*_MARKS, "E", "€", "a", " ", "::", ";", "é
     "".join
 )
 
-# How a text is written in SQL, and the text that the server makes of it.
+# A string as written in SQL, and its value for the server.
 _Written = tuple[str, str]
 
 
@@ -78,7 +78,7 @@ WRITTEN = st.builds(lambda way, inner: way(inner), st.sampled_from(WAYS), _INNER
 
 @pytest.fixture(scope="module")
 def plainly(dsn: str) -> Iterator[sync.Connection]:
-    """A connection that keeps no statement."""
+    """A connection without a statement cache."""
     with sync.connect(dsn, statement_cache_size=0) as connection:
         yield connection
 
@@ -105,7 +105,7 @@ def test_named_parameters(plainly: sync.Connection, texts: list[_Written], name:
 @checked
 @given(texts=st.lists(WRITTEN, min_size=1, max_size=4))
 def test_placeholders_of_the_dbapi(conn: dbapi.Connection, texts: list[_Written]) -> None:
-    # Within quotes a percent sign is doubled, as psycopg's users do it.
+    # Within quotes, a percent sign is doubled, as with psycopg.
     listed = ", ".join(f"{sql.replace('%', '%%')}, %s::text" for sql, _ in texts)
     row = conn.execute(f"SELECT {listed}", ["X"] * len(texts)).fetchone()
     assert row == tuple(value for _, text in texts for value in (text, "X"))
@@ -143,7 +143,7 @@ def test_any_text_that_the_server_understands(plainly: sync.Connection, soup: st
     assert "".join(piece for _, piece in pieces(text)) == text
 
 
-# What makes a scanner that tries everything again take for ever.
+# Texts that make a backtracking scanner take for ever.
 HOSTILE = """
 from colonnade import Named
 from colonnade._sql_text import operation_name, pieces
@@ -169,12 +169,12 @@ for text in (
 
 
 def test_no_text_takes_for_ever() -> None:
-    """In a process of its own, which can be ended: it takes a fraction of a second."""
+    """It runs in a separate process, which can be ended; it takes a fraction of a second."""
     subprocess.run([sys.executable, "-c", HOSTILE], check=True, timeout=60)
 
 
 def test_no_pattern_names_all_characters_beyond_ascii() -> None:
-    # Such a range takes ten milliseconds of the first use to compile.
+    # Compiling such a range adds ten milliseconds to the first use.
     texts = {key: value for key, value in vars(_sql_text).items() if key.isupper()}
     patterns = [value for value in texts.values() if isinstance(value, str)]
     assert len(patterns) > 3

@@ -1,6 +1,6 @@
-"""An error's message never asks a caller's object for its text.
+"""An error's message never calls `repr` or `str` of a caller's object.
 
-A process of its own walks the roads, for an object that is asked ends it.
+A separate process tries every way, because the object ends the process if it is called.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ def test_nothing_unprintable_is_printed(dsn: str) -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == len(TYPES) * len(GIVEN) + len(OPTIONS) + len(DBAPI)
     assert not [line for line in lines if "PanicException" in line]
-    # Most of the roads refuse the object, and say of which class it is.
+    # Most of the ways refuse the object, and name its class.
     told = [line for line in lines if "nprintable" in line or " of length " in line]
     assert len(told) > len(lines) // 2
 
 
 class Color(enum.Enum):
-    """Some members."""
+    """An enum."""
 
     RED = 1
 
 
 class Mine:
-    """Nobody's class."""
+    """A class unknown to the driver."""
 
 
 VALUES: dict[str, object] = {
@@ -92,7 +92,7 @@ VALUES: dict[str, object] = {
 
 @pytest.mark.parametrize("text", VALUES)
 def test_what_is_shown(text: str, dsn: str) -> None:
-    """The core's function and that of the package say the same."""
+    """The core's function and the package's give the same text."""
     value = VALUES[text]
     assert shown(value).endswith(text)
     if value is None:
@@ -108,7 +108,7 @@ def test_what_is_long_is_cut() -> None:
         assert len(shown(value)) <= 80
 
 
-# Functions that put the `repr` of something into words, and why it is no caller's object.
+# Functions that use `repr` in a message, with the reason why the value is no caller's object.
 OWN = {
     "_asyncpg_names.py __getattr__": "the name of an attribute, which Python gives",
     "_async/connect.py any_server": "the options' own repr, which shows no secret",
@@ -143,12 +143,12 @@ OWN = {
     "sqlalchemy/_rewritable.py _check_call": "an option's name",
     "sqlalchemy/dialect.py create_connect_args": "a word of the URL",
 }
-# Of their objects, and never of a caller's.
+# Rooms that use `repr` of their own objects only.
 METHODS = {"__repr__", "__str__"}
 
 
 def is_printing(node: ast.AST) -> bool:
-    """Whether a node asks an object for its `repr`: `{x!r}`, `{x!a}`, `repr(x)`, `"%r" % x`."""
+    """Whether a node calls an object's `repr`: `{x!r}`, `{x!a}`, `repr(x)`, `"%r" % x`."""
     if isinstance(node, ast.FormattedValue):
         return node.conversion in {ord("r"), ord("a")}
     if isinstance(node, ast.Call):
@@ -174,13 +174,13 @@ def test_no_message_formats_a_callers_object() -> None:
     found = {
         f"{path.relative_to(root)} {name}"
         for path in sorted(root.rglob("*.py"))
-        # The command line's words are texts.
+        # The command line's values are strings.
         if path.relative_to(root).parts[0] not in {"cli", "_sync"}
         for name in printing_functions(ast.parse(path.read_text()))
         if name not in METHODS
     }
     assert found - set(OWN) == set()
-    # Nor does a reason outlive what it is for.
+    # Every reason must still have its function.
     assert set(OWN) - found == set()
 
 

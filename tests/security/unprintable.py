@@ -1,6 +1,6 @@
-"""A program that passes objects which must not be printed, by every road, one at a time.
+"""A program that passes objects that must not be printed, in every way, one at a time.
 
-Asked for its text, such an object ends the process. So does what holds it, where that is asked.
+Calling such an object's `repr` or `str` ends the process; so does that of its container.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRINTED = 99
 
 
 class Unprintable:
-    """Ends the process when it is asked for its text."""
+    """Ends the process if its text is requested."""
 
     def __repr__(self) -> str:
         os._exit(PRINTED)
@@ -41,7 +41,7 @@ class Unprintable:
 
 
 class UnprintableText(str):
-    """The same, where texts are taken."""
+    """The same, for places that accept strings."""
 
     __slots__ = ()
     __repr__ = Unprintable.__repr__
@@ -65,7 +65,7 @@ class UnprintableNumber(int):
 
 
 class UnprintableFrame(pd.DataFrame):  # type: ignore[misc]
-    """The same, of a library's class. Of plain values: of others, pandas itself asks for texts."""
+    """The same, of a library's class; its values are plain, or pandas itself requests texts."""
 
     __repr__ = Unprintable.__repr__
     __str__ = Unprintable.__repr__
@@ -78,7 +78,7 @@ class Zone(dt.tzinfo):
     __repr__ = Unprintable.__repr__
 
     def utcoffset(self, moment: dt.datetime | None) -> dt.timedelta:
-        """Greenwich's."""
+        """UTC."""
         del moment
         return dt.timedelta(0)
 
@@ -193,12 +193,12 @@ DBAPI: dict[str, Callable[[Any], Any]] = {
 
 
 def told(road: str, call: Callable[[], Any]) -> None:
-    """Say which road is walked, before, and how it ends."""
+    """Print the way before it is tried, and its outcome."""
     sys.stdout.write(f"{road}: ")
     sys.stdout.flush()
     try:
         call()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+    except Exception as error:  # noqa: BLE001 - every error is reported
         text = f"{type(error).__name__} {error}"
     else:
         text = "nothing"
@@ -206,7 +206,7 @@ def told(road: str, call: Callable[[], Any]) -> None:
 
 
 def main() -> None:
-    """Walk every road."""
+    """Try every way."""
     dsn = sys.argv[1]
     with colonnade.sync.connect(dsn) as connection:
         connection.execute("CREATE TEMPORARY TABLE unprintable (a int4 PRIMARY KEY, b int4[])")

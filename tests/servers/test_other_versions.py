@@ -1,4 +1,4 @@
-"""A short walk through the driver on every other version of PostgreSQL.
+"""A short test of the driver with every other version of PostgreSQL.
 
 The whole suite runs against one of them with ``make test TEST_ARGS=--server=13``.
 """
@@ -27,7 +27,7 @@ OTHERS = [major for major in releases.RELEASES if major != embedded.find_binarie
 def other(request: pytest.FixtureRequest) -> Iterator[embedded.Server]:
     binaries = releases.at_hand(request.param)
     if binaries is None:
-        pytest.skip(f"PostgreSQL {request.param} is not there: `make servers` downloads it")
+        pytest.skip(f"PostgreSQL {request.param} is missing: `make servers` downloads it")
     with embedded.start(tcp=True, binaries=binaries) as server:
         yield server
 

@@ -1,8 +1,8 @@
-"""`make soak`: the soaks at full size, with how many of each they did.
+"""`make soak`: the soaks at full size, with counts of their operations.
 
     python -m tests.soak [asyncio] [uvloop] [threads] [interrupts]
 
-`SOAK_OPERATIONS` is their size, `SOAK_SEED` the seed, which each prints.
+`SOAK_OPERATIONS` is their size, `SOAK_SEED` the seed; each soak prints its seed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def say(text: str) -> None:
 
 
 def rounds(operations: int) -> list[tuple[Weather, int]]:
-    """Of five rounds, two are calm, two stormy, and in one the server is restarted."""
+    """Of five rounds, two are calm, two stormy, and one restarts the server."""
     cycle = (Weather.CALM, Weather.STORM, Weather.RESTART, Weather.CALM, Weather.STORM)
     count = max(1, operations // _ROUND)
     return [(cycle[n % len(cycle)], min(_ROUND, operations)) for n in range(count)]
@@ -72,7 +72,7 @@ def soak_threads(server: RestartableServer, seed: int, operations: int) -> tuple
 def soak_interrupted(
     server: RestartableServer, seed: int, operations: int
 ) -> tuple[Tally, list[int]]:
-    """A tenth of the operations for each kind of user: Ctrl-C comes hundreds of times a second."""
+    """Run a tenth of the operations per kind of user, with hundreds of Ctrl-C a second."""
     tally, count = Tally(), max(1, operations // 10)
     for mode in interrupts.MODES:
         done = interrupts.soak(server.dsn, mode, count, seed, _INTERRUPTED_SECONDS_MAX)

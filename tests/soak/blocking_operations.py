@@ -1,6 +1,6 @@
-"""What threads, and a program that Ctrl-C interrupts, do with a blocking connection.
+"""Operations on a blocking connection, for threads and for a program that Ctrl-C interrupts.
 
-As `operations` for tasks: an operation returns when all that it got was its own.
+As in `operations` for tasks, an operation returns if all its results were its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INSERT = "INSERT INTO soak_rows (token, part) VALUES ($1, $2)"
 
 @dataclass(slots=True)
 class Job:
-    """What an operation works with."""
+    """The objects that an operation uses."""
 
     connection: Any
     """A `colonnade.sync.Connection`, or a pool's proxy for one."""
@@ -255,10 +255,10 @@ OPERATIONS: dict[str, tuple[int, Operation]] = {
     "statement_timeout": (12, statement_timeout),
     "division by zero": (20, division_by_zero),
 }
-"""Each kind with its weight."""
+"""The kinds of operations with their weights."""
 
 
 def chosen(random: Random) -> str:
-    """The kind of the next operation."""
+    """Choose the kind of the next operation."""
     weights = [weight for weight, _ in OPERATIONS.values()]
     return random.choices(list(OPERATIONS), weights)[0]

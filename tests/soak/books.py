@@ -1,4 +1,4 @@
-"""What a soak expects and what it has seen: tokens, rows that must be there, counts."""
+"""The expectations and observations of a soak: tokens, rows that must exist, counts."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ CREATE INDEX ON soak_rows (token);
 
 
 class WrongResultError(AssertionError):
-    """An operation has got what it did not ask for."""
+    """An operation has got a result that is not its own."""
 
 
 def expect(found: object, expected: object, what: str) -> None:
-    """Refuse any other result than the expected one."""
+    """Raise unless the result is the expected one."""
     if found != expected:
         msg = f"{what}: expected {expected!r}, got {found!r}"
         raise WrongResultError(msg)
 
 
 class Books:
-    """Tokens, each given once, and how many rows of each the table may hold in the end."""
+    """Tokens, each given once, and the permitted numbers of rows of each at the end."""
 
     def __init__(self) -> None:
         self._tokens = itertools.count(1_000_000)
         self._rows: dict[int, Collection[int]] = {}
 
     def token(self) -> int:
-        """A number that no other operation has."""
+        """Return a number that no other operation has."""
         return next(self._tokens)
 
     def may_write(self, token: int, rows: int) -> None:
-        """From here on there are all of these rows or none, whatever happens."""
+        """From now on, either all of these rows exist or none."""
         self._rows[token] = (0, rows)
 
     def has_written(self, token: int, rows: int) -> None:
-        """The server has confirmed them."""
+        """The server has confirmed the rows: all must exist."""
         self._rows[token] = (rows,)
 
     def audit(self, dsn: str) -> int:
-        """Compare with the table, and empty both; returns how many tokens were compared."""
+        """Compare with the table, and empty both; return the number of tokens compared."""
         expected, self._rows = self._rows, {}
         with psycopg.connect(dsn) as connection:
-            # What a client has given up may still be on its way to its end.
+            # Queries that a client has given up may still be running.
             connection.execute("LOCK TABLE soak_rows IN ACCESS EXCLUSIVE MODE")
             query = "SELECT token, count(*) FROM soak_rows GROUP BY token"
             found: dict[int, int] = dict(connection.execute(query).fetchall())
@@ -62,13 +62,13 @@ class Books:
                 msg = f"{count} rows of token {token} are there, not {sorted(allowed)}"
                 raise WrongResultError(msg)
         if found:
-            msg = f"rows that nobody has written: {found}"
+            msg = f"rows that no operation has written: {found}"
             raise WrongResultError(msg)
         return len(expected)
 
 
 class Tally:
-    """How many of each there were."""
+    """Counts of events by name."""
 
     def __init__(self) -> None:
         self.operations: Counter[str] = Counter()
@@ -78,11 +78,11 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """Operations that have ended."""
+        """The number of finished operations."""
         return sum(self.outcomes.values())
 
     def lines(self) -> list[str]:
-        """For people."""
+        """The counts as lines of text."""
         lines = []
         for name, counts in (
             ("operations", self.operations),

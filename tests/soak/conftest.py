@@ -1,4 +1,4 @@
-"""The proof that nothing is left of a test, and a server that can be restarted."""
+"""A check that a test leaves nothing behind, and a server that can be restarted."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _END_SECONDS_MAX = 10.0
 
 @pytest.fixture(scope="session")
 def watch(server: ServerUnderTest) -> Iterator[BackendWatch]:
-    """Sees the backends of the session's server, and ends them."""
+    """A connection that watches the backends of the session's server, and ends them."""
     with BackendWatch(server.dsn) as watch:
         yield watch
 
 
 @pytest.fixture
 async def nothing_left(watch: BackendWatch) -> AsyncIterator[None]:
-    """The test ends without tasks, sockets and backends of its own."""
+    """Check that the test leaves no tasks, sockets or backends behind."""
     sockets, backends = open_sockets(), watch.backends()
     yield
     give_up = time.monotonic() + _END_SECONDS_MAX

@@ -1,9 +1,9 @@
-"""A program that queries without a pause and is interrupted all the while.
+"""A program that queries without a pause and is interrupted repeatedly.
 
     python -m tests.soak.interrupted DSN connection|pool|dbapi OPERATIONS SEED
 
-It says "ready", takes every SIGINT for Ctrl-C, and after each one that has struck asks for
-something of its own. In the end it prints what it did as JSON; where something was wrong it fails.
+It prints "ready", treats every SIGINT as Ctrl-C, and after each interrupted operation checks its
+connection. At the end it prints its counts as JSON; if anything was wrong, it fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 STUCK_SECONDS = 60.0
 _WARM_UP = 100
-# Of calls, in seconds. Nothing takes so long, unless one outlives its call.
+# The timeouts of calls in seconds. No call takes so long unless a timeout outlives its call.
 _LIMITS = (None, None, 5.0)
 
 _BLOCK = "SELECT %s::bigint, i FROM generate_series(1, %s) AS i"
@@ -38,13 +38,13 @@ _INSERT = "INSERT INTO soak_rows (token, part) VALUES (%s, %s)"
 
 
 class User(Protocol):
-    """Somebody who has a connection or a pool."""
+    """A user of a connection or a pool."""
 
     def operate(self, token: int, random: Random, books: Books) -> str:
-        """Do one thing, which may be interrupted; its kind."""
+        """Run one operation, which may be interrupted; return its kind."""
 
     def check(self, token: int) -> str:
-        """Whether what was interrupted answers; what had to be done for it."""
+        """Check the connection or pool after an interrupt; return the steps needed for it."""
 
     def close(self) -> None:
         """The end."""
@@ -68,7 +68,7 @@ class ConnectionUser:
         value = self._connection.fetchval("SELECT $1::bigint", token, timeout=STUCK_SECONDS / 2)
         expect(value, token, "an answer after Ctrl-C")
         expect(self._connection.is_in_transaction(), False, "in a transaction after Ctrl-C")
-        # Of an operation that could not take its `statement_timeout` back.
+        # From an operation that could not reset its `statement_timeout`.
         self._connection.reset()
         return state
 
@@ -142,7 +142,7 @@ class DbapiUser:
         state = "usable"
         if self._connection.closed:
             self._connection, state = dbapi.connect(self._dsn), "closed"
-        # As a caller does that has caught an exception.
+        # Roll back like a caller that has caught an exception.
         self._connection.rollback()
         value = self._connection.execute("SELECT %s::bigint", (token,)).fetchone()
         expect(value, (token,), "an answer after Ctrl-C")
@@ -157,7 +157,7 @@ USERS: dict[str, Any] = {"connection": ConnectionUser, "pool": PoolUser, "dbapi"
 
 
 class CtrlC:
-    """SIGINT as Python's own handler takes it, while an operation runs; else it is counted."""
+    """Handles SIGINT like Python's own handler while an operation runs; else counts it."""
 
     def __init__(self) -> None:
         self.is_armed = False
@@ -173,12 +173,12 @@ class CtrlC:
 
 
 def run(dsn: str, mode: str, operations: int, seed: int) -> dict[str, Counter[str]]:
-    """Operate; raises where something was wrong."""
+    """Run the operations; raise if anything was wrong."""
     random, books, ctrl_c = Random(seed), Books(), CtrlC()
     kinds: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     user: User = USERS[mode](f"{dsn}?sslmode=disable&application_name={NAME}")
-    # NumPy cannot be imported a second time where Ctrl-C has struck in its import.
+    # NumPy cannot be imported again if Ctrl-C strikes during its import.
     for _ in range(_WARM_UP):
         user.operate(books.token(), random, books)
     sys.stdout.write("ready\n")
@@ -200,7 +200,7 @@ def run(dsn: str, mode: str, operations: int, seed: int) -> dict[str, Counter[st
             outcomes["its own result"] += 1
             continue
         outcomes[f"{user.check(books.token())} afterwards"] += 1
-        # The check has asked with two of them.
+        # The check has used this token and the next one, so skip that.
         books.token()
     user.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -210,9 +210,9 @@ def run(dsn: str, mode: str, operations: int, seed: int) -> dict[str, Counter[st
 
 
 if __name__ == "__main__":
-    # A connection or socket that Ctrl-C has cost its owner closes itself, and says so.
+    # A connection or socket lost to Ctrl-C closes itself with a ResourceWarning.
     warnings.filterwarnings("ignore", "unclosed", ResourceWarning)
-    # So does a pool of a listener whose removal was struck.
+    # A pool also warns of a listener whose removal was interrupted.
     warnings.filterwarnings("ignore", ".*active notification listener", InterfaceWarning)
     done = run(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
     sys.stdout.write(json.dumps(done) + "\n")

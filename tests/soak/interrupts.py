@@ -1,4 +1,4 @@
-"""The soak of blocking code under Ctrl-C: a program of its own, and who interrupts it."""
+"""The soak of blocking code under Ctrl-C: a separate program, and its interrupter."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _GONE_SECONDS_MAX = 60.0
 def soak(
     dsn: str, mode: str, operations: int, seed: int, seconds_max: float
 ) -> Mapping[str, Counter[str]]:
-    """Interrupt a program at random times until it has ended; returns what it did.
+    """Interrupt a program at random times until it has ended; return its counts.
 
-    Raises WrongResultError with what it printed where it failed or did not end.
+    Raises WrongResultError with its output if it failed or did not end.
     """
     random = Random(seed)
     command = [sys.executable, "-W", "error", "-m", "tests.soak.interrupted"]

@@ -1,7 +1,7 @@
-"""What tasks do with a pool. Each operation asks with a token that no other one has.
+"""The operations of tasks on a pool. Each operation queries with its own token.
 
-An operation returns when all it got was its own, raises WrongResultError when it was not, and
-otherwise raises what the driver raised.
+An operation returns if all its results were its own, raises WrongResultError if not, and otherwise
+raises the driver's exception.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SERIES = "SELECT $1::bigint AS token, i FROM generate_series(1, $2::int) AS i"
 
 @dataclass(slots=True)
 class Job:
-    """What an operation works with."""
+    """The objects that an operation uses."""
 
     pool: colonnade.Pool
     dsn: str
@@ -42,7 +42,7 @@ class Job:
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncIterator[Any]:
-        """A connection of the pool, which must be as good as new, and leaves a mark on itself."""
+        """A connection of the pool; check that it was reset, and leave a mark on it."""
         async with self.pool.acquire() as connection:
             expect(connection.is_in_transaction(), False, "a connection in a transaction")
             left = await connection.fetchval("SELECT current_setting('soak.token', true)")
@@ -56,7 +56,7 @@ class Job:
 
 
 def check_columns(columns: Any, token: int, first: int, last: int) -> None:
-    """Numbers from `first` to `last`, all with this token."""
+    """Check that the columns have the numbers from `first` to `last`, all with this token."""
     expect(columns["i"].tolist(), list(range(first, last + 1)), "numbers of columns")
     expect(set(columns["token"].tolist()) - {token}, set(), "tokens of columns")
 
@@ -73,7 +73,7 @@ async def fetchval(job: Job) -> None:
 
 
 async def fetchrow_of_a_new_text(job: Job) -> None:
-    """Fills the cache of statements."""
+    """A new query text, which fills the statement cache."""
     row = await job.pool.fetchrow(
         f"SELECT {job.token} AS token, $1::text AS note", f"n{job.token}", timeout=job.limit
     )
@@ -81,7 +81,7 @@ async def fetchrow_of_a_new_text(job: Job) -> None:
 
 
 async def fetchval_slowly(job: Job) -> None:
-    """On its way for long enough that something may happen to it."""
+    """A query that runs long enough to be disturbed."""
     query = "SELECT $1::bigint FROM pg_sleep($2::float8)"
     seconds = job.random.uniform(0.0, 0.02)
     value = await job.pool.fetchval(query, job.token, seconds, timeout=job.limit)
@@ -121,7 +121,7 @@ async def iter_columns_of_the_pool(job: Job) -> None:
 
 
 async def executemany(job: Job) -> None:
-    """All of the sets are written, or none."""
+    """Either all sets are written or none."""
     count = job.random.choice((1, 7, 2_000))
     job.books.may_write(job.token, count)
     command = "INSERT INTO soak_rows (token, part) VALUES ($1, $2)"
@@ -137,7 +137,7 @@ async def fetchmany(job: Job) -> None:
 
 
 async def copy_in(job: Job) -> None:
-    """Bytes, in chunks that a task has to be waited for."""
+    """Bytes, from an asynchronous source of chunks."""
 
     async def lines() -> AsyncIterator[bytes]:
         for part in range(20):
@@ -206,7 +206,7 @@ class _UndoError(Exception):
 
 
 async def transaction(job: Job) -> None:
-    """Of three parts, the one under a savepoint is undone; or all are."""
+    """Of three parts, either the one in a savepoint is rolled back, or all are."""
     is_undone = job.random.random() < 0.3
     insert = "INSERT INTO soak_rows (token, part) VALUES ($1, $2)"
     job.books.may_write(job.token, 0 if is_undone else 2)
@@ -253,7 +253,7 @@ async def prepared(job: Job) -> None:
 
 
 async def notifications(job: Job) -> None:
-    """A channel with the token's name tells of the token, or the connection ends."""
+    """A channel named after the token gives the token's notification, or the connection ends."""
     channel = f"soak_{job.token}"
     heard: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -287,7 +287,7 @@ async def listen(job: Job) -> None:
 
 
 async def settings(job: Job) -> None:
-    """What the next one must not find: parameters, a cursor, a lock, a transaction."""
+    """State that the next user must not find: settings, a cursor, a lock, a transaction."""
     async with job.connection() as connection:
         await connection.execute("SET search_path = pg_catalog; SET work_mem = '1MB'")
         await connection.execute("DECLARE left_over CURSOR WITH HOLD FOR SELECT 1")
@@ -324,7 +324,7 @@ async def lock_timeout(job: Job) -> None:
                 expect(value, job.token, "a value after lock_timeout")
                 job.tally.faults["lock_timeout"] += 1
             else:
-                # Unless it has lost it, as it says now.
+                # Unless the first connection has been lost, which this call shows.
                 await connection.execute("SELECT 1")
                 raise WrongResultError("two connections have the same lock")
 
@@ -342,7 +342,7 @@ async def division_by_zero(job: Job) -> None:
 
 
 async def cancelled_within(job: Job) -> None:
-    """A query of a connection is cancelled; the connection's next one gets its own answer."""
+    """A query is cancelled; the connection's next query gets its own answer."""
     async with job.connection() as connection:
         for n in range(3):
             call = job.random.choice((connection.fetch, connection.fetch_columns))
@@ -402,4 +402,4 @@ OPERATIONS: dict[str, tuple[int, Operation]] = {
     "connect": (12, connect),
     "parallel.read_async": (3, parallel_read),
 }
-"""Each kind with its weight."""
+"""The kinds of operations with their weights."""

@@ -1,7 +1,7 @@
-"""Every coroutine that the package offers, used once: what is struck at each of its suspensions.
+"""Scenarios that use every public coroutine once; a strike hits each of their suspensions.
 
-A scenario checks what it gets. What it names with `uses` is what it is there for; a test looks
-whether anything public is missing.
+A scenario checks its results. `uses` names the coroutines that it covers; a test checks that no
+public one is missing.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ LONG = 3_000
 
 @dataclass
 class Ground:
-    """What scenarios work on."""
+    """The objects that scenarios use."""
 
     dsn: str
     connection: colonnade.Connection
     pool: colonnade.Pool
     token: int = 0
-    """Another one in each run."""
+    """Different in each run."""
 
 
 @dataclass
 class Scenario:
-    """A way of use."""
+    """One scenario."""
 
     work: Work
     uses: frozenset[str]
     rows: int
-    """How many rows it writes to `sink`: all of them, or none."""
+    """The number of rows it writes to `sink`: all of them, or none."""
 
 
 SCENARIOS: dict[str, Scenario] = {}
@@ -64,7 +64,7 @@ def check_columns(ground: Ground, columns: Any, first: int, last: int) -> None:
 
 
 def new_text(ground: Ground, query: str) -> str:
-    """One that the connection has not prepared yet."""
+    """Return a query that the connection has not prepared yet."""
     return f"{query} -- {ground.token}"
 
 
@@ -143,7 +143,7 @@ async def executemany_of_an_asynchronous_source(ground: Ground) -> None:
                 await asyncio.sleep(0)
             yield ground.token, n
 
-    # First, for what follows it is undone by nobody.
+    # The writes come last, because nothing would undo them if a later call were struck.
     rows = await ground.connection.fetchmany("SELECT $1::int, $2::int + 1", sets())
     check(ground, rows, 70)
     await ground.connection.executemany("INSERT INTO sink VALUES ($1, $2)", sets())
@@ -284,7 +284,7 @@ async def transaction(ground: Ground) -> None:
         try:
             async with connection.transaction():
                 await connection.execute(insert, ground.token, 2)
-                raise LookupError  # noqa: TRY301 - it leaves the block
+                raise LookupError  # noqa: TRY301 - the exception leaves the block
         except LookupError:
             pass
         async with connection.transaction():
@@ -317,7 +317,7 @@ async def transaction_ahead(ground: Ground) -> None:
         await connection.execute("INSERT INTO sink VALUES ($1, 1)", ground.token)
         await connection.execute("COMMIT")
     except BaseException:
-        # Whoever begins by hand ends by hand, whatever comes.
+        # A transaction begun by hand must be ended by hand, in any case.
         connection.terminate()
         raise
 
@@ -389,7 +389,7 @@ async def notifications(ground: Ground) -> None:
 
 @scenario("Connection.cancel")
 async def cancel(ground: Ground) -> None:
-    """Of a query that runs in another task."""
+    """Cancel a query that runs in another task."""
     sleeping = asyncio.ensure_future(ground.connection.execute("SELECT pg_sleep(30)"))
     try:
         await asyncio.sleep(0)
@@ -399,7 +399,7 @@ async def cancel(ground: Ground) -> None:
         await asyncio.wait([sleeping])
 
 
-# Connections of their own
+# Calls that open their own connections
 
 
 @scenario("connect", "Connection.close", "Connection.__aenter__", "Connection.__aexit__")
@@ -494,7 +494,7 @@ _OF_ONE_CALL = [
 
 @scenario(*(f"Pool.{name}" for name in _OF_ONE_CALL))
 async def pool_queries(ground: Ground) -> None:
-    """They are one wrapper around the connection's, which have scenarios of their own."""
+    """These methods all wrap the connection's, which have their own scenarios."""
     pool, token = ground.pool, ground.token
     check(ground, await pool.fetch(SERIES, token, 20), 20)
     check(ground, await pool.fetch_plain(SERIES, token, 20), 20)

@@ -1,4 +1,4 @@
-"""What happens to a pool from outside: backends that end, queries that are stopped, restarts."""
+"""Disturbances of a pool from outside: terminated backends, cancelled queries, restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.support.restarts import RestartableServer
 
 NAME = "soak"
-"""The `application_name` of the connections that are hit."""
+"""The `application_name` of the connections to hit."""
 
 _GONE_SECONDS_MAX = 30.0
 
@@ -38,26 +38,26 @@ _HIT = (
 )
 _COUNT = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
 
-# What a server that ends, or a backend that is ended, makes of a query.
+# The errors of a query when its server or backend is terminated.
 _STATES_OF_ENDS = ("57P01", "57P02", "57P03", "57014", "08", "25P02", "25P03", "53300")
 
-# What the driver says of connections that have ended: of its own, of one that kept a snapshot.
+# The driver's messages for lost connections: its own, and one that held a snapshot.
 _ENDS = ("connection is closed", "connection was closed", "snapshot", "released back to the pool")
 
 
 class Weather(Enum):
-    """What a round has to stand."""
+    """The disturbances in a round."""
 
     CALM = "calm"
-    """Nothing from outside: whatever fails is the driver's own doing."""
+    """No disturbance from outside: every failure is the driver's fault."""
     STORM = "storm"
-    """Backends are ended, and queries cancelled, by the server's functions."""
+    """The server's functions terminate backends and cancel queries."""
     RESTART = "restart"
-    """The same, and the server itself ends in the middle, or one of its backends crashes."""
+    """The same, and the server itself is shut down or crashes in the middle."""
 
 
 class Storm:
-    """Strikes that are counted by operations and dealt by a thread; a context manager."""
+    """Strikes, requested by operations and carried out by a thread; a context manager."""
 
     def __init__(self, server: RestartableServer, tally: Tally) -> None:
         self._server = server
@@ -74,13 +74,13 @@ class Storm:
         self._hang_up()
 
     def strike(self, random: Random) -> None:
-        """End or stop what one of the connections does."""
+        """Terminate one of the connections, or cancel its query."""
         if not self._under_way or self._under_way[-1].done():
             kind = random.choice(list(_STRIKES))
             self._under_way.append(self._hand.submit(self._strike, kind))
 
     def restart(self, number: int) -> None:
-        """End the server one way or the other, or have it crash, and start it again."""
+        """Shut the server down in some way, or crash it, and start it again."""
         kinds: tuple[Literal["immediate", "fast"] | None, ...] = ("immediate", "fast", None)
         mode = kinds[number % len(kinds)]
         if mode is None:
@@ -89,16 +89,16 @@ class Storm:
             self._under_way.append(self._hand.submit(self._restart, mode))
 
     def end(self) -> None:
-        """Wait until all that was begun has struck; raises what failed."""
+        """Wait until all strikes are done; raise the first failure."""
         under_way, self._under_way = self._under_way, []
         for blow in under_way:
             blow.result(120)
 
     def none_is_left(self) -> None:
-        """Wait until no backend is left of those that were struck; raises where some are."""
+        """Wait until no backend of the pool is left; raise if some remain."""
         give_up = time.monotonic() + _GONE_SECONDS_MAX
         while backends := self._hand.submit(self._count).result(30):
-            # They end a moment after they were told to.
+            # Backends end a moment after the request.
             if time.monotonic() > give_up:
                 raise WrongResultError(f"{backends} backends of a closed pool")
             time.sleep(0.01)
@@ -123,7 +123,7 @@ class Storm:
         self._tally.faults[f"restart ({mode})"] += 1
 
     def _crash(self) -> None:
-        """The server ends all backends, recovers and goes on when one of them is killed."""
+        """When one backend is killed, the server ends the others and recovers."""
         row = self._psql().execute(_HIT.encode(), (NAME,)).fetchone()
         if row is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -137,7 +137,7 @@ class Storm:
             try:
                 self._connection = psycopg.connect(self._server.dsn, autocommit=True)
             except psycopg.OperationalError:
-                # It recovers.
+                # The server is recovering.
                 give_up.wait(0.05)
         return self._connection
 
@@ -148,7 +148,7 @@ class Storm:
 
 
 def is_of_a_storm(error: BaseException) -> str:
-    """The class of an error that a server in a storm may cause; empty for any other."""
+    """The class name of an error that a storm may cause; empty for any other error."""
     if isinstance(error, OSError):
         return f"OSError ({type(error).__name__})"
     if isinstance(error, PostgresError) and str(error.sqlstate).startswith(_STATES_OF_ENDS):

@@ -1,4 +1,4 @@
-"""The soak of an asyncio pool: rounds of operations that are disturbed, each audited."""
+"""The soak of an asyncio pool: rounds of disturbed operations, each with an audit."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ WORKERS = 10
 SIZE_MIN, SIZE_MAX = 2, 6
 STUCK_SECONDS = 60.0
 
-# One in so many operations is accompanied by a blow from outside, where there are any.
+# In a storm, one strike from outside per this many operations.
 _STRIKE_EACH = 12
 
-# How an operation is disturbed, with weights.
+# The disturbances of an operation, with weights.
 _PLANS = {
     "left alone": 60,
     "cancelled at a time": 16,
@@ -45,7 +45,7 @@ _PLANS = {
 
 @dataclass(frozen=True)
 class Before:
-    """What there was when the soak began."""
+    """The resources in use when the soak began."""
 
     tasks: set[asyncio.Task[Any]]
     sockets: set[str]
@@ -54,12 +54,12 @@ class Before:
 
 
 class Soak:
-    """One pool, rounds of operations, and what they came to."""
+    """One pool, rounds of operations, and their results."""
 
     def __init__(self, server: RestartableServer, seed: int) -> None:
         self.tally = Tally()
         self.resident: list[int] = []
-        """KiB, at the end of each round."""
+        """Resident KiB at the end of each round."""
         self._server = server
         self._seed = seed
         self._dsn = f"{server.dsn}?sslmode=disable&application_name={NAME}"
@@ -69,7 +69,7 @@ class Soak:
         self._weights = [OPERATIONS[kind][0] for kind in self._kinds]
 
     async def run(self, rounds: list[tuple[Weather, int]], say: Callable[[str], None]) -> None:
-        """Operate; raises at the end of the round in which something was wrong."""
+        """Run the rounds; raise at the end of a round in which anything was wrong."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self._hear(context))
         warnings.simplefilter("ignore", InterfaceWarning)
@@ -106,7 +106,7 @@ class Soak:
             self.tally.checks[f"connections closed ({reason})"] += closed
 
     def _hear(self, context: dict[str, Any]) -> None:
-        # Of an operation that leaves a transaction on purpose.
+        # The log message of an operation that leaves a transaction open on purpose.
         if not context["message"].startswith("Resetting connection with an active transaction"):
             self._unheard.append(repr(context))
 
@@ -138,11 +138,11 @@ class Soak:
         self.tally.checks["tokens audited in the table"] += audited
         gc.collect()
         await asyncio.sleep(0)
-        expect(self._unheard, [], "errors that nobody has heard")
+        expect(self._unheard, [], "unhandled errors")
         self.resident.append(resident_kib())
 
     async def _watch(self, workers: list[asyncio.Task[None]]) -> None:
-        """Wait for all; raises what one has raised, or that nothing ends any more."""
+        """Wait for all; raise the exception of one, or an error if none ends any more."""
         waiting = set(workers)
         while waiting:
             seen = self.tally.total
@@ -170,13 +170,13 @@ class Soak:
             done, _ = await asyncio.wait([operation], timeout=STUCK_SECONDS)
             if not done:
                 operation.print_stack()
-                raise WrongResultError(f"{kind}, {plan}: not over after {STUCK_SECONDS} s")
+                raise WrongResultError(f"{kind}, {plan}: did not end within {STUCK_SECONDS} s")
         finally:
             operation.cancel()
         outcome = self._outcome(operation, kind, plan, weather)
         self.tally.outcomes[outcome] += 1
         if outcome.startswith(("OSError", "CannotConnectNow")):
-            # The server is away.
+            # The server is down.
             await asyncio.sleep(0.02)
 
     async def _planned(self, kind: str, job: Job, plan: str) -> None:
@@ -190,7 +190,7 @@ class Soak:
     def _outcome(
         self, operation: asyncio.Task[None], kind: str, plan: str, weather: Weather
     ) -> str:
-        """The class of an end; raises for one that cannot be."""
+        """Classify the end of an operation; raise for an impossible one."""
         if operation.cancelled():
             if "cancelled" in plan:
                 return "cancelled"
@@ -208,7 +208,7 @@ class Soak:
         raise WrongResultError(message) from error
 
     async def _pool_is_whole(self, pool: colonnade.Pool) -> None:
-        """Every place of the pool is free, and each connection answers."""
+        """Check that every place of the pool is free, and that each connection answers."""
         give_up = time.monotonic() + STUCK_SECONDS
         while True:
             stats = pool.get_stats()
@@ -226,7 +226,7 @@ class Soak:
                     token = self._books.token()
                     answer = await connection.fetchval("SELECT $1::bigint", token)
                 except (OSError, PostgresError, InterfaceError) as error:
-                    # Of the storm that has just ended.
+                    # An effect of the storm that has just ended.
                     if not is_of_a_storm(error):
                         raise
                     while held:
@@ -234,17 +234,17 @@ class Soak:
                     await asyncio.sleep(0.02)
                     continue
                 expect(answer, token, "an answer at the end of a round")
-            expect(pool.get_size(), SIZE_MAX, "size of a pool that is all lent")
+            expect(pool.get_size(), SIZE_MAX, "size of a fully lent pool")
             self.tally.checks["connections of whole pools that answered"] += len(held)
             for connection in held:
                 await pool.release(connection)
-        expect(pool.get_size(), pool.get_idle_size(), "idle ones of a pool that is at rest")
+        expect(pool.get_size(), pool.get_idle_size(), "idle connections of a pool at rest")
 
     async def _nothing_left(self, before: Before) -> None:
         await asyncio.get_running_loop().shutdown_default_executor()
         give_up = time.monotonic() + 10.0
         while asyncio.all_tasks() - before.tasks or tcp_sockets_since(before.sockets):
-            # Sockets close a moment after they were told to.
+            # Sockets close a moment after the request.
             await asyncio.sleep(0.01)
             if time.monotonic() > give_up:
                 break
@@ -253,11 +253,11 @@ class Soak:
         expect(open_files() - before.files, set(), "files that are left")
         expect(max(threading.active_count() - before.threads, 0), 0, "threads that are left")
         gc.collect()
-        expect(self._unheard, [], "errors that nobody has heard")
+        expect(self._unheard, [], "unhandled errors")
 
 
 async def _disturb(operation: asyncio.Task[None], random: Random, plan: str) -> None:
-    """Cancel it, where that is the plan."""
+    """Cancel the task if that is the plan."""
     if "cancelled" not in plan:
         return
     if plan == "cancelled at a turn":

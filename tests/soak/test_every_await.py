@@ -1,4 +1,4 @@
-"""Whatever is cancelled, at whichever of its awaits: nothing is lost, and nothing mixed up."""
+"""Cancelling any public coroutine at any of its awaits loses nothing and mixes nothing up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CLASSES: list[type[Any]] = [
     *(column_stream.ColumnStream, streams.PoolColumnStream, result.HeldResult),
     *(reconnecting_listener.Listening, notification_iterator.ConnectionNotifications),
 ]
-# Those of a proxy are the connection's own.
+# A proxy's methods are the connection's.
 FORWARDED = {f"PoolConnectionProxy.{name}" for name in dir(Connection) if name[0] != "_"}
 
 
@@ -84,7 +84,7 @@ async def opened(dsn: str) -> Connection:
 
 
 async def check_connection(ground: Ground, rows: int) -> None:
-    """It answers what it is asked, and has all rows of the scenario or none; or it is closed."""
+    """Check that the connection answers with all rows of the scenario or none, or is closed."""
     async with asyncio.timeout(_SETTLED_SECONDS_MAX):
         if ground.connection.is_closed():
             ground.connection = await opened(ground.dsn)
@@ -102,7 +102,7 @@ def is_at_rest(pool: Pool) -> bool:
 
 
 async def check_pool(ground: Ground) -> None:
-    """Its places are free, and each of its connections answers what it is asked."""
+    """Check that all places are free, and that each connection answers correctly."""
     async with asyncio.timeout(_SETTLED_SECONDS_MAX):
         await until(lambda: is_at_rest(ground.pool))
         async with ground.pool.acquire() as first, ground.pool.acquire() as second:
@@ -119,7 +119,7 @@ async def no_task_is_left(before: set[asyncio.Task[Any]]) -> None:
 
 _TOKENS = itertools.count(1000, 10)
 
-# `make soak` strikes in every way at every suspension; else the ways take turns.
+# `make soak` strikes in every way at every suspension; without it, the ways take turns.
 STRIKES = (
     {strike.name.lower(): [strike] for strike in Strike}
     if os.environ.get("SOAK_EVERY_STRIKE")
@@ -136,7 +136,7 @@ async def test_struck_at_every_suspension(
     loop, before = asyncio.get_running_loop(), asyncio.all_tasks()
     loop.set_exception_handler(lambda _, context: unheard.append(context))
     monkeypatch.setattr(sys, "unraisablehook", unheard.append)
-    # Another one for each loop.
+    # A different number for each loop.
     first = len(type(loop).__module__)
     for at in itertools.count(1):
         ground.token = next(_TOKENS)
@@ -147,20 +147,20 @@ async def test_struck_at_every_suspension(
         await check_pool(ground)
         if not is_struck:
             break
-    assert at > 1, "it has never waited"
+    assert at > 1, "it has no suspension"
     gc.collect()
     await asyncio.sleep(0)
-    # Of scenarios that leave a transaction.
+    # The log message of scenarios that leave a transaction open.
     said = [context for context in unheard if "active transaction" not in str(context)]
     assert said == []
 
 
 def check_end(reached: Reached, strike: Strike) -> bool:
-    """It has ended as it must, struck or not: which of them is returned."""
+    """Check that the coroutine ended as it must; return whether it was struck."""
     if not reached.is_struck:
         reached.task.result()
     elif strike is Strike.TIME_OUT:
-        # It may be over before its time is.
+        # It may end before the timeout.
         error = None if reached.task.cancelled() else reached.task.exception()
         assert error is None or isinstance(error, TimeoutError), error
         assert not reached.task.cancelled()

@@ -1,4 +1,4 @@
-"""The soaks, small. `make soak` runs them at full size."""
+"""Short soaks; `make soak` runs them at full size."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def restartable() -> Iterator[RestartableServer]:
 
 @pytest.mark.filterwarnings("ignore::colonnade.errors.InterfaceWarning")
 async def test_tasks(restartable: RestartableServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Which the soak sets, and nobody else is to find changed.
+    # The soak changes this, so restore it for other tests.
     monkeypatch.setattr("sys.unraisablehook", None)
     soak = tasks.Soak(restartable, SEED)
     await soak.run(ROUNDS, print)
@@ -73,5 +73,5 @@ def test_an_audit_finds_what_is_missing_and_what_is_too_much(
         with pytest.raises(WrongResultError, match=r"0 rows of token \d+ are there, not \[2\]"):
             books.audit(restartable.dsn)
         connection.execute(insert, (books.token(),))
-        with pytest.raises(WrongResultError, match="rows that nobody has written"):
+        with pytest.raises(WrongResultError, match="rows that no operation has written"):
             books.audit(restartable.dsn)

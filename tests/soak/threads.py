@@ -1,4 +1,4 @@
-"""The soak of the pool that threads share."""
+"""The soak of a pool shared by threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THREADS = 8
 SIZES = {"min_size": 2, "max_size": 5}
 STUCK_SECONDS = 120.0
 _STRIKE_EACH = 12
-# As for tasks; `Connection.cancel` stands for what there cancels the task.
+# As for tasks, with `Connection.cancel` instead of cancelling the task.
 _PLANS = {
     "left alone": 65,
     "timeout=": 15,
@@ -37,12 +37,12 @@ _PLANS = {
 
 
 class Soak:
-    """One pool, rounds of operations of threads, and what they came to."""
+    """One pool, rounds of operations in threads, and their results."""
 
     def __init__(self, server: RestartableServer, seed: int) -> None:
         self.tally = Tally()
         self.resident: list[int] = []
-        """KiB, at the end of each round."""
+        """Resident KiB at the end of each round."""
         self._server = server
         self._seed = seed
         self._dsn = f"{server.dsn}?sslmode=disable&application_name={NAME}"
@@ -50,7 +50,7 @@ class Soak:
         self._lock = threading.Lock()
 
     def run(self, rounds: list[tuple[Weather, int]], say: Callable[[str], None]) -> None:
-        """Operate; raises at the end of the round in which something was wrong."""
+        """Run the rounds; raise at the end of a round in which anything was wrong."""
         sockets, files, threads = open_sockets(), open_files(), threading.active_count()
         with Storm(self._server, self.tally) as storm:
             options: dict[str, Any] = {"max_queries": 400, "max_lifetime": 4.0, **SIZES}
@@ -90,7 +90,7 @@ class Soak:
                         storm.strike(random)
                 self._operate(pool, random, weather)
 
-        # A thread that hangs cannot be ended: the process says where all of them are, and ends.
+        # A hanging thread cannot be ended, so the process prints all stacks and ends.
         faulthandler.dump_traceback_later(STUCK_SECONDS, exit=True)
         try:
             with Crowd() as crowd:
@@ -131,7 +131,7 @@ class Soak:
             if plan != "left alone":
                 self.tally.faults[plan] += 1
         if outcome.startswith(("OSError", "CannotConnectNow")):
-            # The server is away.
+            # The server is down.
             time.sleep(0.02)
 
     def _planned(self, pool: colonnade.sync.Pool, random: Random, kind: str, plan: str) -> None:
@@ -154,13 +154,13 @@ class Soak:
 
     @contextlib.contextmanager
     def _cancelled(self, connection: Any, seconds: float) -> Iterator[None]:
-        """A block in which another thread cancels what the connection runs, once."""
+        """A block in which another thread once cancels the connection's query."""
         failures: list[Exception] = []
 
         def cancel() -> None:
             try:
                 connection.cancel(timeout=10)
-            except Exception as error:  # noqa: BLE001 - raised by the thread that waits
+            except Exception as error:  # noqa: BLE001 - raised by the waiting thread
                 failures.append(error)
 
         timer = threading.Timer(seconds, cancel)
@@ -170,7 +170,7 @@ class Soak:
         finally:
             timer.cancel()
             timer.join()
-        # Of a connection that has ended meanwhile there is nothing to cancel.
+        # On a closed connection there is nothing to cancel.
         for error in failures:
             raise error
 
@@ -185,9 +185,9 @@ class Soak:
                         connection = held.enter_context(pool.acquire(timeout=30))
                         answer = connection.fetchval("SELECT $1::int", attempt)
                         expect(answer, attempt, "an answer at the end of a round")
-                    expect(pool.get_size(), SIZES["max_size"], "size of a pool that is all lent")
+                    expect(pool.get_size(), SIZES["max_size"], "size of a fully lent pool")
             except Exception as error:
-                # Of the storm that has just ended.
+                # An effect of the storm that has just ended.
                 if not is_of_a_storm(error) or time.monotonic() > give_up:
                     raise
                 time.sleep(0.02)

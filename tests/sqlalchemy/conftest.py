@@ -1,4 +1,4 @@
-"""A server that has what SQLAlchemy's tests need, and engines of both colours on it."""
+"""A server with the databases of SQLAlchemy's tests, and blocking and asyncio engines on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from colonnade import embedded
 from tests.sqlalchemy.tables import Base, Thing, things
 
-# It takes over pytest, so it runs in processes of its own: see test_compliance.py.
+# The suite takes over pytest, so it runs in separate processes: see test_compliance.py.
 collect_ignore = ["compliance"]
 
 _SETTINGS = {
@@ -84,7 +84,7 @@ Body = Callable[[sa.Connection], Any]
 
 @pytest.fixture(params=["sync", "async"])
 def within(request: pytest.FixtureRequest, url: sa.URL) -> Callable[..., Any]:
-    """Run a function of a connection on either colour of engine; returns what it returns."""
+    """Run a function of a connection on a blocking or asyncio engine, and return its result."""
 
     def run_blocking(body: Body, **options: Any) -> Any:
         engine = sa.create_engine(options.pop("url", url), **options)

@@ -47,7 +47,7 @@ class Thing(Base):
 
 
 def things() -> list[dict[str, Any]]:
-    """Three hundred rows; in every third one all is missing."""
+    """Three hundred rows; every third one has only NULLs."""
     rows: list[dict[str, Any]] = []
     for n in range(300):
         row: dict[str, Any] = dict.fromkeys(Thing.__table__.c.keys(), None) | {"id": n}

@@ -1,4 +1,4 @@
-"""What programs written for psycopg's and asyncpg's dialects do, on ours, beside psycopg."""
+"""Programs written for psycopg's and asyncpg's dialects on ours, compared with psycopg."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def peer(url: sa.URL) -> Iterator[sa.Engine]:
-    """The same database by psycopg."""
+    """The same database through psycopg."""
     engine = sa.create_engine(url.set(drivername="postgresql+psycopg"))
     yield engine
     engine.dispose()
@@ -183,7 +183,7 @@ def test_several_statements_give_the_first_result(
             result = connection.exec_driver_sql(script)
         rows = result.all() if result.returns_rows else None
         keys = list(result.keys()) if result.returns_rows else None
-        # The transaction goes on.
+        # The transaction continues.
         made = "SELECT to_regclass('pg_temp.x') IS NOT NULL"
         return keys, rows, connection.execute(sa.text(made)).scalar()
 
@@ -248,7 +248,7 @@ def test_errors_have_psycopg2s_names(within: Within) -> None:
 
 
 class TextVector(sa.types.UserDefinedType[list[float]]):
-    """A type as pgvector's package has it: text both ways."""
+    """A type like that of pgvector's package: text in both directions."""
 
     cache_ok = True
 

@@ -1,4 +1,4 @@
-"""Columns through SQLAlchemy's own execution, on connections and sessions of both colours."""
+"""Columns by SQLAlchemy's execution, on blocking and asyncio connections and sessions."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_what_expressions_declare() -> None:
 
 
 class Doubled(sa.types.TypeDecorator[int]):
-    """What SQLAlchemy makes of values it makes of rows alone."""
+    """A type with a result processor, which SQLAlchemy applies to rows only."""
 
     impl = sa.SmallInteger
     cache_ok = True
@@ -274,7 +274,7 @@ def test_a_stream_is_closed_when_it_is_left(within: Within) -> None:
         assert connection.scalar(ONE) == 1
         assert [*batches] == []
         connection.commit()
-        # Leaving a loop drops the iterator; where nothing closed it, its transaction has failed.
+        # Leaving a loop drops the iterator; if nothing closed it, its transaction would fail.
         for _ in iter_columns(connection, LONG, batch_rows=100):
             break
         connection.rollback()
@@ -336,7 +336,7 @@ def test_a_connection_that_is_lost_in_the_middle_of_a_stream(
     within(body)
 
 
-# What is refused
+# Errors
 
 
 def test_another_dialect(url: sa.URL) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 COMPLIANCE = Path(__file__).parent / "compliance"
 
-# So few tests ask for what PostgreSQL has not.
+# At most this many tests need features that PostgreSQL lacks.
 _SKIPPED_MAX = 40
 _PASSED_MIN = 1500
 _SECONDS_MAX = 900

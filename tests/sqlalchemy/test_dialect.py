@@ -35,7 +35,7 @@ class Mood(enum.Enum):
 
 @pytest.fixture
 def metadata(engine: sa.Engine) -> Iterator[sa.MetaData]:
-    """Tables that are dropped when the test is over."""
+    """A `MetaData` whose tables are dropped after the test."""
     metadata = sa.MetaData()
     yield metadata
     metadata.drop_all(engine)
@@ -336,7 +336,7 @@ async def test_an_async_stream(async_engine: AsyncEngine) -> None:
         assert [n async for n in result.scalars()] == list(range(1, 3001))
 
 
-# What was altered
+# Altered tables and types
 
 
 def test_a_table_that_another_connection_altered(
@@ -433,7 +433,7 @@ def test_an_enum_that_is_made_anew(within: Within) -> None:
     within(body)
 
 
-# What goes wrong
+# Failures
 
 
 def test_errors_have_their_classes(

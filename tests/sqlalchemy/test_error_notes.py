@@ -1,4 +1,4 @@
-"""An error's place in the query and its hint reach those who use the dialect, of either colour."""
+"""The dialect's errors keep the driver's notes: the position in the query, and the hint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUERIES: dict[str, tuple[str, type[Exception], str, str | None]] = {
 
 
 def check(error: sa.exc.DBAPIError, kind: type[Exception], place: str, hint: str | None) -> None:
-    """The DB-API's error has the notes of the driver's, which is its cause."""
+    """Check that the DB-API's error has the notes of the driver's error, its cause."""
     original = error.orig
     assert original is not None
     assert isinstance(original.__cause__, kind)
@@ -33,7 +33,7 @@ def check(error: sa.exc.DBAPIError, kind: type[Exception], place: str, hint: str
     hints = original.__notes__[1:]
     assert bool(hints) is (hint is not None)
     assert all(told.startswith(hint or "-") for told in hints)
-    # The message itself is as it was.
+    # The message itself is unchanged.
     assert "LINE" not in str(original)
 
 

@@ -1,4 +1,4 @@
-"""Many values as one parameter find what IN finds."""
+"""`in_array` with one parameter for many values finds the same rows as IN."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_null_and_nan_and_nothing_at_all(within: Within) -> None:
         for nothing in ([], np.array([], dtype=np.int64)):
             assert ids(connection, in_array(Thing.id, nothing)) == []
             assert len(ids(connection, ~in_array(Thing.id, nothing))) == 300
-        # A row without a value is neither in nor out.
+        # A row with NULL is neither in nor out.
         missing = sa.select(sa.func.count()).where(in_array(Thing.small, [0]).is_(None))
         assert connection.scalar(missing) == 100
         nan = sa.select(in_array(sa.cast(sa.literal("NaN"), sa.Double), np.array([np.nan])))

@@ -1,4 +1,4 @@
-"""A select with an OR, and what becomes of it as a UNION ALL, have the same rows."""
+"""A select with an OR, and its conversion to a UNION ALL, have the same rows."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ITEM = Item.__table__
 
 @pytest.fixture(scope="module")
 def connection(url: sa.URL) -> Iterator[sa.Connection]:
-    """A transaction with rows in which values repeat and are missing."""
+    """A transaction with rows that have repeated values and NULLs."""
     engine = sa.create_engine(url)
     chance = random.Random(7)
 
@@ -156,7 +156,7 @@ CERTAIN = ATOMS.filter(lambda it: not isinstance(it, sa.TextClause))
     limit=st.none() | st.integers(0, 30),
     offset=st.none() | st.integers(0, 30),
 )
-def test_the_rows_are_the_same(  # noqa: PLR0917 - hypothesis gives them by name
+def test_the_rows_are_the_same(  # noqa: PLR0917 - hypothesis passes them by name
     alternatives: list[Any],
     shared: list[Any],
     is_joined: bool,
@@ -175,7 +175,7 @@ def test_the_rows_are_the_same(  # noqa: PLR0917 - hypothesis gives them by name
     order = [ITEM.c.size.desc(), ITEM.c.word, sa.desc("twice"), ITEM.c.size.asc().nulls_first()]
     order += [] if is_distinct else [ITEM.c.is_red.desc().nulls_last()]
     chosen = [order[index % len(order)] for index in terms]
-    # By every column: where rows tie, they are equal.
+    # Order by every column, so that tied rows are equal.
     ties = range(1, 6 if is_joined else 4)
     everything = [*chosen, *(sa.literal_column(str(number)) for number in ties)]
     is_cut = limit is not None or offset is not None
@@ -194,7 +194,7 @@ def test_what_is_refused_of_texts_is_refused() -> None:
     or_to_union_all(sa.select(ITEM.c.id).where(sa.text("is_red"), condition))
 
 
-# What is sent
+# Parameters
 
 
 def test_every_value_is_sent_once(connection: sa.Connection) -> None:
@@ -228,7 +228,7 @@ def test_the_statement_is_compiled_once() -> None:
     assert len(keys) == 1
 
 
-# What is selected
+# Selected columns
 
 
 def test_columns_are_found_by_their_objects(connection: sa.Connection) -> None:
@@ -243,7 +243,7 @@ def test_names_that_repeat(connection: sa.Connection) -> None:
     select = sa.select(ITEM.c.id, OWNER.c.id, ITEM.c.id, sa.literal(1), sa.null())
     select = select.join_from(ITEM, OWNER).where(condition)
     assert_same(connection, select.order_by(ITEM.c.id), in_order=True)
-    # Ordered by what is not selected.
+    # The order is by a column that is not selected.
     assert_same(connection, select.order_by(ITEM.c.word, OWNER.c.name, ITEM.c.id), in_order=True)
 
 
@@ -305,7 +305,7 @@ def test_columns_of_the_orm(connection: sa.Connection) -> None:
         assert Counter(session.execute(or_to_union_all(select)).all()) == expected
 
 
-# What is refused
+# Errors
 
 EITHER = sa.or_(ITEM.c.size == 1, ITEM.c.word == "x")
 SIZE = sa.select(ITEM.c.size).where(EITHER)

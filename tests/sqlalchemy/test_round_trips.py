@@ -1,4 +1,4 @@
-"""What waits for the server, and what does not."""
+"""Round trips of the dialect."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def test_a_transaction_begins_in_the_round_trip_of_its_first_statement(
 
 
 def _released(proxy: Proxy, sent: int) -> str:
-    """Let answers through once BEGIN and the statement behind it have come, or after a while.
+    """Let answers through once BEGIN and the statement after it have arrived, or after a timeout.
 
-    Returns what had come until then.
+    Return the tags received until then.
     """
     give_up = time.monotonic() + 5
     while not (tags := proxy.first.tags[sent:]).endswith("S") and time.monotonic() < give_up:

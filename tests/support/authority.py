@@ -1,4 +1,4 @@
-"""Certificates of every kind, and lists of revoked ones, made when the tests run."""
+"""Certificates of every kind and revocation lists, made when the tests run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Issued:
     chain: tuple[x509.Certificate, ...] = ()
 
     def pem(self) -> bytes:
-        """The certificate and its chain, as a server has them in one file with its key."""
+        """The certificate, its chain and its key in one PEM file, as a server uses them."""
         certificates = (self.certificate, *self.chain)
         chain = b"".join(each.public_bytes(serialization.Encoding.PEM) for each in certificates)
         return self.key_pem() + chain
@@ -49,7 +49,7 @@ class Issued:
         )
 
     def without_chain(self) -> Issued:
-        """The same of a server that forgets to send what is between."""
+        """The same without the intermediate certificates, like a misconfigured server."""
         return Issued(self.certificate, self.key)
 
     def server_context(self) -> ssl.SSLContext:
@@ -63,7 +63,7 @@ class Issued:
 
 
 class Authority:
-    """Issues certificates; a root, or one whose certificate another authority has issued."""
+    """A certificate authority: a root, or an intermediate issued by another authority."""
 
     def __init__(self, name: str, parent: Authority | None = None) -> None:
         self.key: Key = ec.generate_private_key(ec.SECP256R1())
@@ -89,7 +89,7 @@ class Authority:
         valid: tuple[dt.timedelta, dt.timedelta] = (-DAY, 30 * DAY),
         purpose: x509.ObjectIdentifier = SERVERS,
     ) -> Issued:
-        """A certificate for hosts and addresses, valid from and to these times from now."""
+        """Issue a certificate for hosts and addresses; its validity is relative to now."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
         builder = _certificate(subject, self.name, key, valid).add_extension(
@@ -102,7 +102,7 @@ class Authority:
         return Issued(builder.sign(self.key, hashes.SHA256()), key, self.chain)
 
     def revocations(self, *revoked: Issued, due: dt.timedelta = DAY) -> bytes:
-        """The list of what this authority has revoked, whose next one is due by then."""
+        """The authority's revocation list, with this time of its next update."""
         builder = x509.CertificateRevocationListBuilder(
             issuer_name=self.name, last_update=NOW - 2 * DAY, next_update=NOW + due
         )
@@ -115,9 +115,9 @@ class Authority:
 
     @property
     def hashed_name(self) -> str:
-        """The name of its list in a directory of them, as `openssl rehash` makes it.
+        """The file name of its list in a directory of lists, as `openssl rehash` creates it.
 
-        Hashed are the parts of the subject in lower case, without what is around all of them.
+        The hash covers the parts of the subject in lower case, without the sequence around them.
         """
         lower = x509.Name(
             [
@@ -131,7 +131,7 @@ class Authority:
 
 
 def self_signed(*names: str, key: Key, digest: hashes.HashAlgorithm | None) -> Issued:
-    """A certificate that its own key signs, with this hash (None where the key has its own)."""
+    """A self-signed certificate with this hash (None if the key's algorithm includes one)."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "self")])
     alternatives = x509.SubjectAlternativeName([_general_name(name) for name in names])
     builder = _certificate(subject, subject, key, (-DAY, DAY)).add_extension(

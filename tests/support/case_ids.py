@@ -8,5 +8,5 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def named(value: object) -> str:
-    """Its `repr` without an address in memory: a case is called the same in every process."""
+    """The object's `repr` without a memory address: the same in every process."""
     return _ADDRESS.sub("", repr(value))

@@ -1,4 +1,4 @@
-"""Threads that a test starts, and that end with it."""
+"""Threads that a test starts and that end with the test."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _SECONDS_MAX = 30.0
 
 
 class Started(Generic[R]):
-    """A call that another thread makes."""
+    """A call in another thread."""
 
     def __init__(self, work: Callable[..., R], *args: object) -> None:
         self._result: list[R] = []
         self._error: BaseException | None = None
         self.is_told = False
-        """Whether somebody has asked how it ended."""
+        """Whether its result has been requested."""
         self._thread = threading.Thread(target=self._run, args=(work, *args), daemon=True)
         self._thread.start()
 
     def _run(self, work: Callable[..., R], *args: Any) -> None:
         try:
             self._result.append(work(*args))
-        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+        except BaseException as error:  # noqa: BLE001 - raised when the result is requested
             self._error = error
 
     def end(self, seconds_max: float = _SECONDS_MAX) -> R:
-        """What the call returned; raises what it raised."""
+        """Return the call's result, or raise its exception."""
         self._thread.join(seconds_max)
         assert not self._thread.is_alive(), "the thread hangs"
         self.is_told = True
@@ -43,29 +43,29 @@ class Started(Generic[R]):
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether the call is still running."""
         return self._thread.is_alive()
 
 
 class Crowd:
-    """Calls in threads, whose ends are waited for."""
+    """Calls in threads, with a wait for their ends."""
 
     def __init__(self) -> None:
         self._started: list[Started[Any]] = []
 
     def start(self, work: Callable[..., R], *args: object) -> Started[R]:
-        """Make a call in a thread of its own."""
+        """Start a call in a new thread."""
         started = Started(work, *args)
         self._started.append(started)
         return started
 
     def ends(self, seconds_max: float = _SECONDS_MAX) -> list[Any]:
-        """What the calls returned, in the order of their start; raises what one has raised."""
+        """Return the results in the order of the starts, or raise the exception of a call."""
         started, self._started = self._started, []
         return [one.end(seconds_max) for one in started]
 
     def __enter__(self) -> Self:
-        """The crowd itself."""
+        """Return the crowd."""
         return self
 
     def __exit__(
@@ -74,7 +74,7 @@ class Crowd:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Wait for all; raises what one has raised that nobody has asked."""
+        """Wait for all; raise the exception of a call whose result was not requested."""
         if error is None:
             for one in self._started:
                 if not one.is_told:
@@ -82,8 +82,8 @@ class Crowd:
 
 
 def see(condition: Callable[[], bool]) -> None:
-    """Return when the condition holds."""
+    """Wait until the condition holds."""
     give_up = time.monotonic() + _SECONDS_MAX
     while not condition():
-        assert time.monotonic() < give_up, "it has not come to pass"
+        assert time.monotonic() < give_up, "the condition did not come true"
         time.sleep(0.002)

@@ -1,16 +1,16 @@
-"""A proxy that understands messages, and does to one of them what a network or a peer can do.
+"""A proxy that understands messages, and does to one of them what a network or peer could do.
 
-It runs on an event loop of its own thread and opens a door for each try: a port, behind which
-everything is passed on to the server message by message until the one that the fault is for::
+It runs on an event loop in its own thread and opens a door for each try: a port that passes
+everything on to the server, message by message, until the message that the fault strikes::
 
     with FaultProxy(server.dsn) as proxy, proxy.door() as door:
         connection = await colonnade.connect(door.dsn)
         door.arm(Fault(Kind.CUT, Way.SERVER, 2))
         ...
 
-A fault strikes once, on the door's first connection; the others (a cancel request has one of its
-own) pass untouched. Messages are counted from the moment the door was armed. A TLS connection is
-passed on record by record.
+A fault strikes once, on the door's first connection; others (such as a cancel request's) pass
+unchanged. Messages are counted from the moment when the door was armed. A TLS connection is passed
+on record by record.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class FaultProxy:
         self._loop.close()
 
     def door(self, chunks: Chunks = Chunks.AS_SENT, *, to_cancels: bool = False) -> Door:
-        """A new door. Its fault is for cancel requests with `to_cancels`."""
+        """Open a new door. With `to_cancels`, its fault strikes cancel requests."""
         return Door(self._loop, self._address, chunks, to_cancels=to_cancels)
 
 
 async def _end_all() -> None:
-    """Wait for what is left to end."""
+    """Wait for the remaining tasks."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -88,9 +88,9 @@ class Door:
         self.to_cancels = to_cancels
         self.fault: Fault | None = None
         self.has_struck = False
-        """Whether the fault has come to pass."""
+        """Whether the fault has struck."""
         self.said: dict[Way, list[str]] = {way: [] for way in Way}
-        """The tags of what passed on the faulted connection since the door was armed."""
+        """The tags of the messages on the faulted connection since the door was armed."""
         self.is_armed = False
         self._count = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -113,12 +113,12 @@ class Door:
         self._loop.call_soon_threadsafe(self._end)
 
     def arm(self, fault: Fault | None = None) -> None:
-        """Count messages from here on, and wait for the one that the fault is for."""
+        """Count messages from now on, and strike at the fault's message."""
         self.fault = fault
         self.is_armed = True
 
     def disarm(self) -> None:
-        """No fault strikes any more, and nothing is written down."""
+        """Stop all faults and the recording."""
         self.is_armed = False
 
     @property
@@ -127,7 +127,7 @@ class Door:
         return self._address.hostname or _HOST, self._address.port or 5432
 
     def is_for(self, *, is_first: bool, is_cancel: bool) -> bool:
-        """Whether the fault is for such a connection."""
+        """Whether the fault is for this kind of connection."""
         return is_cancel if self.to_cancels else is_first and not is_cancel
 
     def _accept(self) -> None:
@@ -136,7 +136,7 @@ class Door:
             self._count += 1
             serving = self._loop.create_task(self._serve(client, is_first=self._count == 1))
             self._tasks.add(serving)
-            # Also of a task that is cancelled before it has begun.
+            # This also runs for a task that is cancelled before it has begun.
             serving.add_done_callback(lambda _: client.close())
             serving.add_done_callback(self._tasks.discard)
 
@@ -180,7 +180,7 @@ class _Link:
         self.is_silent = False
         self.is_stalled = False
         self.late = b""
-        """What is sent to the client again when it says something."""
+        """Bytes to send to the client again when it sends its next message."""
         self.sockets = {Way.CLIENT: client, Way.SERVER: server}
 
     async def run(self) -> None:
@@ -198,7 +198,7 @@ class _Link:
         return self.door.is_for(is_first=self.is_first, is_cancel=self.is_cancel)
 
     def end(self) -> None:
-        """Tell both sides that the other one has ended."""
+        """Send an end of file to both sides."""
         self.is_silent = True
         for side in self.sockets.values():
             _end_of(side)
@@ -237,10 +237,10 @@ class _Lane:
         while (message := await self._next()) is not None:
             await self._take(message)
         if self._buffer:
-            # A message that its sender did not finish.
+            # The last message may be incomplete.
             await self._write(bytes(self._buffer))
         if self._way is Way.CLIENT:
-            # Nobody is left who would read.
+            # The reader has gone.
             raise _EndedError
         if not self._link.is_silent:
             _end_of(self._to)
@@ -258,7 +258,7 @@ class _Lane:
         return message
 
     def _cut(self) -> Message | None:
-        """The message at the front of the buffer, if it is whole."""
+        """Take the message at the front of the buffer, if it is complete."""
         buffer, link = self._buffer, self._link
         has_tag, is_record, size = True, False, -1
         if not buffer:
@@ -309,7 +309,7 @@ class _Lane:
             await self._send(message)
 
     def _write_down(self, message: Message) -> int | None:
-        """The message's number, if messages are counted here."""
+        """Record the message; return its number if messages are counted here."""
         if not self._door.is_armed or not self._link.is_faulted():
             return None
         said = self._door.said[self._way]
@@ -351,7 +351,7 @@ class _Lane:
     async def _send(self, message: Message) -> None:
         data, door = message.data, self._door
         if door.chunks is Chunks.LUMPS:
-            # With all that stands behind it.
+            # Together with all bytes behind it.
             pieces = [data]
             while (following := self._cut()) is not None:
                 self._write_down(following)

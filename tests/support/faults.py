@@ -1,4 +1,4 @@
-"""What can go wrong with one message on its way, and what that makes of its bytes."""
+"""Faults of one message on its way, and their effects on its bytes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _RECORD_HEADER_BYTES = 5
 SSL_REQUEST: Final = struct.pack("!ii", 8, 80877103)
 CANCEL_CODE: Final = struct.pack("!i", 80877102)
 
-# Tags that servers and clients use, each with one that makes another message of the same bytes.
+# Tags of servers and clients, each with a tag under which the same bytes are another message.
 _OTHER_TAGS = dict(zip(b"RSKZ12CDTtnsEANGHdcIvV", b"SKZCnD3TDEs1NECHGcdnRZ", strict=True))
 _OTHER_CLIENT_TAGS = dict(zip(b"PBEDSQCXdcfpH", b"BPDESXQCcdpfS", strict=True))
 
 
 class Way(enum.Enum):
-    """Whose messages they are."""
+    """The sender of the messages."""
 
     SERVER = "from the server"
     CLIENT = "from the client"
@@ -53,7 +53,7 @@ class Kind(enum.Enum):
 
 
 class Chunks(enum.Enum):
-    """How all bytes of a connection are cut into pieces."""
+    """The ways to cut all bytes of a connection into pieces."""
 
     AS_SENT = "as they were sent"
     BYTES = "byte by byte"
@@ -62,13 +62,13 @@ class Chunks(enum.Enum):
 
 
 NEUTRAL: Final = frozenset({Kind.DELAY, Kind.DELAY_IN_HEADER, Kind.DELAY_IN_BODY})
-"""Those that change nothing of what is said."""
+"""Faults that change no bytes."""
 
 BREAKING: Final = frozenset({Kind.CUT, Kind.CUT_INSIDE, Kind.RESET, Kind.RESET_INSIDE})
-"""Those that end the connection."""
+"""Faults that end the connection."""
 
 REPEATED: Final = frozenset({Kind.DUPLICATE, Kind.DUPLICATE_LATE})
-"""Those that say something once more."""
+"""Faults that repeat a message."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Message:
-    """One message as it travels, one answer to the request for TLS, or one TLS record."""
+    """One message on the wire, one answer to the TLS request, or one TLS record."""
 
     data: bytes
     has_tag: bool = True
@@ -100,13 +100,13 @@ class Message:
 
     @property
     def header_bytes(self) -> int:
-        """How much of it is header."""
+        """The length of the header."""
         if self.is_record:
             return _RECORD_HEADER_BYTES
         return HEADER_BYTES if self.has_tag else min(4, len(self.data))
 
     def with_length(self, change: int | None, value: int = 0) -> bytes:
-        """With another length in its header: changed by so much, or to a value."""
+        """The message with a wrong length in its header: `change` added, or set to `value`."""
         size, at = (2, 3) if self.is_record else (4, 1 if self.has_tag else 0)
         if len(self.data) < at + size:
             return self.data
@@ -116,14 +116,14 @@ class Message:
         return self.data[:at] + length.to_bytes(size) + self.data[at + size :]
 
     def with_tag(self, way: Way, *, known: bool) -> bytes:
-        """With another tag: one that means something else, or one that means nothing."""
+        """The message with a different tag: a valid or an unknown one."""
         first = self.data[0]
         others = _OTHER_TAGS if way is Way.SERVER else _OTHER_CLIENT_TAGS
         other = others.get(first, first ^ 1) if known and self.has_tag else first ^ 0x80
         return bytes([other]) + self.data[1:]
 
     def with_flipped(self, part: Kind) -> bytes:
-        """With one byte of its body inverted; as it is where it has none."""
+        """The message with one byte of its body inverted; unchanged if it has no body."""
         start, end = self.header_bytes, len(self.data)
         if start >= end:
             return self.data
@@ -133,7 +133,7 @@ class Message:
 
 
 def corrupted(message: Message, fault: Fault) -> bytes | None:
-    """What a fault of content makes of a message; None where the fault is none of content."""
+    """The message as changed by a fault of content; None for other faults."""
     match fault.kind:
         case Kind.DROP:
             return b""

@@ -1,4 +1,4 @@
-"""Arrow arrays that lie: good ones whose memory is altered afterwards, as a file's may be."""
+"""Corrupt Arrow arrays: valid ones with altered memory, as from a corrupt file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ROWS = 3
 
 
 class Fault(NamedTuple):
-    """A good array of three rows, the memory of one of its buffers, and what it is to hold."""
+    """A valid array of three rows, one of its buffers, and the corrupt contents for it."""
 
     array: pa.Array
     memory: bytearray
     bad: bytes
-    # What the array is as a parameter.
+    # The type of the array as a parameter.
     parameter: str
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C at every step at which the interpreter takes notice of it."""
+"""Ctrl-C at every step at which the interpreter can handle it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def interrupted(work: Callable[[], Any], step: int, rooms: Sequence[str]) -> bool:
-    """Whether there was such a step in the code of these folders to be interrupted at.
+    """Interrupt at this step of the code in these folders; return whether there was such a step.
 
-    A handler of a signal runs where a function begins, and where a call has returned.
+    A signal handler runs at the beginning of a function, and after a call has returned.
     """
     left = step
 

@@ -1,6 +1,6 @@
-"""A realm of Kerberos for tests: a key distribution centre, a service and a user with a ticket.
+"""A Kerberos realm for tests: a key distribution centre, a service and a user with a ticket.
 
-Needs MIT's `krb5kdc`, `kdb5_util`, `kadmin.local` and `kinit`, and nothing of the machine's own
+It needs MIT's `krb5kdc`, `kdb5_util`, `kadmin.local` and `kinit`, and ignores the machine's
 configuration.
 """
 
@@ -95,7 +95,7 @@ class Realm:
         self._run("kinit", USER, said="secret\n")
 
     def log_out(self) -> None:
-        """Throw the user's tickets away."""
+        """Destroy the user's tickets."""
         (self._folder / "tickets").unlink(missing_ok=True)
 
     def _wait(self, port: int) -> None:

@@ -1,4 +1,4 @@
-"""What a test may leave behind: open sockets of this process, backends of the server."""
+"""Detects leftovers of a test: open sockets and files of this process, backends of the server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 import psycopg
 
 ROOT = Path(__file__).resolve().parents[2]
-"""Where the checkout is."""
+"""The root of the checkout."""
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _TCP_TABLES = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
@@ -20,14 +20,14 @@ _END_SECONDS_MAX = 10.0
 
 
 def open_sockets() -> set[str]:
-    """The sockets of this process, by the kernel's numbers; none without Linux's /proc."""
+    """The inode numbers of this process's sockets; empty without Linux's /proc."""
     return {name[8:-1] for name in _descriptors() if name.startswith("socket:[")}
 
 
 def tcp_sockets_since(before: set[str]) -> set[str]:
-    """The TCP sockets among those that were opened since.
+    """The TCP sockets opened since `before`.
 
-    Sockets of other kinds belong to event loops, which make and close them as they like.
+    Other sockets belong to event loops, which open and close them at any time.
     """
     added = open_sockets() - before
     if not added:
@@ -38,7 +38,7 @@ def tcp_sockets_since(before: set[str]) -> set[str]:
 
 
 def is_ended_by(port: int) -> bool:
-    """Whether a local server's end of a connection has reached ours."""
+    """Whether the FIN of a local server has arrived at this end of a connection."""
     lines = (line.split() for line in _TCP_TABLES[0].read_text("ascii").splitlines())
     peer = f":{port:04X}"
     return any(
@@ -47,12 +47,12 @@ def is_ended_by(port: int) -> bool:
 
 
 def open_files() -> set[str]:
-    """The files of the file system that this process has open; none without Linux's /proc."""
+    """The open files of this process; empty without Linux's /proc."""
     return {name for name in _descriptors() if name.startswith("/") and name[:6] != "/proc/"}
 
 
 def resident_kib() -> int:
-    """The memory that this process holds, in KiB; none without Linux's /proc."""
+    """The resident memory of this process in KiB; 0 without Linux's /proc."""
     status = Path("/proc/self/status")
     lines = status.read_text("ascii").splitlines() if status.exists() else []
     return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
@@ -67,7 +67,7 @@ def _descriptors() -> set[str]:
 
 
 class BackendWatch:
-    """Sees the server's backends through libpq; a context manager."""
+    """Watches the server's backends through libpq; a context manager."""
 
     def __init__(self, dsn: str) -> None:
         self._connection = psycopg.connect(dsn, autocommit=True)
@@ -79,7 +79,7 @@ class BackendWatch:
         self._connection.close()
 
     def backends(self) -> dict[int, str]:
-        """The other clients' backends by process id, with what they run or ran last."""
+        """The other clients' backends by process id, with their current or last query."""
         rows = self._connection.execute(
             "SELECT pid, concat_ws(': ', state, query) FROM pg_stat_activity "
             "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"

@@ -1,4 +1,4 @@
-"""How much memory is in use, to the block: what a leak of one object in each turn shows in."""
+"""Measures memory in use to the block, so that a leak of one object per turn shows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Turns that fill what is kept for later: lists, caches, free lists.
+# Turns that first fill lists, caches and free lists.
 FILLING_TURNS = 20
-# Rounds of which the one that grew least counts: caches fill and lists grow in some, a leak grows
-# in all of them.
+# The round with the least growth counts: caches and lists grow in some rounds, a leak in all.
 _ROUNDS = 3
 
 
@@ -31,7 +30,7 @@ class _Mallinfo2(ctypes.Structure):
 
 
 def _mallinfo() -> Callable[[], _Mallinfo2] | None:
-    """What the C library has lent to everybody, Rust among them; None where it does not tell."""
+    """Bytes allocated by the C library, for Rust too; None if it does not report them."""
     function = getattr(ctypes.CDLL(None), "mallinfo2", None)
     if function is None:
         return None
@@ -44,17 +43,17 @@ _tell = _mallinfo()
 
 @dataclass(frozen=True)
 class Usage:
-    """What is in use, or by how much more."""
+    """Memory in use, or its growth."""
 
     objects: int
     """Blocks of Python's allocator."""
     heap_bytes: int
-    """Bytes of the C library's heap; 0 where it does not tell."""
+    """Bytes of the C library's heap; 0 if it does not report them."""
     resident_bytes: int
 
     @classmethod
     def now(cls) -> Usage:
-        """What is in use when nothing is left to collect."""
+        """The memory in use after garbage collection."""
         gc.collect()
         heap = 0
         if _tell is not None:
@@ -82,7 +81,7 @@ def _resident_bytes() -> int:
 def least_growth(
     turn: Callable[[], object], turns: int, filling_turns: int = FILLING_TURNS
 ) -> Usage:
-    """By how much memory grows at least in so many turns, after some that fill what is kept."""
+    """The least growth of memory in this many turns, after some turns that fill caches."""
     growths = []
     for _ in range(filling_turns):
         turn()

@@ -1,14 +1,14 @@
-"""What older versions of PostgreSQL do not have, by their own words.
+"""Features that older versions of PostgreSQL lack, recognised by their error messages.
 
-A test that runs into one of these on such a version is skipped, with those words as the reason. On
-the newest version nothing is.
+A test that gets one of these errors on such a version is skipped, with the message as the reason.
+On the newest version, no test is skipped.
 """
 
 from __future__ import annotations
 
 import re
 
-# The major version that something came with -> what the ones before say to it.
+# The major version that introduced a feature -> the error messages of older ones.
 _REFUSALS = {
     14: (
         r"type \"\w*multirange(\[\])?\" does not exist",
@@ -27,7 +27,7 @@ _REFUSALS = {
     17: (r"invalid input syntax for type interval: \"-?infinity\"",),
 }
 
-# The tests of what a later version answers differently, without an error -> that version, and what.
+# Tests of an answer that changed without an error -> the version with the change, and the change.
 _LATER_ANSWERS = {
     'test_the_table_of_edges[`"char"` above 127]': (16, 'the text of "char" above 127 is octal'),
     "test_types_of_other_extensions[cube]": (14, "cube has a binary form"),
@@ -43,13 +43,13 @@ _LATER_ANSWERS = {
 
 
 def later_answer(test: str, major: int) -> str | None:
-    """Why a test is about a later version than this one, or None if it is not."""
+    """The reason why a test needs a later version than this one, or None."""
     since, what = _LATER_ANSWERS.get(test, (0, ""))
     return f"{what} since PostgreSQL {since}; this is {major}" if major < since else None
 
 
 def refusal(error: BaseException, major: int) -> str | None:
-    """Why a server of this version cannot know what was asked of it, or None if it should."""
+    """The reason why a server of this version lacks the requested feature, or None if it has it."""
     for since, patterns in _REFUSALS.items():
         if major < since and any(re.search(pattern, str(error)) for pattern in patterns):
             return f"came with PostgreSQL {since}; {major} says: {error}"

@@ -1,4 +1,4 @@
-"""PgBouncer in front of a server, where it is installed."""
+"""PgBouncer in front of a server, if it is installed."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _POLL_SECONDS = 0.01
 
 
 def program() -> str | None:
-    """Where PgBouncer is; Debian keeps it out of users' way."""
+    """The path of PgBouncer, which Debian installs outside users' PATH."""
     return shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 def newer_program() -> str | None:
-    """The PgBouncer that `make servers` has put into ``build``, 1.24 or later."""
+    """The PgBouncer that `make servers` has installed in ``build``, 1.24 or later."""
     return str(_NEWER) if _NEWER.exists() else None
 
 
 def _knows_statements(program: str) -> bool:
-    """Whether it can keep track of prepared statements."""
+    """Whether it can track prepared statements."""
     printed = subprocess.run(
         [program, "--version"], capture_output=True, text=True, check=True
     ).stdout
@@ -41,9 +41,10 @@ def _knows_statements(program: str) -> bool:
 
 
 class Pooler:
-    """A PgBouncer of its own for one server; a context manager.
+    """A separate PgBouncer for one server; a context manager.
 
-    `settings` are lines of its configuration, `users` have passwords in its file of users.
+    `settings` are lines of its configuration; `users` are the names and passwords in its user
+    file.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Pooler:
         )
         command = [self._program, "-q", str(directory / "pgbouncer.ini")]
         if os.geteuid() == 0:
-            # It refuses to be root.
+            # PgBouncer refuses to run as root.
             directory.chmod(0o755)
             command[1:1] = ["-u", "nobody"]
         log = (directory / "log").open("wb")
@@ -105,19 +106,19 @@ class Pooler:
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
-            # Told to end, newer ones wait for their clients.
+            # On SIGTERM, newer versions wait for their clients.
             self._process.kill()
             self._process.wait()
         self._directory.cleanup()
 
     @property
     def dsn(self) -> str:
-        """The server's address, by way of the pooler."""
+        """The server's DSN through the pooler."""
         login, _, _ = self._address.netloc.rpartition("@")
         return self._with_login(login)
 
     def dsn_for(self, user: str, password: str) -> str:
-        """The address of the pooler for one of its users."""
+        """The DSN of the pooler for one of its users."""
         return self._with_login(f"{user}:{password}")
 
     def _with_login(self, login: str) -> str:

@@ -1,4 +1,4 @@
-"""Whether other processes live."""
+"""The state of other processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process lives; a zombie that nobody has waited for does not."""
+    """Whether a process is alive; a zombie is not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

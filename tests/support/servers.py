@@ -1,4 +1,4 @@
-"""The servers that tests talk to, and the roles of the one that asks for passwords."""
+"""The servers of the tests, and the roles of the server with passwords."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ServerUnderTest:
     embedded: embedded.Server | None = None
 
 
-#: Every method of proving a password, with an ASCII one and with one that SCRAM has to prepare
-#: (a non-breaking space becomes a space, the fraction is normalised to three characters).
+#: Every password method, with an ASCII password and one that SCRAM has to prepare (a non-breaking
+#: space becomes a space, the fraction is normalised to three characters).
 PASSWORD_ROLES = (
     embedded.Role("scram_plain", "correct horse", "scram-sha-256"),
     embedded.Role("scram_words", "pässwörd\N{NO-BREAK SPACE}½ 密码", "scram-sha-256"),
@@ -58,7 +58,7 @@ PASSWORD_ROLES = (
 
 
 def start_standby(**options: Any) -> embedded.Server:
-    """Start a server that stays in recovery, as a standby does while it waits for its primary."""
+    """Start a server that stays in recovery, like a standby that waits for its primary."""
 
     def write_signal(data: Path, *arguments: Any) -> None:
         write_hba(data, *arguments)
@@ -71,7 +71,7 @@ def start_standby(**options: Any) -> embedded.Server:
 
 
 def enable_tls(server: embedded.Server, certificates: Certificates) -> bool:
-    """Have a server speak TLS with the good certificate; False where it was built without."""
+    """Enable TLS with the good certificate; return False if the server was built without TLS."""
     owner = server.data_dir.stat()
     file = server.data_dir / "server.pem"
     file.touch(0o600)
@@ -85,26 +85,26 @@ def enable_tls(server: embedded.Server, certificates: Certificates) -> bool:
         except psycopg.errors.Error:
             return False
         connection.execute("SELECT pg_reload_conf()")
-    # Later connections are served by a process that has read the new configuration.
+    # A new connection shows whether the server accepted the configuration.
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         shown = connection.execute("SHOW ssl").fetchone()
     return shown == ("on",)
 
 
-#: How a server is told to end, and whether it waits for its clients.
+#: The signals that shut a server down, and whether it then waits for its clients.
 ENDINGS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 
 def shut_down(server: embedded.Server, ending: str) -> None:
-    """Tell a server to end; `start_again` waits until it has."""
+    """Tell a server to shut down; `start_again` waits until it has."""
     os.kill(server.pid, ENDINGS[ending])
 
 
 def crash(server: embedded.Server, backend: int) -> None:
-    """Kill a backend, upon which the server ends all the others, and recovers.
+    """Kill a backend; the server then ends all others, and recovers.
 
-    The server stands still until the backend is dead: it might let somebody in before it sees
-    that, and end that one as well.
+    The server is suspended until the backend is dead: otherwise it might accept a connection
+    before it notices, and end that one as well.
     """
     os.kill(server.pid, signal.SIGSTOP)
     try:
@@ -118,7 +118,7 @@ def crash(server: embedded.Server, backend: int) -> None:
 
 
 def start_again(server: embedded.Server) -> None:
-    """Start a server that was told to end, at the same port and with the same data."""
+    """Start a server that was told to shut down, with the same port and data."""
     server._process._server.wait(_END_SECONDS_MAX)
     server._process.end()
     deadline = time.monotonic() + _START_SECONDS_MAX
@@ -129,16 +129,16 @@ def start_again(server: embedded.Server) -> None:
 
 @contextlib.contextmanager
 def starting_up(server: embedded.Server, ending: str = "fast") -> Iterator[None]:
-    """End a server and start it again; in the block it recovers, and takes no connection yet."""
+    """Restart a server; during the block it recovers and accepts no connections."""
     released = server.data_dir / "released"
-    # Also ends by itself, for a server that is killed leaves its child.
+    # The loop also ends by itself, because a killed server leaves its child behind.
     looks = f'for _ in $(seq 3000); do test -e "{released}" && exit 1; sleep 0.02; done'
     owner = server.data_dir.stat()
     released.unlink(missing_ok=True)
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         quoted = sql.Literal(looks)
         connection.execute(sql.SQL("ALTER SYSTEM SET restore_command = {}").format(quoted))
-        # Whoever is let in is let in for good.
+        # The first accepted connection shows that startup has finished.
         connection.execute("ALTER SYSTEM SET hot_standby = off")
     shut_down(server, ending)
     server._process._server.wait(_END_SECONDS_MAX)
@@ -160,7 +160,7 @@ def starting_up(server: embedded.Server, ending: str = "fast") -> Iterator[None]
 def _wait_until_it_listens(
     process: object, directory: ServerDirectory, port: int, deadline: float
 ) -> None:
-    """Return when somebody answers, be it with a refusal."""
+    """Wait until the server answers, even with a refusal."""
     del process
     address = os.fsencode(directory.path / f".s.PGSQL.{port}")
     while not _process._takes_connections(address):
@@ -169,7 +169,7 @@ def _wait_until_it_listens(
 
 
 def start_replica(primary: embedded.Server, **options: Any) -> embedded.Server:
-    """Start a hot standby that streams from a primary, from a base backup taken now."""
+    """Start a hot standby of a primary, from a new base backup."""
 
     def take_backup(*arguments: Any) -> None:
         account, data = arguments[1], arguments[3]

@@ -1,9 +1,9 @@
-"""The SQL of the package: the texts in its sources, and what they leave to the search path.
+"""Finds the SQL in the package's sources, and the names in it that depend on the search path.
 
-A name without a schema is looked for in the schemas of the session's search path, and so is an
-operator, even one that is hidden in a word of SQL's. Whoever may create objects in one of them can
-have his own found. So the package's SQL names the schema of every function, type and operator and
-of every table of the catalogs, and here is what finds those that do not.
+PostgreSQL looks for a name without a schema in the session's search path, and likewise for
+operators, even those implied by SQL keywords. A user with the right to create objects in one of
+these schemas can substitute his own. So the package's SQL names the schema of every function,
+type, operator and catalog table; this module finds those without one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Text(NamedTuple):
-    """A string of a source file; what is put into it stands as `{}`."""
+    """A string of a source file; its interpolations are written as `{}`."""
 
     file: str
     line: int
     sql: str
 
 
-# A hole, which stands for a name, a list or an expression that is looked at where it is made.
+# A hole for a name, a list or an expression, which is checked where it is composed.
 _HOLE = "\x00"
-# How a statement begins; a word alone may begin a sentence, too.
+# The beginnings of statements; a single word could also begin a sentence.
 _STATEMENT = re.compile(
     r"\s*(?:"
     r"select\s+\S|values\s*\(|with\s+(?:recursive\s+)?\S+\s*(?:\(.*?\)\s*)?as\s*\("
@@ -38,7 +38,7 @@ _STATEMENT = re.compile(
     r")",
     re.IGNORECASE | re.DOTALL,
 )
-# What a part of a statement has, in a text that is put into another one.
+# Signs of a part of a statement, in a text inserted into another.
 _PART = re.compile(
     r"\bpg_catalog\.|(?<=[\w)\]'\"\x00])::\s*[\"a-z_\x00]|\bOPERATOR\s*\(|\bNULL::"
     r"|\bIS\s+(?:NOT\s+)?(?:NULL|DISTINCT)\b|\bCASE\s+WHEN\b|\b(?:json|jsonb)_[a-z_]+\("
@@ -58,7 +58,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# Words that stand before a bracket and are no functions, or functions that SQL itself names.
+# Keywords before a parenthesis that are no functions, or functions of SQL's grammar.
 _WORDS = """
     all and any array as by case check coalesce collate columns conflict copy cross default distinct
     else end except exists explain extract filter first from full group having if in include inner
@@ -69,13 +69,13 @@ _WORDS = """
     analyze begin stdin stdout constraint primary
 """
 _BEFORE_BRACKET = frozenset(_WORDS.split())
-# Types that SQL's grammar names: they are pg_catalog's in every search path.
+# Types of SQL's grammar: they mean pg_catalog's types in every search path.
 _TYPE_WORDS = """
     bigint bit boolean char character dec decimal double float int integer interval national nchar
     numeric precision real smallint time timestamp varchar varying
 """
 _GRAMMAR_TYPES = frozenset(_TYPE_WORDS.split())
-# Words of SQL's that compare by an operator which is looked for.
+# SQL keywords that compare with an operator from the search path.
 _HIDDEN = {
     **dict.fromkeys(("in", "between", "like", "ilike", "similar", "nullif", "using"), ""),
     "natural": "",
@@ -95,7 +95,7 @@ def of_python(path: Path, name: str) -> list[Text]:
             parts = [_part(part) for part in node.values]
             found.append(Text(name, node.lineno, "".join(parts)))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # A template of `str.format` has its holes in braces, a LIKE pattern has none.
+            # A template for `str.format` has its holes in braces; a LIKE pattern has no holes.
             text = re.sub(r"\{\w*\}", _HOLE, node.value)
             found.append(Text(name, node.lineno, text))
     return [text for text in found if is_sql(text.sql)]
@@ -113,7 +113,7 @@ _RUST_STRING = re.compile(
 
 
 def of_rust(path: Path, name: str) -> list[Text]:
-    """The strings of a Rust file, but for its tests, that are SQL or a part of it."""
+    """The strings of a Rust file, without its tests, that are SQL or a part of it."""
     source = path.read_text("utf-8").split("#[cfg(test)]")[0]
     found = []
     for match in _RUST_STRING.finditer(source):
@@ -128,16 +128,16 @@ def of_rust(path: Path, name: str) -> list[Text]:
 
 
 def is_sql(text: str) -> bool:
-    """Whether a string is a statement, or has words of SQL that a message would not have."""
+    """Whether a string is a statement, or has SQL syntax that does not occur in messages."""
     if is_statement(text):
         return True
     return bool(_PART.search(text)) and not _PROSE.search(text)
 
 
 def is_statement(text: str) -> bool:
-    """Whether it is a whole one, or the beginning of one."""
+    """Whether the text is a whole statement or the beginning of one."""
     first = text.split(maxsplit=1)[:1]
-    # A sentence begins with a capital letter and goes on with small ones.
+    # A sentence begins with a capital letter, followed by small ones.
     return bool(_STATEMENT.match(text)) and (first[0].isupper() or first[0].islower())
 
 
@@ -147,7 +147,7 @@ class _Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The word in small letters; of a name in quotes there is none."""
+        """The word in lower case; None for a quoted name."""
         return self.text.lower() if self.kind == "name" and self.text[0] != '"' else ""
 
 
@@ -161,7 +161,7 @@ def _tokens(sql: str) -> list[_Token]:
 
 
 def unqualified(sql: str) -> list[str]:
-    """What a text leaves to the search path, in words for a message."""
+    """The parts of a text that depend on the search path, described for a message."""
     nothing = _Token("other", "")
     tokens = [nothing, nothing, *_tokens(sql), nothing, nothing, nothing]
     local = _local_names(tokens)
@@ -172,7 +172,7 @@ def unqualified(sql: str) -> list[str]:
 
 
 def _local_names(tokens: list[_Token]) -> set[str]:
-    """Names of common table expressions, and of what has a list of columns: `AS wanted (a, b)`."""
+    """Names of common table expressions, and of aliases with a column list: `AS wanted (a, b)`."""
     names = set()
     for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
         is_common = before.word in {"recursive", "with"}
@@ -204,7 +204,7 @@ def _name(before: _Token, token: _Token, after: _Token, local: set[str]) -> Iter
     elif token.word == "case" and after.word != "when":
         yield "the operator within CASE value WHEN"
     elif token.word == "cast" and after.text == "(":
-        yield "the type of CAST, which is to be written as ::"
+        yield "the type of CAST, which must be written as ::"
     elif token.word == "tablesample" and after.word != "pg_catalog":
         yield f"the method {after.text}"
     elif after.text == "(" and _is_function(before, token, local):
@@ -218,27 +218,27 @@ def _name(before: _Token, token: _Token, after: _Token, local: set[str]) -> Iter
 def _is_function(before: _Token, token: _Token, local: set[str]) -> bool:
     if token.text[0] == '"' or _HOLE in token.text or token.word in _BEFORE_BRACKET | local:
         return False
-    # A relation with the list of its columns, or an alias with its own.
+    # A relation with a column list, or an alias with one.
     return before.word not in {"into", "as", "table", "copy"}
 
 
 def _has_no_choice(tokens: list[_Token], at: int) -> bool:
-    """Whether a sign is that of an operator with its schema, or none of an operator."""
+    """Whether a sign belongs to an operator with a schema, or to no operator."""
     before, token, after = tokens[at - 1], tokens[at], tokens[at + 1]
     if before.text == "." or token.text == "=>":
         return True
     is_first = before.text in {"", "(", ",", "["} or before.word in _BEFORE_BRACKET
     if token.text == "*":
-        # All columns, or all rows.
+        # The star of all columns, or of `count(*)`.
         return is_first and tokens[at - 2].word != "operator"
     if token.text == "-" and after.kind == "number":
-        # The sign of a number, which is part of it.
+        # The sign of a number.
         return is_first or (before.text == ")" and tokens[at - 2].kind == "sign")
     return token.text == "=" and _is_assignment(tokens, at)
 
 
 def _is_assignment(tokens: list[_Token], at: int) -> bool:
-    """Whether it is that of `SET name = value`, and no comparison."""
+    """Whether the sign is that of `SET name = value` and no comparison."""
     for token in reversed(tokens[:at]):
         if token.word == "set":
             return True
@@ -265,7 +265,7 @@ def _column_types(tokens: list[_Token]) -> Iterator[str]:
         depth = None if depth is None else depth + {"(": 1, ")": -1}.get(token.text, 0)
         begins = (depth == 1 and token.text in {"(", ","}) or before.word == "add"
         if before.word == "add":
-            at -= 1  # noqa: PLW2901 - the column's name is this one
+            at -= 1  # noqa: PLW2901 - skips to the column's name
         if begins and tokens[at + 1].kind == tokens[at + 2].kind == "name":
             yield from _type(tokens[at + 2], tokens[at + 3])
         if token.word in {"as", "select"}:

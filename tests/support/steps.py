@@ -1,9 +1,10 @@
-"""A coroutine that is driven to a chosen suspension, where something happens to its task.
+"""Drives a coroutine to a chosen suspension, and disturbs its task there.
 
     reached = await struck(work, Strike.CANCEL, 3)
 
-runs `work()` in a task and cancels it when it waits for the third time. A coroutine that waits n
-times is driven through all of its points by 1, 2, ..., n: until `reached.is_struck` is false.
+runs `work()` in a task and cancels it when it waits for the third time. The numbers 1, 2, 3, ...
+reach all suspensions of a coroutine; the first number without one gives a false
+`reached.is_struck`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _SECONDS_MAX = 30.0
 
 
 class Strike(Enum):
-    """What happens at a suspension."""
+    """The disturbance at a suspension."""
 
     CANCEL = "cancelled while it waits"
     CANCEL_LATE = "cancelled when what it waits for is there, before it goes on"
@@ -30,16 +31,16 @@ class Strike(Enum):
 
 @dataclass
 class Reached:
-    """How a coroutine has ended."""
+    """The end of a coroutine."""
 
     task: asyncio.Task[object]
     suspensions: int
     is_struck: bool
-    """Whether it has come to the suspension at all."""
+    """Whether it has reached the suspension."""
 
 
 class _Driver:
-    """An awaitable that counts how often what it awaits waits."""
+    """An awaitable that counts the suspensions of a coroutine."""
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class _Driver:
             except GeneratorExit:
                 self._coroutine.close()
                 raise
-            except BaseException as thrown:  # noqa: BLE001 - the coroutine is to have it
+            except BaseException as thrown:  # noqa: BLE001 - passed to the coroutine
                 error = thrown
             else:
                 error = None
@@ -86,7 +87,7 @@ class _Driver:
         if self._strike is Strike.TIME_OUT:
             self._limit.reschedule(asyncio.get_running_loop().time())
         elif self._strike is Strike.CANCEL_LATE and isinstance(awaited, asyncio.Future):
-            # Before the task is told, for it has not seen the future yet.
+            # This comes before the task is told, because it has not seen the future yet.
             awaited.add_done_callback(lambda _: task.cancel())
         else:
             task.cancel()

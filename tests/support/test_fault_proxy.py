@@ -1,4 +1,4 @@
-"""The proxy does to libpq's messages what it promises to do to any client's."""
+"""The proxy's faults, tested with libpq as the client."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_what_is_said_arrives_and_is_written_down(proxy: FaultProxy, chunks: Chu
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind in BREAKING])
 def test_a_connection_ends_at_its_message(proxy: FaultProxy, kind: Kind) -> None:
-    # Its own block would commit: libpq may not have seen yet that the connection is gone.
+    # psycopg's own block would commit, as libpq may not have noticed the lost connection yet.
     with (
         proxy.door() as door,
         closing(psycopg.connect(door.dsn + OPTIONS, autocommit=True)) as connection,

@@ -1,4 +1,4 @@
-"""The helpers do to libpq what they promise to do to any client."""
+"""The test helpers, tested with libpq as the client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from colonnade import embedded
 
-# Text of libpq: no GSS, no TLS first.
+# Options of libpq: no GSS, no TLS first.
 PLAIN = "?sslmode=disable&gssencmode=disable"
 
 
@@ -48,7 +48,8 @@ def test_shim_passes_passwords_and_cancels(
         ThreadPoolExecutor(1) as pool,
     ):
         asleep = pool.submit(connection.execute, "SELECT pg_sleep(60)")
-        # A cancel that comes before the query does nothing, so it is sent until one works.
+        # A cancel request that arrives before the query does nothing, so repeat it until one
+        # works.
         while not asleep.done():
             connection.cancel_safe(timeout=10)
         with pytest.raises(psycopg.errors.QueryCanceled):

@@ -1,7 +1,7 @@
-"""Somebody between a client and a server with TLS, who has a certificate of his own.
+"""An impostor between a client and a server with TLS, who has his own certificate.
 
-He ends the client's TLS and begins his own with the server, so he reads all that passes, and may
-change what the server says: that is what channel binding is against.
+He terminates the client's TLS and opens his own to the server, so he can read all data and change
+the server's messages. Channel binding prevents this.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _READ_BYTES = 1 << 16
 
 
 class Thief:
-    """Listens on 127.0.0.1 in front of a server that speaks TLS; a context manager."""
+    """Listens on 127.0.0.1 in front of a server with TLS; a context manager."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Thief:
         self._context = presented.server_context()
         self._change = change
         self.read = bytearray()
-        """What the clients have sent, in the clear."""
+        """The clients' data in clear."""
         self._closing = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.settimeout(_POLL_SECONDS)
@@ -87,7 +87,7 @@ class Thief:
 
 
 def tls_socket(port: int) -> ssl.SSLSocket:
-    """A socket of TLS to a server on this machine, whose certificate nobody looks at."""
+    """A TLS socket to a server on this machine, without verification."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -102,7 +102,7 @@ def tls_socket(port: int) -> ssl.SSLSocket:
 
 
 def without_plus(said: bytes) -> bytes:
-    """A server's offer of mechanisms without the one that binds the channel."""
+    """A server's list of mechanisms without the one with channel binding."""
     offered = b"SCRAM-SHA-256-PLUS\0"
     if offered not in said:
         return said

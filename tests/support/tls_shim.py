@@ -1,4 +1,4 @@
-"""TLS in front of a server that has none, well-behaved or in one chosen way not.
+"""TLS in front of a server without it, correct or with one chosen fault.
 
 A shim answers SSLRequest as PostgreSQL does, speaks TLS with the client and plain bytes with the
 server. Certificates are made when the tests run. One thread per connection moves the bytes, with
@@ -35,12 +35,12 @@ _TLS_HANDSHAKE = 0x16
 _CHUNK_BYTES = 1 << 16
 _BUFFERED_BYTES_MAX = 1 << 20
 _POLL_SECONDS = 0.01
-# A record of application data whose content is no ciphertext of any key.
+# A record of application data that no key can decrypt.
 _TORN_RECORD = b"\x17\x03\x03\x00\x20" + bytes(32)
 
 
 class TlsVariant(enum.Enum):
-    """What the shim does to a client that asks for TLS."""
+    """The shim's answer to a client that requests TLS."""
 
     GOOD = "good"
     WRONG_HOST = "wrong-host"
@@ -49,18 +49,18 @@ class TlsVariant(enum.Enum):
     REFUSED = "refused"
     """Answers N: TLS is not available."""
     INJECTED = "injected"
-    """Sends plain bytes right behind the S, as somebody on the wire would."""
+    """Sends plain bytes right after the S, like an attacker."""
     CUT = "cut"
-    """Closes in place of an answer."""
+    """Closes instead of answering."""
     GARBAGE = "garbage"
     """Answers S, then with something that is not TLS."""
     TORN = "torn"
-    """Sends a record that nobody can decrypt together with its last word of the handshake."""
+    """Sends a record that cannot be decrypted together with its last handshake message."""
 
 
 @dataclass(frozen=True)
 class Certificates:
-    """The certificate authority to trust, and what each kind of server presents."""
+    """The certificate authority to trust, and the certificate of each kind of server."""
 
     ca_file: Path
     good_file: Path
@@ -74,7 +74,7 @@ class Certificates:
 
 
 def make_certificates(directory: Path) -> Certificates:
-    """Make an authority, put its certificate into `directory`, and issue what servers need."""
+    """Create an authority with its certificate in `directory`, and servers' certificates."""
     authority = trustme.CA()
     ca_file = directory / "ca.pem"
     authority.cert_pem.write_to_path(str(ca_file))
@@ -151,7 +151,7 @@ class TlsShim:
     ) -> None:
         self.variant = variant
         self.context = certificates.contexts.get(variant)
-        """What it presents; another one may be put here."""
+        """The presented certificate, which tests may replace."""
         self._upstream = upstream
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -168,13 +168,13 @@ class TlsShim:
 
     @property
     def dsn(self) -> str:
-        """The superuser's address, with the name that the good certificate has."""
+        """The superuser's DSN, with the host name of the good certificate."""
         return f"postgresql://postgres@localhost:{self.port}/postgres"
 
     def close(self) -> None:
         """Stop listening, break every connection and wait for the threads."""
         self._closing.set()
-        # The accepting thread is first, and after its end no other one is started.
+        # The accepting thread is the first; after its end, no other is started.
         for thread in self._threads:
             thread.join()
         self._listener.close()
@@ -206,7 +206,7 @@ class TlsShim:
         return _TornTls(self.context) if self.variant is TlsVariant.TORN else _Tls(self.context)
 
     def _negotiate(self, client: socket.socket) -> bool | None:
-        """Answer what precedes a session; return whether it is plain, None when none comes."""
+        """Answer the requests before a session; return whether it is plain, None without one."""
         while True:
             start = self._peek(client, 1)
             if start[0] == _TLS_HANDSHAKE:
@@ -234,7 +234,7 @@ class TlsShim:
                 client.sendall(b"this is not a TLS record at all")
                 return None
             case TlsVariant.INJECTED:
-                # One segment: the client has the extra byte together with the answer.
+                # One segment, so that the client gets the extra byte together with the answer.
                 client.sendall(b"SR\0\0\0\x08\0\0\0\0")
             case _:
                 client.sendall(b"S")
@@ -245,7 +245,7 @@ class TlsShim:
         ended = select.poll()
         ended.register(client, select.POLLRDHUP)
         while True:
-            # Before the bytes that stand in front of the end.
+            # Sent before the final bytes.
             has_ended = bool(ended.poll(0))
             try:
                 seen = client.recv(size, socket.MSG_PEEK | socket.MSG_WAITALL)
@@ -273,7 +273,7 @@ class _ClosingError(Exception):
 
 
 class _Channel(Protocol):
-    """What turns a client's bytes into plain ones and back."""
+    """Converts the client's bytes to plain ones and back."""
 
     def decode(self, received: bytes) -> bytes: ...
     def encode(self, plain: bytes) -> None: ...
@@ -292,7 +292,7 @@ class _Plain:
         self._out += plain
 
     def end(self) -> None:
-        """Nothing tells the end but the end."""
+        """A plain connection has no message for its end."""
 
     def outgoing(self) -> bytes:
         taken = bytes(self._out)
@@ -330,7 +330,7 @@ class _Tls:
 
 
 class _TornTls(_Tls):
-    """In TLS 1.3, what a server says first is its whole side of the handshake."""
+    """In TLS 1.3, a server's first flight is its whole side of the handshake."""
 
     def outgoing(self) -> bytes:
         said = super().outgoing()
@@ -368,7 +368,7 @@ class _Relay:
                 self._watch(selector, self._server, self._to_server, self._to_client)
 
     def _move(self, is_client: bool, ready: int) -> bool:
-        """Move what one side is ready for; return False at the end of the session."""
+        """Move the bytes that one side is ready for; return False at the end of the session."""
         side, out = (
             (self._client, self._to_client) if is_client else (self._server, self._to_server)
         )
@@ -387,7 +387,7 @@ class _Relay:
         try:
             self._to_server += self._channel.decode(received)
         except ssl.SSLError:
-            # The client did not like the certificate, or spoke no TLS: it gets the alert.
+            # The client rejected the certificate or sent no TLS: send the alert.
             return False
         return bool(received)
 
@@ -399,7 +399,7 @@ class _Relay:
         return bool(received)
 
     def _flush_client(self) -> None:
-        """Send what is left at the end, with a limit for a client that does not read."""
+        """Send the remaining bytes at the end, with a limit for a client that does not read."""
         self._client.settimeout(1.0)
         with contextlib.suppress(OSError):
             self._client.sendall(self._to_client)
@@ -414,7 +414,7 @@ class _Relay:
         wanted = selectors.EVENT_WRITE if to_side else 0
         if len(from_side) < _BUFFERED_BYTES_MAX:
             wanted |= selectors.EVENT_READ
-        # Not to read from this side means that there is something to write to the other one.
+        # This side is not read while there are bytes to write to the other one.
         known = side in selector.get_map()
         if wanted and known:
             selector.modify(side, wanted)

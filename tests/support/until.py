@@ -1,4 +1,4 @@
-"""Waiting for what happens in the background."""
+"""Waiting for events in the background."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _SECONDS_MAX = 30.0
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Return when the condition holds."""
+    """Wait until the condition holds."""
     give_up = time.monotonic() + _SECONDS_MAX
     while not condition():
-        assert time.monotonic() < give_up, "it has not come to pass"
+        assert time.monotonic() < give_up, "the condition did not come true"
         await asyncio.sleep(0.002)

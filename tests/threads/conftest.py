@@ -1,4 +1,4 @@
-"""What the generated tests have, for those that start threads."""
+"""The fixtures of the generated tests, for tests that start threads."""
 
 from __future__ import annotations
 

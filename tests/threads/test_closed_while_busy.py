@@ -1,4 +1,4 @@
-"""A connection is closed under a call: the call fails with InterfaceError, and nothing is left."""
+"""A connection closed during a call: the call fails with InterfaceError, and nothing is left."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def is_busy(connection: Connection) -> bool:
 
 
 def finish(dsn: str, pid: int | None) -> None:
-    """End the backend of a connection that was closed without a word to the server."""
+    """End the backend of a connection that was closed without a message to the server."""
     with colonnade.sync.connect(dsn) as other:
         other.fetchval("SELECT pg_terminate_backend($1)", pid)
 
@@ -165,7 +165,7 @@ def test_by_a_source_of_the_call_itself(dsn: str) -> None:
 
 
 def test_by_what_encodes_an_argument(dsn: str) -> None:
-    """It is inside the session, which can be told nothing at that moment."""
+    """The call is inside the session, which cannot be used at that moment."""
     connection = colonnade.sync.connect(dsn)
 
     class Number:
@@ -210,7 +210,7 @@ def test_a_pools_connection_is_closed_under_its_call(dsn: str) -> None:
 
 
 def test_an_idle_stream_and_pipeline_end_in_good_order(dsn: str) -> None:
-    """Nobody is inside: the server is told, and the stream says that the connection is closed."""
+    """No call is inside: the server gets Terminate, and the stream reports the closing."""
     connection = colonnade.sync.connect(dsn)
     stream = connection.iter_columns(ENDLESS, batch_rows=1000)
     next(stream)

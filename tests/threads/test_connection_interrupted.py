@@ -1,4 +1,4 @@
-"""Ctrl-C at every step of a call: the connection is usable or closed, and nobody's time is up."""
+"""Ctrl-C at every step of a call: the connection is usable or closed, without stray deadlines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.interruptions import interrupted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What Ctrl-C strikes within a finalizer is told to nobody but the interpreter's hook.
+# An interrupt within a finalizer reaches only the interpreter's hook.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -50,7 +50,7 @@ def stream(connection: colonnade.sync.Connection) -> None:
 
 
 def cancelled_query(connection: colonnade.sync.Connection) -> None:
-    """What is interrupted here is mostly the end of a query whose time is up."""
+    """A query with a timeout: most interrupts strike at its end."""
     with pytest.raises(TimeoutError):
         connection.fetch("SELECT pg_sleep(0.2)", timeout=0.001)
 
@@ -79,7 +79,7 @@ def test_interrupted_at_every_step(dsn: str, call: Callable[[Any], None]) -> Non
         assert connection.fetchval("SELECT $1::int", step, timeout=20) == step
         assert not connection.is_in_transaction()
     else:
-        pytest.fail("it does not come to an end")
+        pytest.fail("it does not end")
     connection.close()
     gc.collect()
     assert step > 20
@@ -89,7 +89,7 @@ def test_interrupted_at_every_step(dsn: str, call: Callable[[Any], None]) -> Non
 def test_a_source_that_asks_the_connection_is_refused(
     connection: colonnade.sync.Connection,
 ) -> None:
-    """It is the thread that has the connection, and has not left it."""
+    """The thread already holds the connection, and has not left it."""
     refusals: list[str] = []
 
     def lines() -> Iterator[bytes]:
@@ -106,7 +106,7 @@ def test_a_source_that_asks_the_connection_is_refused(
 def test_a_copy_is_cancelled_while_its_thread_encodes(
     connection: colonnade.sync.Connection,
 ) -> None:
-    """Then the session is the other thread's, which is no reason not to cancel."""
+    """Meanwhile the other thread uses the session, but the copy can be cancelled."""
     connection.execute("CREATE TEMPORARY TABLE sink (i int8, t text)")
     data = {"i": list(range(300_000)), "t": ["x" * 100] * 300_000}
     with Crowd() as crowd:

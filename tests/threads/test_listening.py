@@ -1,4 +1,4 @@
-"""`colonnade.sync.listen`: whoever iterates keeps the connection."""
+"""`colonnade.sync.listen`: the iterating thread keeps the connection alive."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_connection_that_died_without_a_word(
         ) as notes,
     ):
         reader = crowd.start(lambda: list(notes))
-        # Asked several times, and well.
+        # The connection was checked several times, and answered.
         see(lambda: proxy.first.tags.count("Q") > 4)
         assert gaps == []
         proxy.first.break_off()

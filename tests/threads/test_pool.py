@@ -1,4 +1,4 @@
-"""The pool that threads share: whose turn it is, and what is due when."""
+"""A pool shared by threads: the order of service, and time limits."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_lost_connections_are_never_handed_out(dsn: str, watch: BackendWatch) ->
             watch.end(pid)
         answers = [pool.fetchval("SELECT 1") for _ in range(6)]
         assert answers == [1] * 6
-        # The floor is restored by those who came.
+        # The callers restore `min_size`.
         assert (pool.get_size(), pool.get_stats().closed) == (3, {"lost": 3})
 
 
@@ -233,7 +233,7 @@ def test_a_pool_survives_a_crash_of_its_server() -> None:
     ):
         running = crowd.start(pool.fetchval, "SELECT pg_sleep(60)")
         see(lambda: pool.get_idle_size() == 1)
-        # The server ends all backends, and lets nobody in until it has recovered.
+        # The server ends all backends, and accepts no connections until it has recovered.
         crash(server, pool.fetchval(PID))
         with pytest.raises((errors.PostgresError, InterfaceError, OSError)):
             running.end()
@@ -268,7 +268,7 @@ def test_who_comes_while_the_server_is_away_is_told(
                 with pytest.raises(OSError, match="not now"):
                     pool.fetchval("SELECT 1")
             assert alive.fetchval("SELECT 2") == 2
-        # Not each time: the next attempt comes later.
+        # Not every call tries to connect: the next attempt comes later.
         assert [pool.fetchval("SELECT 3") for _ in range(3)] == [3] * 3
         assert caplog.text.count("the pool has fewer than 2 connections") == 1
         assert pool.get_size() == 1
@@ -280,7 +280,7 @@ def test_who_comes_while_the_server_is_away_is_told(
         see(is_whole)
 
 
-# What is due
+# Time limits
 
 
 def test_idle_connections_above_the_floor_are_closed_by_who_comes(dsn: str) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C at every moment at which the interpreter takes notice of it."""
+"""Ctrl-C at every step at which the interpreter can handle it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.interruptions import interrupted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What Ctrl-C strikes within a finalizer is told to nobody but the interpreter's hook.
+# An interrupt within a finalizer reaches only the interpreter's hook.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed connection:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -30,7 +30,7 @@ _STEPS_MAX = 2_000
 
 
 def _sweep(pool: colonnade.sync.Pool, work: Callable[[], Any]) -> int:
-    """Interrupt at the first step, then at the second, and so on; after each one all is there."""
+    """Interrupt at the first step, then at the second, and so on; check the pool after each."""
     for step in range(1, _STEPS_MAX):
         if not interrupted(work, step, _ROOMS):
             return step
@@ -43,7 +43,7 @@ def _sweep(pool: colonnade.sync.Pool, work: Callable[[], Any]) -> int:
             for _ in range(pool.get_max_size()):
                 one = all_of_them.enter_context(pool.acquire(timeout=10))
                 assert one.fetchval("SELECT 1") == 1
-    raise AssertionError("it does not come to an end")
+    raise AssertionError("it does not end")
 
 
 def test_a_query_of_the_pool_may_be_interrupted_at_every_step(dsn: str) -> None:

@@ -1,4 +1,4 @@
-"""A function that a blocking call calls: it is refused, and nothing of the call is lost by that."""
+"""Callbacks of a blocking call that use its connection are refused; the call loses nothing."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_the_handler_of_a_signal_is_refused(connection: colonnade.sync.Connectio
 
 
 class Tracer:
-    """Asks the connection when a query begins, and when it has ended."""
+    """Uses the connection when a query begins, and when it has ended."""
 
     def __init__(self, connection: colonnade.sync.Connection) -> None:
         self.connection = connection

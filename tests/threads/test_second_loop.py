@@ -1,4 +1,4 @@
-"""A pool and a connection under another event loop than the one that they were made in."""
+"""A pool and a connection under a different event loop than their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLOSED = "this {} belongs to another event loop, which is closed: make a {} with
 
 @pytest.fixture(autouse=True)
 def no_complaint() -> Iterator[None]:
-    """Neither asyncio nor the driver has anything to say about what was left."""
+    """Check that neither asyncio nor the driver complains about leftovers."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield

@@ -1,6 +1,6 @@
 """Objects that threads share: each thread gets its own answer, or an error that says why not.
 
-The interpreter changes threads as often as it can. A free-threaded one runs them at once.
+The interpreter switches threads as often as it can; a free-threaded one runs them in parallel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _changing_threads() -> Iterator[None]:
 
 
 def in_threads(work: Any, *args: object) -> list[Any]:
-    """What a function returns in each thread, which it gets the number of; all begin together."""
+    """Call a function with its number in each thread, all at once, and return the results."""
     together = threading.Barrier(THREADS)
 
     def begin(number: int) -> Any:
@@ -149,7 +149,7 @@ def test_an_iterator_over_a_record_is_taken_by_all(connection: colonnade.sync.Co
 
     for _ in range(20):
         taken = in_threads(take, iter(row.values()), iter(row.items()))
-        # Without the GIL two threads may get the same value, as with a tuple's iterator.
+        # Without the GIL, two threads may get the same value, as with a tuple's iterator.
         assert set(itertools.chain(*taken)) <= set(range(1000))
         assert all(part == sorted(part) for part in taken)
 
@@ -194,7 +194,7 @@ def test_each_held_row_is_taken_once(connection: colonnade.sync.Connection) -> N
 
 
 def held_has_rows(held: colonnade.sync.HeldResult) -> bool:
-    """Whether rows are left; as far as can be told while another thread takes some."""
+    """Whether rows are left, as far as known while another thread takes some."""
     try:
         return held.rows_left > 0
     except InterfaceError:
@@ -215,7 +215,7 @@ def test_a_thread_that_comes_before_the_claim_keeps_its_answer(
                 see(lambda: connection.conversation.owner is not None)
             return threading.get_ident()
 
-        # The interpreter may change threads at any call: here, the first one of a query does it.
+        # The interpreter may switch threads at any call: here, at a query's first one.
         monkeypatch.setattr(conversation, "threading", SimpleNamespace(get_ident=changes_threads))
         with pytest.raises(InterfaceError, match="another operation is in progress"):
             connection.fetchval("SELECT 'ours'")

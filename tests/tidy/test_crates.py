@@ -1,4 +1,4 @@
-"""Licences and sources of the crates in the wheel, by `deny.toml`, where cargo-deny is missing."""
+"""Licences and sources of the wheel's crates, checked by `deny.toml` without cargo-deny."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SECONDS_MAX = 120
 
 @pytest.fixture(scope="module")
 def crates() -> list[dict[str, Any]]:
-    """All crates of the lock file but our own."""
+    """All crates of the lock file except our own."""
     command = ["cargo", "metadata", "--locked", "--format-version=1"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=_SECONDS_MAX)
     return [each for each in json.loads(done.stdout)["packages"] if each["source"] is not None]
 
 
 def is_allowed(expression: str, allowed: set[str]) -> bool:
-    """Whether each part of a licence that must be met can be met."""
+    """Whether a licence expression can be met with the allowed licences."""
     plain = re.sub(r"[()]", "", expression).replace("/", " OR ")
     return all(
         any(choice.strip() in allowed for choice in part.split(" OR "))

@@ -1,4 +1,4 @@
-"""Who may import whom: the straight line of ARCHITECTURE.md, read from the imports themselves."""
+"""The permitted imports between rooms: the straight line of ARCHITECTURE.md."""
 
 from __future__ import annotations
 
@@ -38,64 +38,63 @@ _PUBLIC_CLASSES = {
     "tracing",
     "types",
 }
-# Room -> the rooms it may import besides itself. `_core` is the extension module. A room that is
-# not here serves one purpose on top of the driver and sees only public names.
+# Room -> the rooms it may import besides itself. `_core` is the extension module. A room without a
+# row serves one purpose on top of the driver and sees only public names.
 ROOMS: dict[str, set[str]] = {
     "_one_interpreter": {"_core"},
     "errors": set(),
     "types": set(),
     "tracing": set(),
-    # What columns become; `columns` is their face.
+    # The forms of columns; `columns` is their public module.
     "_conversion": {"_core", "_schema", "errors"},
     "columns": {"_core", "_conversion", "_schema", "errors"},
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
-    # Who has which connection of a pool; the connections themselves come from above.
+    # Decides which caller gets which connection of a pool; the connections come from above.
     "_supply": {"_core", "_transport", "errors"},
-    # The same in both colours: the text of a COPY statement, what says how to connect, and what
-    # columns are asked for.
+    # Shared by both colours: the text of a COPY statement, connection options, requested columns.
     "_quoting": set(),
     "_shown": set(),
     "_arguments": set(),
     "_copy_options": {"_quoting", "errors"},
     "_staging": {"_quoting"},
     "_copy_plan": {"_core", "_copy_options", "_quoting", "_sources", "_staging", "errors"},
-    # What rows are copied from.
+    # The sources of copied rows.
     "_sources": {"_core", "columns", "errors"},
     "_connection_options": {"_core", "_transport", "errors"},
     "_gssapi": {"_transport", "errors"},
     "_schema": {"_core", "errors"},
-    # What a query logger is told, whatever the colour.
+    # The records of query loggers, in both colours.
     "_logged_query": {"_connection_options", "_core"},
-    # What a NOTIFY said, whatever the colour.
+    # Notifications, in both colours.
     "_notification": set(),
     "_listening": {"errors"},
     "_sql_text": set(),
-    # Queries with named parameters, and rows of other shapes.
+    # Queries with named parameters, and row factories.
     "_named": {"_sql_text", "errors"},
     "rows": {"errors"},
-    # A query's text that says what its result becomes; rkt's fills arrays from the columns' memory,
-    # which no public name shows.
+    # A query's text with the form of its result; rkt fills arrays from the columns' memory, which
+    # no public name exposes.
     "_shaped_query": {"_core", "errors"},
     "rkt": {"_core", "_conversion", "_shaped_query", "errors"},
     "_server_facts": {"types"},
-    # The rules of PEP 249; an OID stands in one place, the core's table of types.
+    # The rules of PEP 249; OIDs are only in the core's table of types.
     "_pep249": {"_core", "_sql_text", "errors"},
     "_async": _PUBLIC_CLASSES,
     "_sync": _PUBLIC_CLASSES,
-    # `listen` in the blocking colour, which has no task to keep its connection.
+    # `listen` in the blocking colour, which has no task that keeps its connection.
     "_blocking_listener": {"_listening", "_notification", "_sync", "_transport", "errors"},
-    # Starts a server and knows no driver.
+    # Starts a server, without the driver.
     "embedded": set(),
 }
-# Where asyncpg has them, names for what lives elsewhere: type checkers look for a file there.
+# asyncpg's module names; type checkers need a file for each.
 ASYNCPGS = {
     *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
     "transaction",
 }
-# They gather the public names, so they see every room.
+# They collect the public names, so they see every room.
 FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
-# (file, room it imports) -> why it may.
+# (file, room it imports) -> the reason for the exception.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
@@ -107,20 +106,21 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/parallel/dask.py", "_conversion"): "pandas' frames say what is asked of a query",
     ("colonnade/dbapi/placeholders.py", "_sql_text"): "what is code, and what is quoted",
 }
-# They keep the rules of PEP 249, and know nothing of each other.
+# They follow the rules of PEP 249, and do not import each other.
 KEEPERS_OF_PEP_249 = {"dbapi", "sqlalchemy"}
-# Whoever composes SQL quotes names and strings by the same two functions.
+# All rooms that compose SQL quote names and strings by the same two functions.
 FOR_ALL = {"_quoting"}
-# Every message about a caller's object shows it by the same function, whatever room it is in, and
-# arguments of a wrong class are refused by the same ones.
+# Messages in all rooms show a caller's object by the same function, and the same functions refuse
+# arguments of a wrong class.
 FOR_EVERY_ROOM = {"_arguments", "_shown"}
-# The library that a room is about; everywhere else a library is imported where it is used.
+# The library that a room is about; elsewhere, libraries are imported in the functions that use
+# them.
 SUBJECTS = {
     "cli": {"click", "rich"},
     "pytest_plugin": {"pytest"},
     "sqlalchemy": {"sqlalchemy"},
 }
-# The transports hold the only sockets; a server that is started asks for a free port.
+# The transports hold the only sockets; `embedded` needs one to find a free port.
 SOCKET_ROOMS = {"_transport", "embedded"}
 SOCKET_LIBRARIES = {
     *("socket", "socketserver", "http.client", "http.server", "urllib.request", "xmlrpc"),
@@ -138,7 +138,7 @@ CRATES: dict[str, set[str]] = {
     "session": {"protocol", "columnar"},
     "python": {"protocol", "columnar", "session"},
 }
-# Each block of `unsafe` has its reason beside it, and stands in one of these files.
+# Each block of `unsafe` has its reason beside it, and is in one of these files.
 UNSAFE_FILES = {
     "columnar/src/trusted.rs",
     "python/src/allocator.rs",
@@ -158,7 +158,7 @@ UNSAFE_FILES = {
     "python/src/values/uuid.rs",
     "session/src/receive_buffer.rs",
 }
-# Dependency, by the beginning of its name -> the crates that may have it.
+# Prefix of a dependency's name -> the crates that may have it.
 CRATE_LIBRARIES: dict[str, set[str]] = {
     "adbc": {"python"},
     "arrow": {"columnar", "session", "python"},
@@ -179,7 +179,7 @@ def room_of(path: Path) -> str:
 
 
 def imported_modules(path: Path, tree: ast.AST) -> set[str]:
-    """Absolute dotted names of everything imported; of `from a import b` it is `a.b`."""
+    """Absolute dotted names of all imports; for `from a import b`, `a.b`."""
     package = ("colonnade", *path.relative_to(PACKAGE).parent.parts)
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -222,11 +222,11 @@ def test_python_rooms_import_in_one_direction() -> None:
         if not allowed(path, room)
     }
     assert sorted(crossings - EXCEPTIONS.keys()) == []
-    assert sorted(EXCEPTIONS.keys() - crossings) == [], "an exception that nothing needs"
+    assert sorted(EXCEPTIONS.keys() - crossings) == [], "an exception that is not needed any more"
 
 
 def modules_imported(path: Path, tree: ast.Module, known: set[str]) -> set[str]:
-    """Modules among `known`; a name that is imported from a module stands for the module."""
+    """Imported modules among `known`; a name imported from a module counts as the module."""
     names = imported_modules(path, tree)
     return {name if name in known else name.rpartition(".")[0] for name in names} & known
 
@@ -240,7 +240,7 @@ def test_the_modules_of_a_room_import_in_one_direction(room: str) -> None:
         for path, tree in python_files()
         if room_of(path) == room
     }
-    # What only type checkers import counts: a reader follows it as well.
+    # Imports for type checkers count, because readers follow them, too.
     graph = {
         name: modules_imported(path, tree, set(trees)) - {name}
         for name, (path, tree) in trees.items()
@@ -281,7 +281,7 @@ def test_every_room_of_the_tables_is_there() -> None:
 
 
 def opens_sockets(path: Path, tree: ast.Module) -> bool:
-    """Whether a file imports a library of sockets, or calls what opens one."""
+    """Whether a file imports a socket library, or calls a function that opens a socket."""
     modules = imported_modules(path, tree)
     called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     called |= {name.rpartition(".")[2] for name in modules if name.startswith("asyncio.")}
@@ -360,7 +360,7 @@ def test_unsafe_stands_in_named_files_only() -> None:
 
 
 def test_modules_with_asyncpgs_names_hold_nothing_of_their_own() -> None:
-    """Each is a docstring, imports and `__all__`: what it names lives elsewhere."""
+    """Each has only a docstring, imports and `__all__`."""
     for name in sorted(ASYNCPGS):
         place = PACKAGE / name
         files = sorted(place.glob("*.py")) if place.is_dir() else [place.with_suffix(".py")]

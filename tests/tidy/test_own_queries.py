@@ -1,4 +1,4 @@
-"""Queries of the driver's own go by `fetch_plain`, which asks no codec of a connection's owner."""
+"""The driver's internal queries use `fetch_plain`, which ignores the caller's codecs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Rooms that are given connections by others. The command line has its own, and sets nothing.
+# Rooms that use their callers' connections. The command line opens its own, without codecs.
 ROOMS = ("_async", "adbc", "dbapi", "frames", "parallel", "sqlalchemy")
 ASKING = {
     "fetch",
@@ -20,7 +20,7 @@ ASKING = {
     "fetch_columns",
     "_rows",
 }
-# (file, method, beginning of the text) -> why the owner's conversions take part.
+# (file, method, beginning of the text) -> the reason why the caller's codecs apply.
 EXCEPTIONS = {
     ("_async/connect.py", "fetchval", "SHOW transaction_read_only"): "nothing is set yet",
     (
@@ -38,7 +38,7 @@ EXCEPTIONS = {
 
 
 def own_text(node: ast.expr, constants: dict[str, str]) -> str | None:
-    """The beginning of a text that stands in the file itself; None for one that was given."""
+    """The beginning of a query text in the file itself; None for a caller's text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -52,7 +52,7 @@ def own_text(node: ast.expr, constants: dict[str, str]) -> str | None:
 
 
 def questions(source: str) -> list[tuple[str, str]]:
-    """The calls that ask for what the file itself says: the method, and the text's beginning."""
+    """The calls with the file's own query texts: the method, and the beginning of the text."""
     tree = ast.parse(source)
     constants: dict[str, str] = {}
     for node in ast.walk(tree):

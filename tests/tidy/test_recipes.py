@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, walked with an example each that is in the repository."""
+"""The recipes of CONTRIBUTING.md, each checked with an existing example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("benches", "colonnade", "crates", "docs", "fuzz", "samples", "tests", "tools")
 SUFFIXES = {".md", ".py", ".rs", ".tsv"}
-#: They name the type of the example, and a new type does not need to be there.
+#: Files that name the example's type, but need no change for a new type.
 BESIDES = {
     "benches/instructions/expected.tsv": "written by make instructions-record",
     "crates/columnar/examples/decode_bench/wire.rs": "measures the types that are worth it",
@@ -60,7 +60,7 @@ def test_a_scalar_type_is_where_its_recipe_says() -> None:
 
 def test_a_method_is_where_its_recipe_says() -> None:
     files = {path for path in paths(recipe("Add a method of `Connection`")) if path.endswith(".py")}
-    # Its pool's method is the connection's, so that no list of the pool's tests has it.
+    # The pool's method forwards to the connection's, so no list of the pool's tests has it.
     assert files - naming("fetch_plain") == {"tests/async/test_pool_uses.py"}
     assert "fetch_plain" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 

@@ -1,4 +1,4 @@
-"""The package's own SQL names the schema of all that it calls, whatever the search path is."""
+"""The package's own SQL names the schema of everything it uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.sql_texts import Text, unqualified
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# (file, how the text begins) -> why it may leave something to the search path.
+# (file, beginning of the text) -> the reason why it may depend on the search path.
 EXCEPTIONS = {
     ("colonnade/cli/demo/flights.py", "\n    SELECT f.time_hour"): (
         "shown to people; runs where the search path is PostgreSQL's own"
@@ -21,7 +21,7 @@ EXCEPTIONS = {
     ("colonnade/cli/query/command.py", "colonnade query"): "examples of the command line",
     ("crates/python/src/record/methods.rs", "values($self"): "the signature of a method",
 }
-# Files whose SQL must be seen, or the search for it has gone blind.
+# Files whose SQL must be found, or else the search is broken.
 SEEN = {
     "colonnade/_async/codecs.py",
     "colonnade/_async/copy_records.py",
@@ -110,7 +110,7 @@ NO_SQL = [
 
 @pytest.fixture(scope="module")
 def texts() -> list[Text]:
-    """All SQL of the package; the blocking colour is generated from the other one."""
+    """All SQL of the package, without the generated blocking half."""
     found = []
     for path in sorted((ROOT / "colonnade").rglob("*.py")):
         if "_sync" not in path.parts:
@@ -122,7 +122,7 @@ def texts() -> list[Text]:
 
 
 def row_of(text: Text) -> tuple[str, str] | None:
-    """The row of the table of exceptions that is about a text."""
+    """The row of the table of exceptions for a text."""
     rows = (row for row in EXCEPTIONS if row[0] == text.file and text.sql.startswith(row[1]))
     return next(rows, None)
 
@@ -134,7 +134,7 @@ def test_all_of_it_says_its_schemas(texts: list[Text]) -> None:
     ]
     assert not refused, "\n".join(refused)
     used = {row_of(text) for text, _ in left}
-    assert not EXCEPTIONS.keys() - used, "an exception that nothing needs"
+    assert not EXCEPTIONS.keys() - used, "an exception that is not needed any more"
 
 
 def test_it_is_seen(texts: list[Text]) -> None:

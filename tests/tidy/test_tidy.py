@@ -1,4 +1,4 @@
-"""The style of the repository, as far as it can be counted."""
+"""The style rules of the repository that a program can check."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 100
 ARCHITECTURE_LINES_MAX = 200
 
-# What tasks and tools leave in a checkout.
+# Directories that tasks and tools create in a checkout.
 MADE_FOLDERS = {"target", "build", "dist", "site", "__pycache__"}
-# What a file that a tool writes says near its top; the budget of its source holds for it.
+# The mark near the top of a generated file, which has no size limit of its own.
 GENERATED = re.compile(r"^(?:# )?Generated (?:by|from) ", re.MULTILINE)
 GENERATED_WITHIN_LINES = 5
 
@@ -28,7 +28,7 @@ REGISTRIES = (
     "https://files.pythonhosted.org/",
     "registry+https://github.com/rust-lang/crates.io-index",
 )
-# Places that exist on one machine or inside one network only.
+# Names of places that exist only on one machine or in one network.
 PRIVATE = {
     "a home folder": re.compile(r"(?<![\w.])/(?:home|root|Users)/[\w.-]+"),
     "a private network": re.compile(
@@ -39,7 +39,7 @@ PRIVATE = {
 
 @cache
 def tracked(*suffixes: str) -> list[Path]:
-    """Files of the checkout, generated ones included, hidden and made folders left out."""
+    """Files of the checkout, with generated ones, without hidden and build folders."""
     found: list[Path] = []
     for folder, folders, names in os.walk(ROOT):
         folders[:] = sorted(

@@ -1,4 +1,4 @@
-"""The generator of the blocking half: what it changes, what it leaves, what it refuses."""
+"""The generator of the blocking half: its changes, unchanged text, and errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools import unasync
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with the asynchronous folder only."""
+    """A checkout with only the asynchronous folder."""
     (tmp_path / "colonnade/_async").mkdir(parents=True)
     monkeypatch.setattr(unasync, "ROOT", tmp_path)
     return tmp_path

@@ -1,6 +1,6 @@
-"""The types of rows, as mypy and pyright see them, and what comes at run time.
+"""The types of rows for mypy and pyright, and the classes at run time.
 
-Both type checkers read this file; a line with an ignored error is one that they must refuse.
+Both type checkers read this file; on a line with an ignored error, they must report it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class User:
 
 
 class Own(Record):
-    """A record class of an application's own."""
+    """An application's record class."""
 
 
 USER = User(1, "ann")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from colonnade.sync import Connection
 
-# What the texts of the corpus are written in, whatever the server's own configuration.
+# The styles of the corpus's texts, whatever the server's configuration.
 SETTINGS = {"timezone": "UTC", "datestyle": "ISO, MDY", "bytea_output": "hex"}
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's texts of arrays, composites and ranges, taken apart without the driver's code."""
+"""Parses PostgreSQL's texts of arrays, composites and ranges, without the driver's code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Scanner:
         return found
 
     def word(self, stops: str) -> str | None:
-        """Up to one of the characters, without quotes and escapes; None where nothing stands."""
+        """Read up to one of the characters, without quotes and escapes; return None for no text."""
         letters: list[str] = []
         start, in_quotes = self.place, False
         while self.place < len(self.text) and (in_quotes or self.peek() not in stops):
@@ -47,7 +47,7 @@ class Scanner:
         return None if self.place == start else "".join(letters)
 
     def raw_word(self, stops: str) -> tuple[str | None, bool]:
-        """A word, and whether it stood in quotes."""
+        """Read a word; return it, and whether it was quoted."""
         quoted = self.peek() == '"'
         return self.word(stops), quoted
 
@@ -69,7 +69,7 @@ def array(read: Read, delimiter: str = ",") -> Read:
         return found
 
     def whole(text: str) -> list[Any]:
-        # Lower bounds that are not 1 stand before the elements.
+        # Lower bounds other than 1 precede the elements.
         return items(Scanner(text.partition("=")[2] if text.startswith("[") else text))
 
     return whole

@@ -1,4 +1,4 @@
-"""What a column must hold, read off the server's own text with none of the driver's code."""
+"""The expected contents of a column, from the server's own text, without the driver's code."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def moment(text: str) -> int:
 
 
 def float4_bits(number: float) -> bytes:
-    # Every NaN is the one NaN; a zero has its sign.
+    # All NaNs are equal, and zeros differ by sign.
     return b"nan" if number != number else struct.pack("<f", number)  # noqa: PLR0124
 
 
@@ -72,7 +72,7 @@ def float8_bits(number: float) -> bytes:
 
 
 def numbers(text: str) -> list[bytes]:
-    """The numbers of a figure, in their order."""
+    """The numbers of a geometric value, in order."""
     return [float8_bits(float(number)) for number in NUMBER.findall(text)]
 
 
@@ -88,7 +88,7 @@ def time_tz(text: str) -> dict[str, int]:
 
 
 def interval(text: str) -> tuple[int, int, int]:
-    """Months, days and nanoseconds of an interval as the style "postgres" prints it."""
+    """Months, days and nanoseconds of an interval printed in the style "postgres"."""
     months = days = micros = 0
     words = text.split()
     if ":" in words[-1]:
@@ -154,13 +154,13 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 
 def expected(sql_type: str, texts: Sequence[str | None]) -> list[Any]:
-    """The raw values of the column, by the server's texts."""
+    """The column's raw values, from the server's texts."""
     read = READERS.get(base_type(sql_type), str)
     return [None if text is None else read(text) for text in texts]
 
 
 def raw(column: pa.ChunkedArray) -> list[Any]:
-    """The values as Arrow's buffers hold them: times as counts, floats as bits."""
+    """The values in Arrow's buffers: times as counts, floats as bits."""
     return [value for chunk in column.chunks for value in raw_array(chunk)]
 
 
@@ -200,14 +200,14 @@ def as_list(array: pa.Array) -> list[Any]:
 
 
 def arrow_table(columns: object) -> pa.Table:
-    """A table by the PyCapsule interface alone, every buffer of it checked."""
+    """A table from the PyCapsule interface only, with every buffer validated."""
     table = pa.table(columns)
     table.validate(full=True)
     return table
 
 
 def same(left: object, right: object) -> bool:
-    """Equal and of one class; NaN is itself, and a zero has its sign."""
+    """Whether values are equal and of one class; NaNs are equal, and zeros differ by sign."""
     if type(left) is not type(right):
         return False
     if isinstance(left, float) and isinstance(right, float):

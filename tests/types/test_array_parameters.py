@@ -1,4 +1,4 @@
-"""Arrays of NumPy's, Arrow's and their kin as parameters, and the scalars that are in them."""
+"""Arrays of NumPy, Arrow and other libraries as parameters, and their scalars."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ DAY = timedelta(days=1)
 
 
 def objects(*elements: object) -> np.ndarray[Any, Any]:
-    """One dimension of Python objects, arrays among them, as columns have arrays of arrays."""
+    """A one-dimensional array of objects that may be arrays, like a column of arrays."""
     made = np.empty(len(elements), dtype=object)
     made[:] = elements
     return made
 
 
-#: A type, an array that a parameter of it takes, and the list that a row gives.
+#: A type, an array as a parameter, and the list that a row gives.
 TAKEN: tuple[tuple[str, Any, list[Any]], ...] = (
     ("bool[]", np.array([True, False]), [True, False]),
     ("int2[]", np.array([-1, 2], dtype="i1"), [-1, 2]),
@@ -159,7 +159,7 @@ def test_refused(link: Connection, sql_type: str, value: object, reason: str) ->
     assert link.fetchval("SELECT 1") == 1
 
 
-#: A type, a scalar of NumPy's or pandas', and what a row gives.
+#: A type, a scalar of NumPy or pandas, and the value that a row gives.
 SCALARS: tuple[tuple[str, Any, Any], ...] = (
     ("int4", np.int64(7), 7),
     ("float8", np.float32(0.5), 0.5),

@@ -1,4 +1,4 @@
-"""What changes while it is encoded is an error of the caller's, and nothing of it is sent."""
+"""A container that changes while it is encoded is the caller's error, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Number:
-    """A whole number that does something when it is asked for its value."""
+    """An integer that runs a function when its value is read."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
@@ -38,7 +38,7 @@ class Number:
 def table(link: Connection) -> Iterator[None]:
     link.execute("CREATE TEMPORARY TABLE changing (a int, b int, c int)")
     yield
-    # The connection is as it was, and nothing was stored.
+    # The connection is usable, and nothing was stored.
     assert link.fetchval("SELECT count(*) FROM changing") == 0
     link.execute("DROP TABLE changing")
 
@@ -76,7 +76,7 @@ def test_rows_of_many(link: Connection, change: str) -> None:
     row += [Number(lambda: CHANGES[change](row)), 2, 3]
     with pytest.raises(EncodeError, match="changed while it was encoded"):
         link.copy_records_to_table("changing", records=[row])
-    # A copy of the row is what is encoded.
+    # The driver encodes a copy of the row.
     row[:] = [Number(lambda: CHANGES[change](row)), 2, 3]
     link.executemany("INSERT INTO changing VALUES ($1, $2, $3)", [row])
     assert [tuple(row) for row in link.fetch("DELETE FROM changing RETURNING *")] == [(7, 2, 3)]
@@ -118,7 +118,7 @@ def test_ranges_and_figures_are_taken_as_they_were(link: Connection) -> None:
 
 
 class Shrinking(collections.abc.Mapping[str, str]):
-    """A mapping that loses a key while it is iterated over."""
+    """A mapping that loses a key during iteration."""
 
     def __init__(self) -> None:
         self.values_left = {"a": "1", "b": "2"}
@@ -139,7 +139,7 @@ def test_mappings_for_hstore(link: Connection) -> None:
     link.execute("CREATE EXTENSION IF NOT EXISTS hstore")
     with pytest.raises(EncodeError, match="dictionary changed size during iteration") as caught:
         link.fetchval("SELECT $1::hstore", Shrinking())
-    # To encode it again would find a mapping that no longer changes.
+    # A second attempt would find a mapping that no longer changes.
     assert isinstance(caught.value.__cause__, _core.ChangedError)
     assert link.fetchval("SELECT ($1::hstore)->'a'", {"a": "1"}) == "1"
 
@@ -148,7 +148,7 @@ def test_mappings_for_hstore(link: Connection) -> None:
 def test_buffers_are_taken_as_they_were(link: Connection, act: str) -> None:
     taken = bytearray(b"x" * 100)
     change = taken.clear if act == "clear" else functools.partial(taken.extend, b"y" * 100)
-    # The one that comes first is encoded before the other's methods run.
+    # The first argument is encoded before the second one's methods run.
     row = link.fetchrow("SELECT length($1::bytea), $2::int4", taken, Number(change))
     assert row is not None
     assert tuple(row) == (100, 7)

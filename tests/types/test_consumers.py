@@ -1,4 +1,4 @@
-"""Edge values where other libraries read them: the same counts, bits and texts."""
+"""Edge values in other libraries: the same counts, bits and texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from colonnade.sync import Connection
 
 TIMES = ("date", "time", "timestamp", "timestamptz")
-# Seconds, as pandas counts days.
+# Seconds, because pandas stores dates as datetime64[s].
 UNIT = {"date": 86_400}
 DECIMALS = [sample.sql_type for sample in COMMON if sample.sql_type.startswith("numeric")]
 

@@ -1,4 +1,4 @@
-"""Columns of every library and of every type, copied in and read back."""
+"""Columns of every library and every type, copied in and read back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS = [
     (1, "Zürich", 1.5, decimal.Decimal("1.25"), WHEN, dt.date(2024, 2, 29)),
     (2, None, None, None, None, None),
 ]
-# A type, with texts of values that PostgreSQL reads.
+# A type, with the texts of its values.
 TYPES: dict[str, list[str]] = {
     "bool": ["t", "f"],
     "int2": ["-32768", "32767"],
@@ -79,9 +79,9 @@ TYPES: dict[str, list[str]] = {
 }
 
 
-# What Python's own classes have no place for.
+# Values that Python's own classes cannot hold.
 IN_COLUMNS_ONLY = {"date": "0044-03-15 BC", "interval": "1 mon -2 days"}
-# What columns hold as text, or in an Arrow type that no cast comes from.
+# Types that columns hold as text, or in an Arrow type without a cast to them.
 AS_OBJECTS_ONLY = {"numeric", "timetz"}
 
 
@@ -380,5 +380,5 @@ def test_memory_stays_flat(link: Connection) -> None:
     finally:
         tracemalloc.stop()
         link.execute("DROP TABLE long")
-    # Of 54 MB a few chunks; what the core holds is as little.
+    # A few chunks of 54 MB; the core holds no more than that.
     assert peak < 10_000_000

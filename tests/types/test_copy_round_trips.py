@@ -1,6 +1,6 @@
-"""What a query gave goes into a table again, by way of each library, and is the same there.
+"""A query's result, copied into a table through each library, is unchanged.
 
-Of every type, of its arrays, of domains over it and of composites with it, as the server says.
+This holds for every type, its arrays, domains over it and composites with it; the server compares.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ LIBRARIES: dict[str, Callable[[Columns], Any]] = {
     "Polars": lambda columns: columns.to_polars(),
     "pandas": lambda columns: columns.to_pandas(decimals="decimal"),
 }
-#: By library and type, the columns that do not come back, as docs/copy.md says.
+#: The columns that do not come back, by library and type, as listed in docs/copy.md.
 NOT_HELD: dict[tuple[str, str], set[str]] = {
-    # Text, with a warning: no decimal and no duration of Polars' holds them.
+    # Text, with a warning: Polars' decimals and durations cannot hold these values.
     ("Polars", "numeric(39,0)"): set(COLUMNS),
     ("Polars", "numeric(76,38)"): set(COLUMNS),
     ("Polars", "interval"): set(COLUMNS),
-    # NaN is the NULL of a column of floats.
+    # In a column of floats, NaN stands for NULL.
     ("pandas", "float4"): SCALARS,
     ("pandas", "float8"): SCALARS,
-    # Objects, which are of Python's timedelta.
+    # Objects of Python's timedelta.
     ("pandas", "interval"): SCALARS,
 }
 WITH_EXTENSIONS = [
@@ -64,7 +64,7 @@ def made(link: Connection) -> Iterator[str]:
 
 
 def make_table(link: Connection, made: str, sample: Sample) -> None:
-    """A table of the sample's values, beside their number, and an empty one of its form."""
+    """Create a table of the sample's numbered values, and an empty one of the same form."""
     kind, base = sample.sql_type, sample.base
     link.execute(f"CREATE DOMAIN {made}_domain AS {kind}")
     link.execute(f"CREATE TYPE {made}_pair AS (a {kind}, b int4)")
@@ -80,10 +80,10 @@ def make_table(link: Connection, made: str, sample: Sample) -> None:
 
 
 def differences(link: Connection, made: str, column: str, sample: Sample) -> int | None:
-    """How many rows of the copy are not those of the table, down to the last bit."""
+    """The number of rows that differ between table and copy, compared to the last bit."""
     same = f"record_image_eq(ROW(a.{column}), ROW(b.{column}))"
     if sample.sql_type == "numeric":
-        # All values of its column have one scale.
+        # All values of a decimal column have the same scale.
         same = f"a.{column} IS NOT DISTINCT FROM b.{column}"
     count: int | None = link.fetchval(
         f"SELECT count(*) FROM {made} a FULL JOIN {made}_copy b USING (n) WHERE NOT {same}"

@@ -53,7 +53,7 @@ def test_columns_are_the_servers_text(link: Connection, sample: Sample) -> None:
         shown = table["t"].to_pylist()
         assert oracle.raw(table["v"]) == oracle.expected(sample.sql_type, shown), pattern
         assert table["v"].null_count == texts.count(None), pattern
-        # A scale that no Arrow type fixes is that of the values, of which there are none.
+        # Without a declared scale, the values decide the scale, and here there are none.
         if texts.count(None) < len(texts) or sample.sql_type not in {"numeric", "numeric(100,2)"}:
             assert columns.fields[0].arrow_type == sample.arrow, pattern
 
@@ -71,7 +71,7 @@ def test_rows_are_the_columns(link: Connection, sample: Sample) -> None:
 
 
 def char_text(byte: bytes) -> str:
-    """A `"char"` as the server prints it: rows have the byte, as asyncpg's do."""
+    """A `"char"` as the server prints it: rows have the byte, as in asyncpg."""
     (code,) = byte
     return "" if code == 0 else chr(code) if code < 128 else f"\\{code:03o}"
 
@@ -80,7 +80,7 @@ def char_text(byte: bytes) -> str:
 def test_streams_are_the_columns(link: Connection, sample: Sample) -> None:
     values: list[str | None] = [*sample.in_columns, None]
     argument = oracle.json_texts(values * 20)
-    # Where nothing is declared, the first batch decides, and need not have the widest number.
+    # Without a declared scale the first batch decides, which may not have the widest number.
     schema = {"v": sample.arrow} if sample.sql_type == "numeric" else None
     whole = oracle.arrow_table(link.fetch_columns(query(sample.sql_type), argument))
     for batch_rows in (1, 7, 64, len(values) * 20):
@@ -115,7 +115,7 @@ def test_values_that_arrow_has_no_place_for(link: Connection, sample: Sample) ->
             link.fetch_columns(query(sample.sql_type), oracle.json_texts([None, text]))
         assert (refused.value.column, refused.value.row) == ("v", 1)
         assert refused.value.type_name == sample.base
-        # The connection is none the worse for it.
+        # The connection is still usable.
         assert link.fetchval("SELECT 1") == 1
 
 
@@ -149,7 +149,7 @@ def test_rows_keep_the_scale_of_a_numeric(link: Connection) -> None:
 
 
 def test_infinities_in_rows(link: Connection) -> None:
-    """The outermost values of Python's classes, as in asyncpg."""
+    """Infinities are the outermost values of Python's classes, as in asyncpg."""
     from datetime import date, datetime
 
     outermost: dict[str, list[Any]] = {

@@ -1,7 +1,7 @@
 """No argument takes more than linear time to refuse or to encode.
 
-The arguments are such that the square of their size is minutes of work; a child process has half a
-minute of processor time for all of them.
+With quadratic time, each of these arguments would take minutes; a child process has half a minute
+of processor time for all of them.
 """
 
 from __future__ import annotations

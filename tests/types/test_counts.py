@@ -1,4 +1,4 @@
-"""Counts that the protocol has no place for are the caller's fault; the connection stays usable."""
+"""Counts too large for the protocol are the caller's fault; the connection stays usable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/types.md say what the driver does."""
+"""The tables of docs/types.md agree with the driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
 
 
 def table(heading: str) -> list[list[str]]:
-    """The cells of the first table below a heading, its head left out."""
+    """The cells of the first table below a heading, without its head."""
     below = PAGE.read_text("utf-8").split(f"\n{heading}\n")[1].splitlines()
     lines: list[str] = []
     for line in below:
@@ -37,7 +37,7 @@ def table(heading: str) -> list[list[str]]:
 
 
 def code(cell: str) -> list[str]:
-    """What stands in a cell as code."""
+    """The code in a cell."""
     return cell.split("`")[1::2]
 
 
@@ -48,7 +48,7 @@ SAMPLED = {sample.base: sample for sample in SAMPLES}
 
 
 def is_said(given: str, said: str) -> bool:
-    """Dots in the table stand for what a type is made of."""
+    """Whether the table has this type; its dots stand for the parts of a type."""
     pattern = re.escape(said).replace(re.escape("..."), ".*")
     return re.fullmatch(pattern, given) is not None
 
@@ -69,7 +69,7 @@ def test_in_columns(link: Connection, has_xml: bool, sql_type: str, row: list[st
         pytest.skip("this server was built without XML")
     columns = column_of(link, sql_type)
     with warnings.catch_warnings():
-        # Decimals of 256 bits go to Polars with a word about it.
+        # Decimals of 256 bits go to Polars with a warning.
         warnings.simplefilter("ignore")
         polars = columns.to_polars()["v"].dtype
     shown = str(polars).replace(", time_zone=None", "")
@@ -82,14 +82,14 @@ def test_in_columns(link: Connection, has_xml: bool, sql_type: str, row: list[st
     numpy = columns["v"].dtype
     assert code(row[2]) == ([] if numpy.names else [str(numpy)])
     assert is_said(str(columns.to_pandas()["v"].dtype), *code(row[3]))
-    # Of a nested type only the outermost word is said.
+    # For a nested type, the table has only the outermost name.
     (said_polars,) = code(row[4])
     assert said_polars == (shown if "(" in said_polars else shown.partition("(")[0])
 
 
 @pytest.mark.parametrize(("sql_type", "row"), IN_ROWS)
 def test_in_rows(link: Connection, has_xml: bool, sql_type: str, row: list[str]) -> None:
-    """The class of a row's value is told, or its form where it has no name."""
+    """The table has the class of a row's value, or its form if it has no name."""
     sample = SAMPLED.get(sql_type)
     if sample is None or (sql_type == "xml" and not has_xml):
         pytest.skip("no value of it can be made here")
@@ -106,7 +106,7 @@ def test_the_page_is_what_the_tool_writes() -> None:
 
 
 def said(cast: str) -> str:
-    """How the table says a cast: with any unit, any zone, cells of twelve."""
+    """The table's notation of a cast: any unit, any zone, cells of twelve."""
     cast = re.sub(r"(timestamp|duration)\[(s|ms|us|ns)\b", r"\1[unit", cast)
     cast = re.sub(r"([US])80", r"\g<1>12", cast.replace(", UTC", ", zone"))
     return cast.partition("(")[0]

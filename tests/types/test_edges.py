@@ -1,4 +1,4 @@
-"""The table of edges in docs/types.md: what stands there happens, in columns and in rows."""
+"""The table of edges in docs/types.md, tested in columns and in rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALLEST = "'0." + "0" * 16_382 + "1'::numeric"
 
 
 def same(value: Any) -> tuple[Any, Any]:
-    """The same object in a column's list and in a row."""
+    """Whether a column's list and a row have the same object."""
     return value, value
 
 
@@ -32,7 +32,7 @@ def floats(literal: str, value: float) -> tuple[str, Any, Any]:
     return (literal, read(value), value)
 
 
-#: First cell of a line of the table -> an expression, the column's raw value, the row's value.
+#: First cell of a table row -> an expression, the column's raw value, the row's value.
 EDGES: dict[str, tuple[tuple[str, Any, Any], ...]] = {
     "NULL": tuple(
         (f"NULL::{kind}", None, None)
@@ -140,7 +140,7 @@ EDGES: dict[str, tuple[tuple[str, Any, Any], ...]] = {
         ),
     ),
 }
-#: Lines of the table that have tests of their own.
+#: Rows of the table with separate tests.
 ELSEWHERE = {
     "digits of a `numeric`": "test_corpus.py",
     "arrays of other dimensions in one column": "test_edges.py",
@@ -163,7 +163,7 @@ def test_the_table_of_edges(link: Connection, cell: str) -> None:
     in_columns, in_rows = LINES[cell]
     for expression, column, row in EDGES[cell]:
         sql = "SELECT pg_sleep(0) AS v" if "void" in expression else f"SELECT {expression} AS v"
-        # What `infinity=` chooses is refused where nothing is chosen.
+        # Without `infinity=`, the value is refused.
         is_told = "DecodeError" in in_columns or "infinity=" in in_columns
         assert column is not REFUSED or is_told
         assert row is not REFUSED or "DecodeError" in in_rows

@@ -1,7 +1,7 @@
-"""Every line of the table, alone and within arrays, composites, records, domains and ranges.
+"""Every type, alone and within arrays, composites, records, domains and ranges.
 
-Columns are held against the server's own text, taken apart here; rows go back as parameters, and
-the server must print the same text again.
+Columns are compared with the server's own text, which the tests parse. Rows go back as parameters,
+and the server must print the same text again.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 # `test_type_table.py` selects values of them.
 OUTPUT_ONLY = {sample.sql_type for sample in SERVER_ONLY}
-# What the server makes no array of values of.
+# Types without array types on the server.
 VECTORS = {"int2vector", "oidvector"}
-# No column is of it.
+# Types that no table column can have.
 PSEUDO_TYPES = {"cstring"}
 UNORDERED = {sample.base for sample in SAMPLES if not sample.is_ordered}
-# Without a binary form that means anything elsewhere: what is made of them is text as a whole.
+# Types without a portable binary form: arrays and composites of them are text as a whole.
 TEXT_ONLY = {line.name for line in _core.TYPES if not line.send}
-# Parsed by the server alone: no composite or range of them can be sent but as text.
+# Only the server can parse these: their composites and ranges can be sent only as text.
 TEXT_PARAMETERS = {line.name for line in _core.TYPES if line.is_sent_as_text} | VECTORS
-# A timedelta has days and microseconds, so that months, and hours beside days, are not kept.
+# A timedelta has only days and microseconds, so it loses months, and hours beside days.
 LOSSY = {"interval"}
-# A byte, of which columns have the text.
+# A byte in rows, and text in columns.
 OTHERWISE_IN_ROWS = {'"char"'}
 NUMBERS = itertools.count(1)
 every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.sql_type)
@@ -46,9 +46,9 @@ every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sam
 
 @pytest.fixture(autouse=True)
 def made(request: pytest.FixtureRequest, link: Connection) -> Iterator[str]:
-    """The name of what a test creates, which is gone after it.
+    """A unique name for a test's objects, which are dropped after it.
 
-    No two tests have the same one, for a statement that is kept knows the types of its text.
+    Names are never reused, because a cached statement knows the types of its text.
     """
     case = getattr(request.node, "callspec", None)
     sample = case and case.params.get("sample")
@@ -78,12 +78,12 @@ def array_reader(sample: Sample) -> Read:
 
 
 def of_parts(sample: Sample, read: Read) -> Read:
-    """How to read what is made of values in parts: as one text, where a part is text only."""
+    """The reader of a value made of parts: as one text if a part is text only."""
     return str if sample.base in TEXT_ONLY else read
 
 
 def same(column: object, row: object) -> bool:
-    """Of one class at every depth, and equal; NaN is itself."""
+    """Whether values are equal, and of one class at every depth; NaNs are equal."""
     if isinstance(row, Record | list | tuple) and type(row) is type(column):
         return len(row) == len(column) and all(map(same, column, row))
     if isinstance(row, Path | Polygon):
@@ -102,10 +102,10 @@ def assert_rows_are_the_columns(link: Connection, sample: Sample, sql: str) -> N
 
 
 def check(link: Connection, sample: Sample, wrapped: str, read: Read, sql_type: str) -> None:
-    """Hold a column against the server's text of it, and send the rows back.
+    """Compare a column with the server's text, and send the rows back.
 
-    `wrapped` is an expression over `v`, the sample's value, of the type `sql_type`. Without that,
-    and of records, the rows are not sent.
+    `wrapped` is an expression over `v`, the sample's value, of the type `sql_type`. Without
+    `sql_type`, and for records, the rows are not sent.
     """
     sql = (
         "SELECT w AS v, CASE WHEN w IS DISTINCT FROM NULL THEN concat(w) END AS t FROM"
@@ -159,7 +159,7 @@ def test_in_records(link: Connection, sample: Sample) -> None:
     if sample.base in PSEUDO_TYPES | TEXT_ONLY:
         pytest.skip("a record of it is of no use: its parts come in their binary form")
     read = literals.composite([("f1", reader(sample)), ("f2", str)])
-    # Its fields have no types but those of Arrow when its column is read as objects.
+    # In a column read as objects, its fields have only Arrow types.
     check(link, sample, "CASE WHEN v IS NOT NULL THEN ROW(v, 'x'::text) END", read, "record")
 
 
@@ -200,7 +200,7 @@ def test_in_ranges(link: Connection, sample: Sample, made: str) -> None:
 
 @every_sample
 def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
-    """What a query gave goes into a table, and the server prints the same of it."""
+    """A query's result is copied into a table, and the server prints the same text for it."""
     base = sample.base
     if base in PSEUDO_TYPES:
         pytest.skip("no column is of a pseudo-type")
@@ -219,7 +219,7 @@ def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
     assert link.copy_columns_to_table(made, columns) == f"COPY {len(columns)}"
     texts = "SELECT n, concat(v), concat(many), concat(pair) FROM"
     if sample.sql_type == "numeric":
-        # All values of its column have one scale.
+        # All values of a decimal column have the same scale.
         texts = "SELECT n, trim_scale(v), array_length(many, 1), trim_scale((pair).a) FROM"
     before = link.fetch(f"{texts} ({sql}) s ORDER BY n", argument)
     assert link.fetch(f"{texts} {made} ORDER BY n") == before
@@ -227,7 +227,7 @@ def test_by_copy(link: Connection, sample: Sample, made: str) -> None:
 
 @every_sample
 def test_by_copy_in_a_text(link: Connection, sample: Sample, made: str) -> None:
-    """Beside a part that the server alone parses, a value is written as text."""
+    """With a part that only the server can parse, the whole value is written as text."""
     base = sample.base
     if base in PSEUDO_TYPES:
         pytest.skip("no column is of a pseudo-type")
@@ -252,7 +252,7 @@ def test_by_copy_in_a_text(link: Connection, sample: Sample, made: str) -> None:
     assert link.copy_columns_to_table(made, columns) == f"COPY {len(columns)}"
     texts = "SELECT n, concat(v), concat(many) FROM"
     if kind == "numeric":
-        # All values of its column have one scale.
+        # All values of a decimal column have the same scale.
         texts = "SELECT n, trim_scale(((v).part).v), trim_scale(lower((v).bounds)) FROM"
     before = link.fetch(f"{texts} ({sql}) s ORDER BY n", argument)
     assert link.fetch(f"{texts} {made} ORDER BY n") == before
@@ -260,7 +260,7 @@ def test_by_copy_in_a_text(link: Connection, sample: Sample, made: str) -> None:
 
 @pytest.fixture
 def own_values(dsn: str) -> Iterator[Connection]:
-    """A connection whose rows have the own values of extensions' types, as columns have them."""
+    """A connection with `extension_types`: rows have the same values as columns."""
     with colonnade.sync.connect(dsn, server_settings=SETTINGS, extension_types=True) as connection:
         connection.execute("BEGIN")
         yield connection
@@ -288,7 +288,7 @@ def create_extension(link: Connection, name: str) -> None:
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_types_of_other_extensions(link: Connection, name: str) -> None:
-    """Bytes in columns and text in rows, or what the functions of a built-in type have written."""
+    """Bytes in columns and text in rows, or values of a built-in type with the same functions."""
     extension, arrow, texts = FOREIGN[name]
     create_extension(link, extension)
     for text in texts:

@@ -1,7 +1,7 @@
-"""Types of extensions, beside asyncpg and psycopg.
+"""Types of extensions, compared with asyncpg and psycopg.
 
-Rows and parameters have their texts, as with those; columns have their own values, and so have rows
-where a connection asks for them.
+Rows and parameters have their texts, as with those drivers; columns have the types' own values,
+and so have rows of a connection with `extension_types`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ TEXTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "isbn13": ("isn", ("978-0-393-04002-9",)),
     "citext": ("citext", ("Ab", "a b, c")),
 }
-# Domains over a type of PostgreSQL's own, whose values every driver gives.
+# Domains over a built-in type, whose values every driver gives.
 NO_TEXTS = {"lo"}
-# Whose own values are no text, with one of them.
+# Types whose own values are not text, with an example.
 OWN: dict[str, tuple[str, Any]] = {
     "hstore": ('"a"=>"1", "q\\""=>"", "b c"=>NULL', {"a": "1", 'q"': "", "b c": None}),
     "vector": ("[1,2.5,-0.25]", [1.0, 2.5, -0.25]),
@@ -66,14 +66,14 @@ def database(dsn: str) -> Iterator[str]:
 
 @pytest.fixture
 def link(database: str) -> Iterator[Connection]:
-    """A connection as it is by default."""
+    """A connection with default options."""
     with colonnade.sync.connect(database) as connection:
         yield connection
 
 
 @pytest.fixture
 def own(database: str) -> Iterator[Connection]:
-    """One that gives the types' own values."""
+    """A connection with `extension_types`."""
     with colonnade.sync.connect(database, extension_types=True) as connection:
         yield connection
 
@@ -88,7 +88,7 @@ Peer = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def peer(database: str) -> Iterator[Peer]:
-    """What asyncpg gives of a query."""
+    """The result of asyncpg for a query."""
     words: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(database)
     words["database"] = words.pop("dbname")
     with asyncio.Runner() as runner:
@@ -158,13 +158,13 @@ def test_own_values(link: Connection, own: Connection, name: str) -> None:
     assert link.fetchval(query, text) == text
     assert own.fetchval(query, text) == value
     assert own.fetchval(f"SELECT ARRAY[$1::text::{name}]", text) == [value]
-    # An anonymous record says with each value what is in it.
+    # An anonymous record has the type of each value.
     assert link.fetchval(f"SELECT ROW($1::text::{name}, 1)", text) == (text, 1)
     assert own.fetchval(f"SELECT ROW($1::text::{name}, 1)", text) == (value, 1)
     for connection in (link, own):
         [of_column] = connection.fetch_columns(query, text).to_pydict()["v"]
         assert of_column == value
-        # Parameters take either, by default, too.
+        # Parameters accept both forms, by default, too.
         for given in (text, value):
             assert connection.fetchval(f"SELECT concat($1::{name})", given) == text
             assert connection.fetchval(f"SELECT concat(($1::{name}[])[1])", [given]) == text

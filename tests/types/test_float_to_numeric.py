@@ -1,4 +1,4 @@
-"""Floats into numeric: by the fewest digits that read back as the float."""
+"""Floats into numeric: with the fewest digits that read back as the same float."""
 
 from __future__ import annotations
 

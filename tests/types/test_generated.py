@@ -17,14 +17,14 @@ from tests.types.test_corpus import char_text
 if TYPE_CHECKING:
     from colonnade.sync import Connection
 
-# Of the other types, the columns of text: `oracle.expected` knows no other layouts of theirs.
+# Of the other types, only text columns: `oracle.expected` knows none of their other layouts.
 TEXTS = {
     sample.sql_type: sample.texts if sample.column_texts is None else sample.column_texts
     for sample in SAMPLES
     if sample.texts is not None and (sample in COMMON or sample.arrow == "utf8")
 }
 OBJECTS = {sample.sql_type: sample.drawn for sample in SAMPLES if sample.drawn is not None}
-# One connection serves all examples: it keeps nothing of them.
+# One connection serves all examples, because it keeps no state of them.
 generated = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -54,7 +54,7 @@ def compare_rows(link: Connection, sql_type: str, argument: str, columns: Any) -
     except DecodeError as error:
         refused = str(error)
     if refused is not None:
-        # A year that Python does not have: then the column cannot be read as objects either.
+        # The year is out of Python's range, so the column cannot be read as objects either.
         with pytest.raises(DecodeError) as unreadable:
             columns.to_pydict()
         assert str(unreadable.value) == refused

@@ -35,7 +35,7 @@ few = settings(
 NAMES = itertools.count(1)
 #: Texts that have a row, a column and a parameter.
 MADE = {sample.sql_type: sample.texts for sample in SAMPLES if sample.texts is not None}
-# Names of what is in the catalogs, and other words of a language: the edges are all there is.
+# Names in the catalogs, and other types with a fixed vocabulary: only the fixed samples.
 NOT_GENERATED = {name for name in TEXT_ONLY if name.startswith("reg")} | {
     *("aclitem", "jsonpath", "xml"),
 }
@@ -55,7 +55,7 @@ def test_every_type_is_generated() -> None:
 
 
 def checks(link: Connection, sql_type: str, made: str) -> Iterator[Callable[[Sample], None]]:
-    """What is asked of generated values: each a check of a sample."""
+    """The checks of generated values, each a function of a sample."""
     base = base_type(sql_type)
     back = "" if base in TEXT_PARAMETERS - TEXT_ONLY else made
     yield lambda sample: check(link, sample, "v", reader(sample), sql_type)

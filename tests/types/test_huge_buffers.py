@@ -1,4 +1,4 @@
-"""A buffer that claims more than a value may have is refused before it is copied."""
+"""A buffer larger than the largest value is refused before it is copied."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIZE = 2**40
 
 @pytest.fixture(scope="module")
 def sparse() -> Iterator[mmap.mmap]:
-    """A file that claims a terabyte and has nothing of it."""
+    """A sparse file of a terabyte."""
     with tempfile.TemporaryFile() as file:
         file.truncate(SIZE)
         with mmap.mmap(file.fileno(), SIZE, access=mmap.ACCESS_READ) as claimed:
@@ -40,7 +40,7 @@ def sparse() -> Iterator[mmap.mmap]:
 
 
 class Claiming:
-    """A sequence that is one number long, whatever it claims."""
+    """A sequence of one number, which claims a different length."""
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -55,7 +55,7 @@ class Claiming:
         return (1,)[index]
 
 
-# Kinds of NumPy's, or a maker, and the parameter's type.
+# A NumPy dtype or a constructor, and the parameter's type.
 HUGE: dict[str, tuple[Callable[[mmap.mmap], Any], str, str]] = {
     "numbers": (lambda m: np.frombuffer(m, "i8"), "int8[]", "elements, and PostgreSQL takes"),
     "oids": (lambda m: np.frombuffer(m, "u4"), "oidvector", "elements, and PostgreSQL takes"),
@@ -83,7 +83,7 @@ HUGE: dict[str, tuple[Callable[[mmap.mmap], Any], str, str]] = {
 @pytest.mark.parametrize("what", HUGE)
 def test_what_claims_to_be_huge_is_refused(what: str, sparse: mmap.mmap, link: Connection) -> None:
     make, kind, reason = HUGE[what]
-    # What shares the memory must be gone before it is unmapped, a traceback's frames included.
+    # All users of the memory, even frames of a traceback, must be gone before it is unmapped.
     try:
         link.fetchval(f"SELECT $1::{kind}", make(sparse))
     except EncodeError as error:

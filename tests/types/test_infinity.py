@@ -1,4 +1,4 @@
-"""`infinity`: what becomes of the values that Arrow's types have no place for."""
+"""`infinity`: the treatment of values that Arrow's types cannot represent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from colonnade.sync import Connection
     from colonnade.types import Infinity
 
-# The smallest number of each is NumPy's NaT, so that -infinity is the one above it.
+# The smallest number of each is NumPy's NaT, so -infinity is the next one.
 OUTERMOST = {
     "date": (2**31 - 1, -(2**31) + 1),
     "timestamp": (2**63 - 1, -(2**63) + 1),
@@ -57,7 +57,7 @@ def test_saturate(link: Connection, sql_type: str) -> None:
     assert np.isnat(columns["v"]).tolist() == [False, False, True, False]
 
 
-# The server keeps infinities out of a numeric with a precision.
+# The server refuses infinities in a numeric with a precision.
 @pytest.mark.parametrize(
     ("sql_type", "text"),
     [
@@ -92,7 +92,7 @@ def test_floats_are_themselves(link: Connection, sql_type: str, infinity: Infini
     argument = oracle.json_texts(["NaN", "Infinity", "-Infinity", None])
     columns = link.fetch_columns(query(sql_type), argument, infinity=infinity)
     assert repr(columns.to_pydict()["v"]) == "[nan, inf, -inf, None]"
-    # NULL is NaN for NumPy, and the mask tells the two apart.
+    # NULL is NaN in NumPy, and the mask distinguishes the two.
     assert np.isnan(columns["v"]).tolist() == [True, False, False, True]
     assert columns.null_mask("v").tolist() == [False, False, False, True]
 

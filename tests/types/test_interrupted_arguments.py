@@ -14,11 +14,11 @@ from colonnade.types import Range
 
 
 class Stopped(BaseException):
-    """As KeyboardInterrupt and SystemExit, no Exception."""
+    """Not an Exception, like KeyboardInterrupt and SystemExit."""
 
 
 class Stopping:
-    """An object all of whose conversions are interrupted."""
+    """An object that interrupts each of its conversions."""
 
     def stop(self, *_: object) -> Any:
         raise Stopped
@@ -82,7 +82,7 @@ def test_a_codec(link: Connection) -> None:
         with pytest.raises(Stopped):
             link.fetchval("SELECT $1::text", "x")
     finally:
-        # Its own question would be put through the codec.
+        # A query for the value itself would use the codec.
         link.reload_schema_state()
         link.conversation.session.reset_type(25)
     assert link.fetchval("SELECT 1") == 1

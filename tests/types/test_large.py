@@ -1,6 +1,6 @@
-"""More than 2 GiB of text in one column, and 1 GiB in a value: where COLONNADE_TEST_LARGE is set.
+"""More than 2 GiB of text in one column, and 1 GiB in a value, if COLONNADE_TEST_LARGE is set.
 
-It needs 3 GiB of memory here, some more in the server, and a minute.
+This takes 3 GiB of memory, additional memory in the server, and a minute.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def test_offsets_become_wide(link: Connection) -> None:
 
 
 def test_a_stream_cannot_change_its_type(link: Connection) -> None:
-    """Its first batch had offsets of 32 bits, and a schema would have said otherwise."""
+    """Its first batch had offsets of 32 bits; a schema can ask for 64 bits."""
     sql = f"SELECT 'x' AS v UNION ALL ({SQL})"
     with link.iter_columns(sql, batch_rows=1) as stream:
         assert [next(stream).fields[0].arrow_type for _ in range(3)] == ["utf8"] * 3
@@ -54,7 +54,7 @@ def test_a_stream_cannot_change_its_type(link: Connection) -> None:
 
 
 def test_the_largest_values_that_there_are(link: Connection) -> None:
-    """A field of a row has less than 1 GiB, its header included: both sides say so."""
+    """A field of a row has less than 1 GiB with its header; client and server both refuse more."""
     most = (1 << 30) - 1024
     columns = link.fetch_columns(f"SELECT repeat('x', {most}) AS v")
     (value,) = oracle.arrow_table(columns)["v"]

@@ -1,7 +1,7 @@
-"""Bytes that are no value: a DecodeError that names column, type and row, and nothing worse.
+"""Invalid bytes of values give a DecodeError that names column, type and row, and nothing worse.
 
-A real server's binary forms of every type, and of arrays, ranges and records of them, are cut,
-lengthened and altered, and a server that follows a script sends what comes of it.
+The tests cut, lengthen and alter a real server's binary forms of every type, and of arrays, ranges
+and records of them; a scripted server sends the results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 OIDS = {line.name: line.oid for line in _core.TYPES}
 ARRAYS = {line.oid: line.array_oid for line in _core.TYPES}
 INT4, TEXT, RECORD = 23, 25, 2249
-#: Any bytes, or any text, are a value: a cut makes another one.
+#: Any bytes, or any text, are valid: a cut gives a different value.
 WITHOUT_LENGTH = {
     *(
         "bpchar",
@@ -55,14 +55,14 @@ WITHOUT_LENGTH = {
     ),
     "cstring",
 }
-# Texts, of which no bytes but those of UTF-8 are one.
+# Texts, which must be UTF-8.
 WITH_CHARACTERS = WITHOUT_LENGTH - {"bytea"} | TEXT_ONLY
 POSITIONS_MAX = 24
 SETTLED = command_complete("SELECT 2") + ready()
 
 
 def spread(length: int) -> list[int]:
-    """Positions in so many bytes: all of few, the first ones and some others of many."""
+    """Positions in this many bytes: all if few, else the first ones and some others."""
     if length <= POSITIONS_MAX:
         return list(range(length))
     half = POSITIONS_MAX // 2
@@ -80,7 +80,7 @@ def altered(good: bytes) -> Iterator[bytes]:
         for byte in (0x00, 0x7F, 0x80, 0xFF):
             if good[position] != byte:
                 yield good[:position] + bytes([byte]) + good[position + 1 :]
-    # Counts and lengths, wherever one may stand.
+    # Values for counts and lengths at any place.
     for position in range(0, max(0, min(len(good), 24) - 3), 4):
         for count in (-2, 2**31 - 1, 7):
             yield good[:position] + struct.pack("!i", count) + good[position + 4 :]
@@ -90,9 +90,9 @@ def altered(good: bytes) -> Iterator[bytes]:
 
 
 class Answers:
-    """A step of a script: answers statements with a right value, and another one in the next row.
+    """Answers statements with a valid value, and with the altered one in the next row.
 
-    What the client asks beside, of the catalogs, it answers with nothing.
+    It answers the client's catalog queries with no rows.
     """
 
     def __init__(self, type_oid: int, good: bytes) -> None:
@@ -127,7 +127,7 @@ class Answers:
 
 
 class Told:
-    """A connection to a server that sends two rows of one column, and how it takes them."""
+    """A connection to a server that sends two rows of one column, and the connection's results."""
 
     def __init__(self, type_oid: int, name: str, good: bytes) -> None:
         self.name = name
@@ -144,7 +144,7 @@ class Told:
         self.server.close()
 
     def errors(self, other: bytes) -> list[DecodeError | None]:
-        """What a value is refused with, in columns and in rows."""
+        """The errors for a value, in columns and in rows."""
         self.answers.other = other
         return [self.error_of(self.as_columns), self.error_of(self.as_rows)]
 
@@ -167,7 +167,7 @@ class Told:
 
 
 def binary_form(link: Connection, sample: Sample, expression: str) -> bytes:
-    """The bytes of a value, by COPY: behind the header of 19 bytes, a count and a length."""
+    """The bytes of a value, from COPY: after the header of 19 bytes, a count and a length."""
     text = sample.values[-1].replace("'", "''")
     chunks: list[bytes] = []
     link.copy_from_query(
@@ -215,7 +215,7 @@ def test_in_arrays(link: Connection, sample: Sample) -> None:
         pytest.skip("its arrays have no binary form, or are tested alone")
     good = binary_form(link, sample, "ARRAY[v, NULL, v]")
     array_oid = ARRAYS[OIDS[name]]
-    # A text that ends the value may end anywhere, but its length says where.
+    # A text at the end of a value could end anywhere, but its length tells where.
     assert_told(array_oid, f"{name}[]", good, is_strict=True)
 
 
@@ -256,7 +256,7 @@ def test_text_that_is_not_utf8(name: str) -> None:
 
 
 def test_numbers_of_columns_that_differ() -> None:
-    """The row's own count is the protocol's, whose errors end the connection."""
+    """The row's count of columns belongs to the protocol, whose errors end the connection."""
     described = message(b"1") + message(b"t", struct.pack("!h", 0))
     described += row_description(("v", INT4), ("w", TEXT)) + ready()
     good = data_row(b"\0\0\0\1", b"a")

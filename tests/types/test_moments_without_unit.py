@@ -1,4 +1,4 @@
-"""Moments and durations of NumPy's that have no unit: one error on every road, and NaT is NULL."""
+"""NumPy's datetimes and durations without a unit: the same error in every way, and NaT is NULL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from colonnade.sync import Connection
 
 TABLE = "without_unit"
-# NumPy itself refuses to make one without a unit, from 2.5 on.
+# From 2.5 on, NumPy itself refuses to create one without a unit.
 NAT = np.array([np.iinfo("i8").min], "i8")
 KINDS = {"date": "M8", "timestamp": "M8", "timestamptz": "M8", "interval": "m8", "time": "m8"}
 ROADS: dict[str, Callable[[Connection, str, Any], object]] = {

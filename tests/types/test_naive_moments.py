@@ -1,6 +1,6 @@
-"""What a moment without a time zone is as a timestamptz, on every road, and how it is refused.
+"""Datetimes without a time zone as timestamptz: their meaning, and their refusal, in every way.
 
-The client is in Tokyo, the server in New York, so that no two meanings give the same moment.
+The client is in Tokyo and the server in New York, so no two meanings give the same moment.
 """
 
 from __future__ import annotations
@@ -329,7 +329,7 @@ def test_a_series_with_a_zone_within_another_value(
 
 
 def test_a_dbapi_parameter(dsn: str) -> None:
-    # As in psycopg a naive datetime is a timestamp, of which the server makes what it is told.
+    # As in psycopg, a naive datetime is a timestamp, which the server converts by its time zone.
     words = "-c timezone=America/New_York"
     with dbapi.connect(dsn, options=words) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT %s::timestamptz", (NAIVE,))

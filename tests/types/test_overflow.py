@@ -1,7 +1,7 @@
-"""Moments and durations of NumPy's at the ends of their counts: each is itself, or an error.
+"""NumPy's datetimes and durations at the ends of their ranges: each is exact, or an error.
 
-What is expected is computed by Python's integers, which have no end; what was stored is told by the
-server's own arithmetic.
+Python's unlimited integers compute the expected value; the server's own arithmetic reports the
+stored one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
 CASES = [(unit, step) for unit in UNITS for step in (1, 3)]
 DAY_US = 86_400 * 10**6
-# Attoseconds of the units that have a length.
+# Attoseconds of the units with a fixed length.
 LENGTH_AS = {
     "W": 7 * 86_400 * 10**18,
     "D": 86_400 * 10**18,
@@ -37,12 +37,11 @@ LENGTH_AS = {
     "fs": 10**3,
     "as": 1,
 }
-# The first moment of PostgreSQL's, in microseconds since 1970; its last one is past what 64 bits of
-# them count.
+# PostgreSQL's first timestamp, in microseconds since 1970; its last one exceeds 64 bits.
 FIRST_US = -210_866_803_200_000_000
 LAST_US = 2**63 - 1
 DATES = range(FIRST_US // DAY_US, 2_145_042_905 + 1)
-# `extract` turns to floats for the last moments.
+# `extract` switches to floats for the last timestamps.
 CLOCK = (
     "(({0})::date - '1970-01-01')::numeric * 86400000000 + extract(epoch from ({0})::time) * 1e6"
 )
@@ -63,7 +62,7 @@ EXTREMES = sorted(
 
 
 def first_day(month: int) -> int:
-    """The day on which a month begins, both counted from 1970."""
+    """The first day of a month, both counted from 1970."""
     year, month = divmod(month, 12)
     cycles, year = divmod(1970 + year, 400)
     day = dt.date(year + 400, month + 1, 1).toordinal() - dt.date(1970, 1, 1).toordinal()
@@ -71,7 +70,7 @@ def first_day(month: int) -> int:
 
 
 def exact_us(unit: str, count: int) -> int | None:
-    """Microseconds since 1970; None where they are not whole."""
+    """Microseconds since 1970; None if they are not whole."""
     if unit in "YM":
         return first_day(count * 12 if unit == "Y" else count) * DAY_US
     micros, rest = divmod(count * LENGTH_AS[unit], 10**12)
@@ -79,7 +78,7 @@ def exact_us(unit: str, count: int) -> int | None:
 
 
 def near_bounds(unit: str, step: int) -> Iterator[int]:
-    """Counts around the ends of what PostgreSQL has, and of 64 bits of microseconds."""
+    """Counts around the ends of PostgreSQL's range, and of 64 bits of microseconds."""
     months = {"Y": 12, "M": 1}.get(unit)
     for end_us in (FIRST_US, LAST_US, DATES[-1] * DAY_US, 2**31 * DAY_US, DAY_US, -(2**63)):
         if months is not None:
@@ -98,7 +97,7 @@ def stored(send: Callable[[], Any]) -> Any:
 
 
 def roads(link: Connection, kind: str, array: np.ndarray, told: str) -> Iterator[Any]:
-    """What the server says of a value by each way to it; the error of a way that refuses it."""
+    """The value stored by each way to send it, or the error of a way that refuses it."""
     told_parameter = told.format("$1::" + kind)
     told_element = told.format(f"($1::{kind}[])[1]")
     yield stored(lambda: link.fetchval(f"SELECT {told_parameter}", array[0]))
@@ -188,7 +187,7 @@ def test_not_a_time(link: Connection, kind: str, unit: str) -> None:
     assert link.fetchval(f"SELECT ($1::{kind}[])[1]", array) is None
     with pytest.raises(EncodeError, match=r"row 0.*PostgreSQL has no NaT"):
         link.copy_columns_to_table(f"ends_{kind}", {"v": array}, nan_as_null=False)
-    # -2^62 twos are as many as NaT is of ones, and no NaT.
+    # -2^62 units of two equal NaT's count of ones, but are not NaT.
     doubled = np.array([-(2**62)], "i8").view(f"M8[2{unit}]")
     assert all(isinstance(seen, EncodeError) for seen in roads(link, kind, doubled, "{}::text"))
 

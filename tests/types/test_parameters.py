@@ -1,4 +1,4 @@
-"""What a parameter takes, what it refuses, and how it says so."""
+"""The values that parameters accept and refuse, and the errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Indexed:
         return 4
 
 
-#: A type, an object that a parameter of it takes, and what a row gives back.
+#: A type, an object as a parameter, and the value that a row gives back.
 TAKEN: tuple[tuple[str, object, object], ...] = (
     ("bool", True, True),
     ("bool", np.False_, False),
@@ -208,7 +208,7 @@ def test_the_number_of_arguments(link: Connection, arguments: tuple[Any, ...], t
 
 
 def test_the_most_parameters_that_there_are(link: Connection) -> None:
-    """65,535 of them, as the protocol counts."""
+    """65,535, the protocol's limit."""
     holes = ", ".join(f"${number}" for number in range(1, 65_536))
     sql = f"SELECT count(*) FROM (VALUES (1), (65535), (65536)) x(v) WHERE v IN ({holes})"
     assert link.fetchval(sql, *range(1, 65_536)) == 2

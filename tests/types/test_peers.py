@@ -1,6 +1,6 @@
-"""Rows beside those of psycopg and asyncpg: the same, or the reason stands in one table.
+"""Rows compared with those of psycopg and asyncpg: the same, or one table has the reason.
 
-Columns are rows already, by the corpus.
+The corpus tests compare columns with rows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "compatibility.md"
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a peer gives something else: in all values of the types, or in `texts` only."""
+    """A difference of a peer: for all values of the types, or only for `texts`."""
 
     peers: tuple[str, ...]
     types: tuple[str, ...]
@@ -53,12 +53,12 @@ class Difference:
 
 
 def code(cell: str) -> tuple[str, ...]:
-    """What stands in a cell as code."""
+    """The code in a cell."""
     return tuple(cell.split("`")[1::2])
 
 
 def documented() -> tuple[Difference, ...]:
-    """Every difference there is: the page lists them, and a test says when one is gone."""
+    """All differences: the page lists them, and a test fails when one no longer exists."""
     below = PAGE.read_text("utf-8").split("\n## Values of rows, type by type\n")[1]
     lines = [line for line in below.split("\n## ")[0].splitlines() if line.startswith("|")]
     found = []
@@ -107,7 +107,7 @@ def peers(dsn: str) -> Iterator[dict[str, Peer]]:
 
 
 def value_or_refusal(fetch: Callable[[], Any]) -> Any:
-    """Who refuses a value does so with an error of a class of its own."""
+    """The value, or the class of the driver's error."""
     try:
         return fetch()
     except Exception:  # noqa: BLE001
@@ -115,7 +115,7 @@ def value_or_refusal(fetch: Callable[[], Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value without its driver's own classes: what is in it."""
+    """A value converted from its driver's own classes to plain Python."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     if hasattr(value, "is_closed"):
@@ -143,7 +143,7 @@ def agree(ours: object, theirs: object) -> bool:
     return oracle.same(ours, theirs)
 
 
-#: What is made of other types.
+#: Types made of other types.
 MADE = (
     *(("int4[]", text) for text in ("{}", "{1,NULL,-3}", "{{1,2},{3,4}}", "[0:1]={1,2}")),
     *(("text[]", text) for text in ('{"",NULL,"NULL"}', '{"a,b","c\\"d"}')),
@@ -164,7 +164,7 @@ def cases() -> list[tuple[str, str]]:
         if sample.sql_type != "xml"
         for text in (*sample.in_rows, *sample.rows_refuse, *sample.both_refuse)
     ]
-    # The largest ones are asked for once, not thrice.
+    # The largest values are fetched once, not three times.
     huge = [("numeric", text) for text in HUGE_NUMERICS if len(text) < 10_000]
     return [*found, *huge, *MADE]
 
@@ -202,7 +202,8 @@ class ParameterDifference:
     reason: str
 
 
-#: Objects that we and asyncpg take for different values; None is a refusal. The page has them all.
+#: Objects that become different values with us and with asyncpg; None is a refusal. The page lists
+#: all of them.
 PARAMETER_DIFFERENCES = (
     ParameterDifference("int4", 1.5, None, "1", "asyncpg drops the fraction"),
     ParameterDifference("int4", Decimal("1.5"), None, "1", "asyncpg drops the fraction"),
@@ -265,7 +266,7 @@ def test_the_page_lists_every_parameter_that_differs() -> None:
     ]
 
 
-#: Objects that are the same value for both.
+#: Objects that become the same value with both.
 SAME_PARAMETERS: tuple[tuple[str, object], ...] = (
     ("bool", True),
     ("int4", True),
@@ -310,7 +311,7 @@ SAME_PARAMETERS: tuple[tuple[str, object], ...] = (
 
 @pytest.fixture(scope="module")
 def sent(dsn: str, link: Connection) -> Iterator[Callable[[str, object], tuple[Any, Any]]]:
-    """What the server takes an object for, sent by us and sent by asyncpg."""
+    """The server's text of an object, sent by us and sent by asyncpg."""
     with asyncio.Runner() as runner:
         other = runner.run(asyncpg.connect(dsn, server_settings=SETTINGS))
 

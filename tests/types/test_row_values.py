@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EAST = timezone(timedelta(hours=5, minutes=30, seconds=15))
 
-#: A type, a value that a parameter takes and a row gives, and how the server prints it.
+#: A type, a value as a parameter and in a row, and the server's text of it.
 ROUND_TRIPS: tuple[tuple[str, Any, str], ...] = (
     *((sample.sql_type, *pair) for sample in SAMPLES for pair in sample.objects),
     ("int4[]", [], "{}"),
@@ -64,7 +64,7 @@ class Mood(Enum):
     NUMBER = 3
 
 
-#: A type, an object that a parameter takes, and what a row gives for it.
+#: A type, an object as a parameter, and the value that a row gives.
 TAKEN: tuple[tuple[str, object, object], ...] = (
     *((sample.sql_type, *pair) for sample in SAMPLES for pair in sample.taken),
     ("int4[]", (1, 2), [1, 2]),
@@ -123,7 +123,7 @@ def test_taken(link: Connection, sql_type: str, value: object, wanted: object) -
     [("1 year 2 mons 3 days", 428), ("-14 mons", -425), ("-1 mons", -30), ("1 mon -1 day", 29)],
 )
 def test_years_and_months_are_days(link: Connection, text: str, days: int) -> None:
-    """A year counts 365 of them and a month 30, as in asyncpg."""
+    """A year has 365 days and a month 30, as in asyncpg."""
     assert link.fetchval("SELECT $1::text::interval", text) == timedelta(days=days)
 
 
@@ -208,7 +208,7 @@ def test_uuids_are_as_the_class_makes_them(link: Connection) -> None:
     assert pickle.loads(pickle.dumps(ours)) == theirs  # noqa: S301 - its own
     assert link.fetchval("SELECT $1::uuid[]", [text, None]) == [theirs, None]
     with pytest.raises(TypeError, match="immutable"):
-        setattr(ours, "int", 1)  # noqa: B010 - type checkers know that it cannot be
+        setattr(ours, "int", 1)  # noqa: B010 - type checkers know that this is impossible
 
 
 def test_anonymous_records_are_tuples(link: Connection) -> None:
@@ -281,7 +281,7 @@ def test_refused(link: Connection, sql_type: str, value: object, reason: str) ->
 
 
 def test_records_with_lists_are_collected(link: Connection) -> None:
-    """A list can hold the record that holds it; a record of numbers is left out of collections."""
+    """A list can contain its own record; a record of numbers needs no garbage collection."""
     row = link.fetchrow("SELECT 1 AS n, ARRAY[1] AS list")
     assert row is not None
     assert gc.is_tracked(row)

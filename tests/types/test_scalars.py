@@ -1,4 +1,4 @@
-"""Types without a counterpart in Arrow or Python: their columns against the server's own text."""
+"""Types without a counterpart in Arrow or Python: their columns and the server's own text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from colonnade.sync import Connection
 
 DAY_US = 86_400_000_000
-# Each row as it is and as the server prints it.
+# Each value, with the server's text of it.
 PRINTED = (
     "SELECT value::{0} AS v, format('%s', value::{0}) AS printed"
     " FROM json_array_elements_text($1::text::json)"

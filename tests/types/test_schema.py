@@ -1,4 +1,4 @@
-"""`schema`: every cast that there is, every one that there is not, and how they are told."""
+"""`schema`: every possible cast, every impossible one, and the errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNITS = ("s", "ms", "us", "ns")
 TIMESTAMPS = tuple(f"timestamp[{unit}]" for unit in UNITS)
 TIMES = ("time32[s]", "time32[ms]", "time64[us]", "time64[ns]")
 DECIMALS = ("decimal128(38, 6)", "decimal256(76, 6)")
-#: Of each type what a schema may ask for; anything else is refused.
+#: The casts that a schema may request of each type; all others are refused.
 CASTS: dict[str, tuple[str, ...]] = {
     "bool": ("bool",),
     "int2": ("int16", "int32", "int64", "uint16", "uint32", "uint64", "float64"),
@@ -52,7 +52,7 @@ CASTS: dict[str, tuple[str, ...]] = {
     "numeric(15,2)": ("float64", "int64", "utf8", "large_utf8", "utf8_view", *DECIMALS),
     "int4range": (),
 }
-# The text of a value can be had of any type: the server makes it.
+# Text is possible for any type, because the server produces it.
 CASTS = {
     sql_type: (*casts, *(text for text in TEXTS if text not in casts))
     for sql_type, casts in CASTS.items()
@@ -86,7 +86,7 @@ SPELLED_BY_PYARROW = {
     "date32": "date32[day]",
     KEPT_DICTIONARY: KEPT_DICTIONARY.replace("utf8", "string"),
 }
-# One has a test of its own: the server's text of a float4 is the shortest, not the exact one.
+# Tested separately: the server's text of a float4 is the shortest, not the exact one.
 ALLOWED = [
     (sql_type, cast)
     for sql_type, casts in CASTS.items()
@@ -98,7 +98,7 @@ REFUSED = [
 ]
 
 
-#: Moments that a unit can tell, beside those of the coarser ones.
+#: Moments that a unit can represent, in addition to those of the coarser units.
 DIGITS = {"s": "", "ms": ".789", "us": ".789012", "ns": ".789012"}
 PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 DAY_SECONDS = 86_400
@@ -143,7 +143,7 @@ def moments(sql_type: str, digits: str) -> tuple[str, ...]:
 
 
 def expected(sql_type: str, cast: str, texts: list[str | None]) -> list[Any]:
-    """The column's raw values after the cast, by the server's texts."""
+    """The column's raw values after the cast, from the server's texts."""
     if cast in TEXTS or (cast == "binary" and sql_type not in {"bytea", "int4range"}):
         return [t if t is None or cast != "binary" else t.encode() for t in texts]
     if cast == "float64":
@@ -160,14 +160,14 @@ def expected(sql_type: str, cast: str, texts: list[str | None]) -> list[Any]:
 
 
 def kept_type(sql_type: str, cast: str) -> str:
-    """What the column's field says: an instant keeps its zone."""
+    """The type of the column's field: an instant keeps its zone."""
     if sql_type == "timestamptz" and cast in TIMESTAMPS:
         return cast.replace("]", ", UTC]")
     return KEPT_DICTIONARY if cast == DICTIONARY else cast
 
 
 def handed_type(sql_type: str, cast: str) -> str:
-    """What pyarrow gets, in its spelling."""
+    """The type in pyarrow, in its spelling."""
     if cast in CELLS:
         return "binary" if sql_type == "bytea" else "string"
     kept = kept_type(sql_type, cast).replace(", UTC", ", tz=UTC")
@@ -187,7 +187,7 @@ def test_a_cast_that_there_is(link: Connection, sql_type: str, cast: str) -> Non
     assert str(kind) == handed_type(sql_type, cast)
     texts = table["t"].to_pylist()
     assert oracle.raw(table["v"]) == expected(sql_type, cast, texts)
-    # A list of objects exists of every column.
+    # Every column can be a list of objects.
     values = columns.to_pydict()["v"]
     assert [value is None for value in values] == table["v"].is_null().to_pylist()
 
@@ -200,7 +200,7 @@ def test_float4_widens_by_its_bits(link: Connection) -> None:
 
 
 def listed(cast: str) -> str:
-    """How a message lists what is possible."""
+    """The list of possible casts in a message."""
     cast = re.sub(r"\(\d+, \d\)", "(p, s)", cast)
     cast = re.sub(r"timestamp\[\w+", "timestamp[unit", cast).replace(", UTC", ", zone")
     return {"U80": "U<characters>", "S80": "S<bytes>"}.get(cast, cast)
@@ -290,7 +290,7 @@ def test_a_numeric_that_does_not_fit(link: Connection, text: str, cast: str, rea
 
 
 def test_a_decimal_takes_zeros_beyond_its_scale(link: Connection) -> None:
-    """They are digits of the text, but not of the number."""
+    """The zeros are digits of the text, but do not change the number."""
     texts = ["1.230000", "-0.000000", "99999999.990"]
     columns = link.fetch_columns(
         query("numeric"), oracle.json_texts(texts), schema={"v": "decimal128(10, 2)"}
@@ -372,7 +372,7 @@ def test_a_stream_of_numerics_has_room_for_what_its_first_batch_has_not(link: Co
 
 
 def test_a_schema_is_about_one_call(link: Connection) -> None:
-    """The statement is the same one, kept by the connection."""
+    """Both calls use the same cached statement."""
     sql = "SELECT 7::int4 AS v"
     kinds = [
         link.fetch_columns(sql, schema=schema).fields[0].arrow_type

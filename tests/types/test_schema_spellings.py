@@ -1,4 +1,4 @@
-"""What a schema may be made of: names, and types of NumPy, pyarrow and Polars."""
+"""The spellings of a schema's types: names, and types of NumPy, pyarrow and Polars."""
 
 from __future__ import annotations
 

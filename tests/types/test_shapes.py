@@ -1,4 +1,4 @@
-"""Results of unusual shapes: no columns, very many, no rows, equal names, types nobody knows."""
+"""Results of unusual shapes: no columns, very many, no rows, equal names, unknown types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_most_columns_that_a_result_has(link: Connection) -> None:
 
 
 def test_columns_of_many_types_and_nulls(link: Connection) -> None:
-    """1600 columns, as many as a table has, with a NULL at another place in each."""
+    """1600 columns, the limit of a table, with a NULL at a different place in each."""
     kinds = [
         "g::int2",
         "g::float8",
@@ -57,7 +57,7 @@ def test_no_columns(link: Connection, rows: int) -> None:
     assert columns.shape == (rows, 0)
     assert columns.to_pydict() == {}
     assert oracle.arrow_table(columns).num_columns == 0
-    # An Arrow table counts its rows by its columns; a struct array has a length of its own.
+    # An Arrow table takes its number of rows from its columns; a struct array has its own length.
     assert len(link.fetch(sql)) == rows
     with link.iter_columns(sql, batch_rows=30_000) as stream:
         assert sum(len(batch) for batch in stream) == rows
@@ -137,14 +137,13 @@ def test_extension_types_as_pyarrow_sees_them(link: Connection) -> None:
     assert schema.field("j").type == schema.field("b").type == pa.json_(pa.string())
     assert schema.field("s").type == opaque
     assert schema.field("a").type == pa.list_(opaque)
-    # What is asked for as plain bytes is no longer marked.
+    # Columns requested as plain bytes lose their extension type.
     plain = link.fetch_columns(sql, schema={"s": "binary", "j": "binary"})
     assert oracle.arrow_table(plain).schema.field("s").type == pa.binary()
     assert oracle.arrow_table(plain).schema.field("j").type == pa.binary()
 
 
-#: Base types of a user's: with functions of its own for the binary form, so that nobody can know
-#: it, and without any.
+#: User-defined base types: one with its own functions for an unknown binary form, one without.
 MADE_TYPES = """
     CREATE TYPE shapes_sealed;
     CREATE FUNCTION shapes_sealed_in(cstring) RETURNS shapes_sealed
@@ -182,7 +181,7 @@ def made_types(link: Connection) -> Iterator[None]:
 
 @pytest.mark.usefixtures("made_types")
 def test_a_type_that_nobody_knows_is_its_text_or_its_binary_form(link: Connection) -> None:
-    """Text in rows, as asyncpg has it, and bytes in columns; either goes back as a parameter."""
+    """Text in rows, as in asyncpg, and bytes in columns; both can be parameters."""
     sql = "SELECT $1::text::shapes_sealed AS v, NULL::shapes_sealed AS n"
     row = link.fetchrow(sql, "\u00e9")
     assert row is not None
@@ -208,7 +207,7 @@ def test_a_type_that_nobody_knows_is_its_text_or_its_binary_form(link: Connectio
     assert many["flat"] == ["a", None]
     assert many["deep"] == [["a", "b"], [None, "c d"]]
     assert many["domain"] == "e"
-    # Within others only the binary form comes, and nobody knows what it says.
+    # Within other types, the value has only its unknown binary form.
     assert many["pair"] == (1, b"f")
     assert many["record"] == (1, b"g")
     as_text = link.fetch_columns(sql, "\u00e9", schema={"v": "utf8", "n": "large_utf8"})
@@ -237,7 +236,7 @@ def test_types_of_the_database_itself(link: Connection) -> None:
         link.execute("CREATE TYPE mood AS ENUM ('sad', 'glad'); CREATE DOMAIN small AS int2")
         link.execute("CREATE TYPE pair AS (a int4, b text)")
         columns = link.fetch_columns("SELECT 'glad'::mood m, 7::small s, '(1,x)'::pair p")
-        # A domain comes as the type below it: that is what the server says it is.
+        # A domain arrives as its base type, which the server reports.
         assert [(field.type_name, field.arrow_type) for field in columns.fields] == [
             ("mood", "dictionary<values=utf8, indices=int32, ordered=0>"),
             ("int2", "int16"),
@@ -250,7 +249,7 @@ def test_types_of_the_database_itself(link: Connection) -> None:
 
 
 class link_transaction:  # noqa: N801
-    """What happens inside is undone."""
+    """Roll back the block's changes."""
 
     def __init__(self, link: Connection) -> None:
         self.link = link
@@ -271,7 +270,7 @@ def test_types_that_the_server_sends_as_text(link: Connection) -> None:
 
 
 def test_every_catalog_is_readable(link: Connection) -> None:
-    """Types of every kind, as PostgreSQL uses them itself: an error would be ours."""
+    """The catalogs have types of every kind; any error would be the driver's fault."""
     names = [
         row["name"]
         for row in link.fetch(
@@ -287,7 +286,7 @@ def test_every_catalog_is_readable(link: Connection) -> None:
         except DecodeError:
             raise
         except PostgresError:
-            continue  # Not for everybody, or not on this server.
+            continue  # Not permitted, or not available on this server.
         oracle.arrow_table(columns)
         link.fetch(sql)
 

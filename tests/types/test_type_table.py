@@ -1,4 +1,4 @@
-"""The table of types against a server's own catalogs: every line is right, no type is missing."""
+"""The table of types and a server's catalogs: every row is right, and no type is missing."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
     from colonnade.sync import Connection
 
-# A server has no value of these, not even NULL.
+# Types without values, not even NULL.
 REFUSED_BY_THE_SERVER = {
     *("anyenum", "event_trigger", "fdw_handler", "index_am_handler", "internal"),
     *("language_handler", "table_am_handler", "trigger", "tsm_handler"),
 }
-# A result can have the type, but only NULL in it.
+# A result can have these types, but only with NULL.
 NULL_ALONE = {"anycompatiblearray", "pg_ddl_command"}
-# Read as text although there is a binary form: it is but a number that means nothing elsewhere.
+# Read as text although there is a binary form, which is only a number valid inside the server.
 NUMBERS_AS_TEXT = {
     *("money", "regclass", "regcollation", "regconfig", "regdictionary", "regnamespace"),
     *("regoper", "regoperator", "regproc", "regprocedure", "regrole", "regtype"),
 }
-# Bytes of one version of the server; their text says what is in them.
+# The bytes depend on the server's version, so these are read as text.
 BYTES_AS_TEXT = {
     *("anyarray", "pg_brin_bloom_summary", "pg_brin_minmax_multi_summary", "pg_dependencies"),
     *("pg_mcv_list", "pg_ndistinct"),
 }
-# No value of the type can be made by a cast.
+# No cast gives a value of these types.
 MADE_OTHERWISE = {
     "anyarray": "SELECT stavalues1 AS v FROM pg_statistic WHERE stavalues1 IS NOT NULL LIMIT 1",
     "void": "SELECT pg_sleep(0) AS v",
@@ -81,7 +81,7 @@ KINDS = """
 
 @pytest.fixture(scope="module")
 def every_type(link: Connection) -> Iterator[list[tuple[str, str]]]:
-    """All types of the server, as their names and as SQL names them."""
+    """All types of the server, by their names and their SQL names."""
     link.execute(KINDS)
     rows = link.fetch(
         "SELECT typname::text AS name, quote_ident(nspname) || '.' || quote_ident(typname) AS sql"
@@ -102,7 +102,7 @@ def holds_opaque(kind: pa.DataType) -> bool:
 def test_every_type_of_the_server_can_be_selected(
     link: Connection, every_type: list[tuple[str, str]]
 ) -> None:
-    """As NULL, which needs its column's Arrow type, and in an array, a composite and a row."""
+    """Each as NULL, which needs the column's Arrow type, and in an array, a composite and a row."""
     assert len(every_type) > 500
     refused, wrong = set(), []
     for name, sql in every_type:
@@ -124,7 +124,7 @@ def test_every_type_of_the_server_can_be_selected(
 
 
 def test_values_that_only_the_server_makes(link: Connection) -> None:
-    """Node trees and statistics: a text in rows and columns, which is the server's own."""
+    """Node trees and statistics: the server's own text in rows and columns."""
     with contextlib.suppress(PostgresError):
         link.execute("DROP TABLE table_statistics")
     link.execute(

@@ -1,4 +1,4 @@
-"""Colonnade under asyncpg's name: what an import gives, and what is refused."""
+"""Colonnade under asyncpg's name: its imports, and errors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import colonnade
 from colonnade._asyncpg_names import ASYNCPG_VERSION, SUBMODULES
 
 ROOT = Path(__file__).resolve().parents[2]
-# Public names that Colonnade has not.
+# Public names of asyncpg that Colonnade lacks.
 MISSING: list[str] = []
-# What code outside of asyncpg imports from its modules.
+# Names that other code imports from asyncpg's modules.
 USED = [
     ("connection", "Connection"),
     ("connection", "LoggedQuery"),
@@ -39,7 +39,7 @@ USED = [
 
 
 def run(program: str) -> str:
-    """What a program prints that has the names of asyncpg for itself."""
+    """The output of a program in a separate process, without asyncpg imported."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
         cwd=ROOT,
@@ -154,7 +154,7 @@ def test_the_version_is_that_of_the_peer() -> None:
 def test_all_public_names_are_there() -> None:
     values = [name for name, value in vars(asyncpg).items() if getattr(value, "__module__", "")]
     public = sorted({*asyncpg.__all__, *(name for name in values if name[0] != "_")})
-    # An import from `__future__` there, and no name for users.
+    # An import from `__future__`, not a name for users.
     public.remove("annotations")
     assert [name for name in public if not hasattr(colonnade, name)] == MISSING
 

@@ -1,4 +1,4 @@
-"""Every public method takes what asyncpg's does: names, kinds and defaults of its parameters."""
+"""Every public method has asyncpg's parameters: their names, kinds and defaults."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def is_coroutine_function(item: Any) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(item))
 
 
-# A parameter that must be given to asyncpg, and whose absence ours explains by an error of its own.
+# Parameters required in asyncpg; Colonnade has a default and raises its own error without them.
 EXPLAINED = {("connection.Connection.cursor", "query")}
 
 
 def signature(item: Any) -> inspect.Signature:
-    """The signature, whose annotations need not have a value: some of asyncpg's have none."""
+    """The signature without evaluated annotations: some of asyncpg's cannot be evaluated."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -61,7 +61,7 @@ def signature(item: Any) -> inspect.Signature:
 
 
 def comparable(item: Any) -> list[tuple[str, Any, object]]:
-    """The parameters; a default that is an object of the driver's own counts by its name."""
+    """The parameters; a default that is an object of the driver is compared by name."""
     parameters = signature(item).parameters.values()
     return [(p.name, p.kind, getattr(p.default, "__name__", p.default)) for p in parameters]
 
@@ -82,7 +82,7 @@ def test_signature(path: str) -> None:
         if name in names
     ]
     assert sorted(map(str, shared)) == sorted(map(str, theirs))
-    # The order matters where a parameter may be given by position.
+    # The order matters for parameters that can be positional.
     keyword = inspect.Parameter.KEYWORD_ONLY
     assert [name for name, kind, _ in shared if kind is not keyword] == [
         name for name, kind, _ in theirs if kind is not keyword

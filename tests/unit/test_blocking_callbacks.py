@@ -1,4 +1,4 @@
-"""Callbacks where there is no loop: called by the thread that reads."""
+"""Callbacks without an event loop: the reading thread calls them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
 
 def test_a_coroutine_function_is_refused(connection: colonnade.sync.Connection) -> None:
     async def listener(*_: object) -> None:
-        """Nobody would await it."""
+        """A coroutine function, which nothing would await."""
 
     with pytest.raises(InterfaceError, match="not a coroutine function"):
         connection.add_listener("news", listener)

@@ -19,7 +19,7 @@ from colonnade.errors import ClientConfigurationError, InterfaceWarning
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No variable or file of the caller's takes part."""
+    """Isolate the test from the caller's environment variables and files."""
     for name in list(os.environ):
         if name.startswith("PG"):
             monkeypatch.delenv(name)
@@ -95,7 +95,7 @@ def test_read_as_libpq_reads(dsn: str) -> None:
 
 
 def test_the_last_at_sign_ends_the_password() -> None:
-    """Libpq takes the first one, and a part of the password for a host that it looks up."""
+    """Libpq uses the first one, and looks up a part of the password as a host name."""
     made = options("postgresql://u:p@ss@h/d")
     assert (made.info.password, places(made)) == ("p@ss", ["h:5432"])
 

@@ -38,7 +38,7 @@ UNIQUE_VIOLATION = {
 
 
 def copied(item: Item) -> Item:
-    """``item`` after the way from one process to another."""
+    """``item`` after pickling and unpickling."""
     copy: Item = pickle.loads(pickle.dumps(item))  # noqa: S301
     return copy
 
@@ -81,10 +81,10 @@ def test_attributes_and_constructors_are_asyncpgs() -> None:
     theirs = pytest.importorskip("asyncpg").exceptions
     for name in theirs.__all__:
         ours, other = getattr(errors, name), getattr(theirs, name)
-        # Makes one of the protocol's fields; ours is a function, `from_fields`.
+        # asyncpg's constructor from the protocol's fields; ours is a function, `from_fields`.
         missing = {key for key in dir(other) if key[0] != "_"} - set(dir(ours)) - {"new"}
         assert not missing, name
-        with contextlib.suppress(ValueError):  # of a class without a constructor of its own
+        with contextlib.suppress(ValueError):  # a class without its own constructor
             taken = inspect.signature(other).parameters
             assert not taken.keys() - inspect.signature(ours).parameters.keys(), name
 
@@ -166,7 +166,7 @@ def test_a_mixed_up_statement_hints_at_the_pooler(sqlstate: str) -> None:
 
 
 def test_a_connection_that_the_server_closed() -> None:
-    """Its class is that of every broken connection, its cause what the server said."""
+    """The error has the class of every broken connection; its cause is the server's error."""
     error = errors.closed_by_server({"C": "57P01", "V": "FATAL", "M": "administrator command"})
     assert type(error) is errors.ConnectionDoesNotExistError
     assert str(error) == "connection was closed in the middle of operation: administrator command"

@@ -1,4 +1,4 @@
-"""Every option of every public call, given an object that is none: the error names the option."""
+"""Every option of every public call with a value of a wrong class: the error names the option."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CHANNEL = "option_survey"
 
 
 class Call(NamedTuple):
-    """A call that is good but for the option."""
+    """A call that is valid except for the option."""
 
     args: tuple[Any, ...] = ()
-    more: dict[str, Any] = {}  # noqa: RUF012 - nobody changes it
+    more: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
 
-# Of methods that need more than their options.
+# The calls of methods that need more than their options.
 CALLS: dict[str, Call] = {
     "Connection.copy_columns_to_table": Call((TABLE, ONE)),
     "Connection.copy_from_query": Call((QUERY,), {"output": bytes}),
@@ -60,7 +60,7 @@ CALLS: dict[str, Call] = {
     "read_sql": Call((QUERY,)),
     "write_table": Call((ONE, "option_survey_made"), {"if_exists": "replace"}),
 }
-# What is no option that has a wrong class, and why.
+# Parameters for which no class is wrong, with the reason.
 ANY_CLASS = {
     "Connection.copy_columns_to_table": {"conflict_columns": 'needs on_conflict="update"'},
     "Connection.copy_to_table": {"source": "anything that can be iterated over"},
@@ -68,7 +68,7 @@ ANY_CLASS = {
 
 
 class Option(NamedTuple):
-    """An option, and where its call is found."""
+    """An option, and the path of its method."""
 
     call: str
     name: str
@@ -107,7 +107,7 @@ def every_option() -> list[Option]:
     found = [option for name, call in FUNCTIONS.items() for option in options_of(name, call)]
     for kind, owner in CLASSES.items():
         for name, method in inspect.getmembers(owner, inspect.isfunction):
-            # What a pool passes on has the options of a connection.
+            # Methods that a pool forwards have the connection's options.
             is_passed_on = kind == "Pool" and hasattr(sync.Connection, name) and name != "close"
             if not name.startswith("_") and not is_passed_on:
                 found += options_of(f"{kind}.{name}", method)
@@ -118,7 +118,7 @@ OPTIONS = every_option()
 
 
 def used(result: Any) -> None:
-    """Take from a result what it has: some options are looked at only then."""
+    """Consume a result: some options are checked only then."""
     if hasattr(result, "__enter__") and not hasattr(result, "__next__"):
         with result as entered:
             used(iter(entered) if entered is result and hasattr(result, "__iter__") else entered)
@@ -135,7 +135,7 @@ def surveyed(dsn: str) -> Iterator[str]:
 
 
 def bound(kind: str, name: str, block: contextlib.ExitStack, dsn: str) -> Callable[..., Any]:
-    """The method, of an object that lives as long as the block."""
+    """The method of an object that lives as long as the block."""
     if kind == "Pool":
         owner: Any = block.enter_context(sync.create_pool(dsn, min_size=1, max_size=1))
     else:
@@ -177,7 +177,7 @@ def test_the_option_is_named(option: Option, surveyed: str) -> None:
 
 
 def test_the_survey_is_whole() -> None:
-    """Each call that is described is there, and each reason is that of an option."""
+    """Each described call exists, and each reason belongs to a parameter."""
     calls = {option.call for option in OPTIONS}
     assert len(OPTIONS) > 150
     assert set(CALLS) <= calls

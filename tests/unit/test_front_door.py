@@ -1,4 +1,4 @@
-"""The public names: which `*` brings, which there are, and which modules an import loads."""
+"""The public names: those of `*`, all others, and the modules that an import loads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import colonnade
 from colonnade import _asyncpg_names, errors, sync
 
 FACES = [colonnade, sync]
-# Of the blocking face there is no blocking face.
+# The blocking face has no name for itself.
 ONE_FACE_ALONE = {"sync"}
-# What `import colonnade` loads of the package.
+# The modules of the package that `import colonnade` loads.
 OWN = ["colonnade", "colonnade._core", "colonnade._lazy_names", "colonnade._one_interpreter"]
 
-# What programs that connect, fetch and hold a pool may do without, beside every library.
+# Modules that programs which connect, fetch and use a pool do not need.
 UNUSED = {
     *(
         "colonnade._conversion.kinds",
@@ -38,7 +38,7 @@ UNUSED = {
 
 
 def run(program: str) -> str:
-    """What a fresh process prints."""
+    """The output of a fresh process."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         capture_output=True,
@@ -81,7 +81,7 @@ def test_an_import_loads_the_core_and_nothing_else() -> None:
 
 
 def test_connecting_needs_no_other_module_of_python() -> None:
-    """Beside asyncio and ssl, which every program that connects has."""
+    """Besides asyncio and ssl, which every connecting program loads."""
     new = loaded("from colonnade import connect")
     # The others are loaded by asyncio itself before Python 3.14.
     known = {"__future__", "_typing", "array", "typing"}
@@ -121,7 +121,7 @@ def test_type_checkers_see_what_is_loaded(face: ModuleType) -> None:
         name: f"colonnade.{name}" if module == "colonnade" else module
         for name, module in typed(face).items()
     }
-    # Their names come from `colonnade.errors` by a rule, for all of them.
+    # All names of errors come from `colonnade.errors` by one rule.
     if face is colonnade:
         seen = {name: home for name, home in seen.items() if home != "colonnade.errors"}
         seen["errors"] = "colonnade.errors"

@@ -1,7 +1,7 @@
-"""Ctrl-C at every step of entering and leaving a block: no transaction stays open unseen.
+"""Ctrl-C at every step of entering and leaving a block: no transaction stays open unnoticed.
 
-A trace function raises KeyboardInterrupt at the calls, lines and returns of the blocking classes,
-one after the other, as a signal does between any two steps.
+A trace function raises KeyboardInterrupt at one call, line or return of the blocking classes after
+the other, like a signal between any two steps.
 """
 
 from __future__ import annotations
@@ -54,17 +54,18 @@ class Striking:
         if not frame.f_code.co_filename.startswith(ROOM) or not is_within(self._names, frame):
             return None
         if is_within(("__del__",), frame):
-            # Of a connection that was given up before: what strikes here reaches nobody.
+            # Finalizers of a connection that was given up before: an interrupt here reaches
+            # nothing.
             return None
         self.steps_left -= 1
         if self.steps_left < 0:
-            # The interpreter calls no trace function again that has raised.
+            # The interpreter does not call a trace function again after it has raised.
             raise KeyboardInterrupt
         return self._trace
 
 
 def is_within(names: tuple[str, ...], frame: FrameType) -> bool:
-    """Whether one of the functions is under way."""
+    """Whether one of the functions is running."""
     at: FrameType | None = frame
     while at is not None and at.f_code.co_name not in names:
         at = at.f_back
@@ -100,7 +101,7 @@ BLOCKS: dict[Block, Any] = {
 
 
 def left(connection: colonnade.sync.Connection, dsn: str) -> colonnade.sync.Connection:
-    """The connection, of which nothing is left open; a new one where it was closed."""
+    """Check that the connection has nothing open; return it, or a new one if it was closed."""
     if connection.is_closed():
         connection = colonnade.sync.connect(dsn)
         connection.execute("CREATE TEMPORARY TABLE t (i int)")
@@ -108,7 +109,7 @@ def left(connection: colonnade.sync.Connection, dsn: str) -> colonnade.sync.Conn
     before = connection.fetchval("SELECT count(*) FROM t")
     assert connection.execute("INSERT INTO t VALUES (1)") == "INSERT 0 1"
     connection.execute("ROLLBACK")
-    # A transaction that was left open would have been rolled back with the row.
+    # If the transaction had stayed open, the row would have been rolled back.
     assert connection.fetchval("SELECT count(*) FROM t") == before + 1
     return connection
 
@@ -128,7 +129,7 @@ def test_a_block_that_is_struck_is_left(
         closed += connection.is_closed()
         connection = left(connection, dsn)
     assert step > 10
-    # Closing is for the moments in which nobody can know: between the socket and the session.
+    # The connection is closed only if its state is unknown: between the socket and the session.
     assert closed <= step / 5
     connection.close()
 
@@ -200,7 +201,7 @@ def test_the_first_step_of_leaving(connection: colonnade.sync.Connection) -> Non
 
 @pytest.mark.parametrize("call", ["fetchval", "fetch_columns", "execute"])
 def test_a_struck_first_call_leaves_the_connection(dsn: str, call: str) -> None:
-    """No call before it has noted the thread that the connection belongs to."""
+    """No earlier call has recorded the connection's thread."""
     for step in count():
         with colonnade.sync.connect(dsn) as fresh:
             strike = Striking(step, "ask")

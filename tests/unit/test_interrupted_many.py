@@ -40,5 +40,5 @@ def test_an_interrupted_wait_leaves_nothing(dsn: str) -> None:
         with pytest.raises(KeyboardInterrupt):
             connection.executemany("SELECT pg_sleep($1)", [(0,), (60,)])
         timer.join()
-        # The signal may have come while bytes were moved: then the connection is given up.
+        # If the signal came while bytes were moved, the connection is given up.
         assert connection.is_closed() or connection.fetchval("SELECT 1") == 1

@@ -1,4 +1,4 @@
-"""An operation that Ctrl-C kept from giving its connection back, made by never leaving one."""
+"""An operation that Ctrl-C kept from releasing its connection, simulated by never leaving it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_same_thread_goes_on_and_no_deadline_stays(
     connection: colonnade.sync.Connection,
 ) -> None:
     Operation(connection.conversation, 0.05).__enter__()
-    # Longer than the deadline that was never left.
+    # This takes longer than the deadline that was never left.
     assert connection.fetchval("SELECT 'mine' FROM pg_sleep(0.2)") == "mine"
 
 

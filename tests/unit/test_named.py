@@ -1,4 +1,4 @@
-"""Names become numbers, and nothing else in a text changes."""
+"""Named parameters become numbers, and nothing else in a query changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from colonnade import InterfaceError, Named, named
 
-# Text without a parameter, as it must stay.
+# Text without parameters, which must stay unchanged.
 VERBATIM = [
     "x::int",
     "x[1:n]",

@@ -1,4 +1,4 @@
-"""Spans of queries, made by OpenTelemetry's own library."""
+"""Spans of queries, recorded by OpenTelemetry's own library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line and the caret below an error of SQL."""
+"""The line and the caret below an SQL error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colonnade.errors._place import character_number, place_in
         ("a\nb\r\nc d", 8, "LINE 3: c d\n          ^"),
         ("a\n\tb", 4, "LINE 2:  b\n         ^"),
         ("a\n", 3, "LINE 2: \n        ^"),
-        # A character is a character, however many bytes and columns it has.
+        # Positions count characters, whatever their bytes and display columns.
         ("SELECT '密码', x", 14, "LINE 1: SELECT '密码', x\n                       ^"),
         ("SELECT 'e\u0301', x", 14, "LINE 1: SELECT 'e\u0301', x\n                    ^"),
     ],
@@ -42,7 +42,7 @@ def test_a_long_line_is_cut_to_a_window(letter: str, position: int) -> None:
 
 
 def test_a_line_of_many_characters_without_width() -> None:
-    # Each is looked at once: if each look measured all of them, this would take minutes.
+    # Each character is measured once; measuring all of them for each would take minutes.
     marks = "\u0301" * 100_000
     place = place_in("x" * 200 + marks + "Y" + marks, 200 + len(marks) + 1)
     assert place is not None

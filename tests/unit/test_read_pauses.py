@@ -1,4 +1,4 @@
-"""Pauses between the reads of a Unix socket: when, how long, and what is left of them."""
+"""Pauses between the reads of a Unix socket: when, how long, and no leftovers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from colonnade._transport.read_pauses import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pauses are Linux' own")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the pauses exist only on Linux")
 
 PIECE = 8192
 WINDOW = 256 * 1024
 ROWS = 200_000
-# A server that has no room to send cannot say why it ends.
+# With full socket buffers, a server cannot send the reason why it ends.
 ENDS = (colonnade.errors.AdminShutdownError, colonnade.errors.ConnectionDoesNotExistError)
 CLOSED = (colonnade.errors.QueryCanceledError, *ENDS)
 LARGE = f"SELECT i, repeat('x', 90) AS t FROM generate_series(1, {ROWS}) i"
@@ -51,7 +51,7 @@ def is_due_after(pauses: ReadPauses, nbytes: int) -> bool:
 
 
 def flowing() -> ReadPauses:
-    """Within a large result, before the first pause."""
+    """The state within a large result, before the first pause."""
     pauses = ReadPauses()
     assert is_due_after(pauses, LARGE_BYTES) is False
     assert is_due_after(pauses, PIECE)
@@ -59,7 +59,7 @@ def flowing() -> ReadPauses:
 
 
 def count_until_due(pauses: ReadPauses) -> int:
-    """Pieces that are read without a pause."""
+    """The number of pieces read before a pause is due."""
     for count in range(LARGE_BYTES // PIECE + 1):
         if is_due_after(pauses, PIECE):
             return count
@@ -156,7 +156,7 @@ def test_a_timer_ends_with_its_object() -> None:
 
 
 def open_timers() -> int:
-    """How many of the process' descriptors are timers."""
+    """The number of this process's open timers."""
     return sum("timerfd" in str(link.resolve()) for link in Path("/proc/self/fd").iterdir())
 
 
@@ -207,7 +207,7 @@ def test_no_descriptor_is_left_for_a_timer(runner: asyncio.Runner, socket_dsn: s
 
 
 class SocketsOnly(asyncio.SelectorEventLoop):
-    """A loop that watches nothing but the sockets of its transports."""
+    """A loop that can watch only the sockets of its transports."""
 
     def add_reader(self, *_given: object) -> Never:
         raise NotImplementedError
@@ -255,7 +255,7 @@ def test_cancelled_and_closed_at_any_time(runner: asyncio.Runner, socket_dsn: st
             else:
                 connection.terminate()
                 await asyncio.wait([fetching])
-                # It may have been whole before.
+                # The result may already have been complete.
                 error = fetching.exception()
                 assert error is None or isinstance(error, CLOSED), error
                 connection = await colonnade.connect(socket_dsn)

@@ -1,4 +1,4 @@
-"""The list of SQLSTATEs against a server, which knows each condition by its name."""
+"""The list of SQLSTATEs and a server's conditions, which it knows by name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from colonnade.errors import PostgresError, error_class
 
 LIST = Path(__file__).resolve().parents[2] / "tools" / "errcodes.tsv"
 
-# PostgreSQL 17 took the condition away with the setting that led to it.
+# PostgreSQL 17 removed the condition with its setting.
 GONE = {"snapshot_too_old": 17}
 
 
 def conditions(version: int) -> dict[str, set[str]]:
-    """The errors that a server of this version knows: name -> its SQLSTATEs (some have two)."""
+    """The conditions of this server's version: name -> its SQLSTATEs (some have two)."""
     known: dict[str, set[str]] = {}
     for line in LIST.read_text("utf-8").splitlines():
         if line.startswith("#"):

@@ -28,7 +28,7 @@ HOST = "db.example.org"
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, so that nobody's own certificates take part."""
+    """An empty home, which hides the user's own certificates."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("SSLKEYLOGFILE", raising=False)
     (tmp_path / ".postgresql").mkdir()
@@ -56,7 +56,7 @@ def root(authority: trustme.CA, tmp_path: Path) -> str:
 
 
 def handshake(policy: TlsPolicy, server: ssl.SSLContext, host: str = HOST) -> ssl.SSLObject:
-    """Both sides of a handshake in memory; raises what the client's side raises."""
+    """Run both sides of a handshake in memory; raise the client's error."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     assert policy.context is not None
     client_side = policy.context.wrap_bio(
@@ -81,7 +81,7 @@ def handshake(policy: TlsPolicy, server: ssl.SSLContext, host: str = HOST) -> ss
 def test_attempts_of_each_mode(root: str) -> None:
     def attempts(mode: SslMode) -> list[bool]:
         policy = tls_policy(None, TlsOptions(mode, root_certificate=root))
-        # A socket has one way only.
+        # A Unix socket has only one attempt.
         (plain,) = policy.attempts(UnixAddress("/run/.s.PGSQL.5432"))
         assert plain.context is None
         return [attempt.context is not None for attempt in policy.attempts(TcpAddress("h", 1))]
@@ -260,7 +260,9 @@ def client_files(authority: trustme.CA, home: Path) -> tuple[Path, Path]:
 
 def asking_server(authority: trustme.CA) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.maximum_version = ssl.TLSVersion.TLSv1_2  # a refusal is part of the handshake there
+    context.maximum_version = (
+        ssl.TLSVersion.TLSv1_2
+    )  # in TLS 1.2, a refusal is part of the handshake
     authority.issue_cert(HOST).configure_cert(context)
     authority.configure_trust(context)
     context.verify_mode = ssl.CERT_REQUIRED
@@ -388,7 +390,7 @@ def test_binding_of_ecdsa(
 
 @pytest.mark.parametrize("weak", [4, 5], ids=["md5", "sha1"])
 def test_weak_hashes_are_replaced(rsa_key: rsa.RSAPrivateKey, weak: int) -> None:
-    """Libraries refuse to sign with them, so the identifier of a SHA-256 signature is changed."""
+    """Libraries do not sign with weak hashes, so the test alters the signature's identifier."""
     certificate = certificate_of(rsa_key, hashes.SHA256())
     pkcs1 = bytes.fromhex("2a864886f70d0101")
     assert certificate.count(pkcs1 + b"\x0b") == 2

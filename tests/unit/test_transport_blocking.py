@@ -1,4 +1,4 @@
-"""Blocking connections and what only they meet: threads, and Ctrl-C."""
+"""Situations of blocking connections only: threads, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def connection(dsn: str) -> Iterator[colonnade.sync.Connection]:
 
 
 def in_threads(*functions: Callable[[], None]) -> None:
-    """Run them at once; raise what the first failing one raised."""
+    """Run the functions in parallel; raise the first failing one's exception."""
     failures: list[BaseException] = []
 
     def run(function: Callable[[], None]) -> None:
@@ -60,7 +60,7 @@ def in_threads(*functions: Callable[[], None]) -> None:
 
 
 def test_threads_wait_at_the_same_time(dsn: str) -> None:
-    """Each query ends only when the other one runs: none holds the interpreter while it waits."""
+    """Each query ends only while the other runs: a waiting thread does not hold the interpreter."""
 
     def fetch(mine: int, other: int) -> None:
         with colonnade.sync.connect(dsn) as connection:
@@ -82,7 +82,8 @@ def test_the_interpreter_is_free_while_a_thread_waits(dsn: str) -> None:
         thread = threading.Thread(target=lambda: rows.append(len(connection.fetch_columns(MANY))))
         thread.start()
         proxy.wait_held()
-        # The main thread gets here only because the other one, amid its result, lets it.
+        # The main thread gets here only if the other one releases the interpreter within its
+        # result.
         assert rows == []
         proxy.release()
         thread.join(WAIT_SECONDS_MAX)
@@ -92,7 +93,7 @@ def test_the_interpreter_is_free_while_a_thread_waits(dsn: str) -> None:
 def test_the_interpreter_is_free_while_a_thread_decodes(
     connection: colonnade.sync.Connection,
 ) -> None:
-    """With a switch interval of hours a thread runs on only when another one lets go by itself."""
+    """With a switch interval of hours, threads switch only when one releases the interpreter."""
     turns: list[int] = []
     done = threading.Event()
 
@@ -169,7 +170,7 @@ def test_terminated_by_another_thread(dsn: str) -> None:
 
 @contextlib.contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """KeyboardInterrupt in the main thread, as Ctrl-C raises it."""
+    """Raise KeyboardInterrupt in the main thread after a delay, like Ctrl-C."""
     former = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -196,7 +197,7 @@ def test_interrupted_while_connecting(dsn: str) -> None:
 
 
 def test_interrupted_anywhere(dsn: str) -> None:
-    """From before the first byte to after the last: usable or closed, and its own results."""
+    """At any time of a query: the connection is usable or closed, and gets its own results."""
     connection = colonnade.sync.connect(dsn)
     seconds, closed, completed, rounds = 0.00002, 0, 0, 0
     while completed < 3:
@@ -214,8 +215,8 @@ def test_interrupted_anywhere(dsn: str) -> None:
         assert connection.fetchval("SELECT 'mine'") == "mine"
         seconds = seconds * 1.2 + 0.0001
         assert seconds < WAIT_SECONDS_MAX
-    # Closing is for the moments in which nobody can know: between the socket and the session. On a
-    # busy machine the interrupts strike there more often.
+    # The connection is closed only if its state is unknown: between the socket and the session. On
+    # a busy machine, interrupts strike there more often.
     assert closed <= rounds / 2
     connection.close()
 
@@ -235,8 +236,8 @@ def test_interrupted_amid_a_copy(connection: colonnade.sync.Connection) -> None:
 
 def test_interrupted_amid_a_stream(connection: colonnade.sync.Connection) -> None:
     def consume() -> None:
-        # A stream that only a traceback holds on to is not dropped yet: the block closes it.
-        # More rows than any machine reads before the interrupt.
+        # The block closes the stream, because a traceback would keep it alive. More rows than any
+        # machine can read before the interrupt.
         endless = "SELECT generate_series(1, 1000000000) AS i"
         with connection.iter_columns(endless, batch_rows=10) as stream:
             for batch in stream:

@@ -1,4 +1,4 @@
-"""The classes of values that Python has not: what they are equal to, hold and refuse."""
+"""Colonnade's own value classes: equality, contents and errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_they_cannot_be_changed(value: Any) -> None:
 
 
 def test_the_names_are_those_of_asyncpg() -> None:
-    # A text for the server to read is ours.
+    # The text form for the server is ours.
     assert set(colonnade.types.__all__) == {*peer.__all__, "TextValue"}
     for name in peer.__all__:
         assert getattr(colonnade, name) is getattr(colonnade.types, name)
@@ -97,7 +97,7 @@ def test_representations(value: object, text: str) -> None:
 
 
 def ranges(make: Any) -> list[Any]:
-    """Every range over three bounds and none, of one library's class."""
+    """All ranges over three bounds or none, of one library's class."""
     bounds = (None, 0, 1, 2)
     flags = (True, False)
     found = [

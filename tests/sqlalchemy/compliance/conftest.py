@@ -1,4 +1,4 @@
-"""SQLAlchemy's plugin, which runs its suite; in a process of its own, for it takes over pytest."""
+"""SQLAlchemy's plugin, which runs its suite in a separate process, because it takes over pytest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SQLAlchemy's suite may expect of PostgreSQL by Colonnade."""
+"""The features that SQLAlchemy's suite may expect of PostgreSQL with Colonnade."""
 
 # mypy: disable-error-code="no-untyped-call"
 
@@ -10,7 +10,7 @@ import sqlalchemy
 from sqlalchemy.testing import exclusions
 from sqlalchemy.testing.requirements import SuiteRequirements
 
-# Of what the suite does not expect of every database, what PostgreSQL has.
+# Optional features that PostgreSQL has.
 _HAS = """
 aggregate_order_by array_type autocommit boolean_col_expressions
 cast_precision_numerics_many_significant_digits check_constraint_reflection
@@ -39,15 +39,15 @@ table_value_constructor temp_table_comment_reflection temp_table_names temporary
 time_timezone tuple_in tuple_in_w_empty two_phase_transactions unicode_ddl
 unique_constraints_reflect_as_index update_from uuid_data_type view_column_reflection
 view_reflection views window_functions window_range window_range_non_numeric window_range_numeric
-""".split()  # noqa: SIM905 - so many names read best as words
+""".split()  # noqa: SIM905 - so many names are most readable as words
 
-# What SQLAlchemy says of PostgreSQL in one version alone.
+# Features that only some versions of SQLAlchemy have for PostgreSQL.
 _HAS_BY_2_0 = ["computed_columns_default_persisted"]
 _HAS_BY_2_1 = ["computed_columns_virtual", "reflect_table_options"]
 
 
 class Requirements(SuiteRequirements):
-    """PostgreSQL's abilities, and names that tests ask for."""
+    """PostgreSQL's features, and names that tests need."""
 
     def get_order_by_collation(self, config: Any) -> str:
         """A collation that every server has."""
@@ -55,7 +55,7 @@ class Requirements(SuiteRequirements):
         return "POSIX"
 
     def get_isolation_levels(self, config: Any) -> dict[str, Any]:
-        """PostgreSQL's default level, and all that there are."""
+        """PostgreSQL's default level, and all supported levels."""
         with config.db.connect() as connection:
             supported = connection.dialect.get_isolation_level_values(connection.connection)
         return {"default": "READ COMMITTED", "supported": supported}

@@ -11,7 +11,7 @@ from sqlalchemy.testing.suite import ServerSideCursorsTest as _ServerSideCursors
 
 
 class ServerSideCursorsTest(_ServerSideCursorsTest):
-    """The suite tells cursors on the server by the names of the drivers that it knows."""
+    """The suite recognises server-side cursors only for the drivers that it knows by name."""
 
     def _is_server_side(self, cursor: Any) -> bool:
         return bool(cursor.server_side)

@@ -8,19 +8,21 @@ PY := .venv/bin/python
 TOOLS_STAMP := .tools/uv-$(UV_VERSION).stamp
 BUILD_STAMP := .venv/build.stamp
 
-# Each process starts a server of its own, and takes whole files; TEST_PROCESSES= has one do it all. A
-# server that is given is one for all: tests would see each other's tables.
+# Each process starts its own server and takes whole files; TEST_PROCESSES= uses one process. A
+# server named by the environment is used by one process, because tests would see each other's
+# tables.
 ifndef COLONNADE_DSN
 TEST_PROCESSES := --numprocesses auto --maxprocesses 4 --dist loadfile
 endif
 
-# Tests that multiply: every fault at every place, every strike of an interrupt, thousands of broken
-# files, another project's suite. A change rarely breaks them alone; `make test-all` has them.
+# Tests with many combinations: every fault at every place, an interrupt at every step, thousands
+# of broken files, another project's suite. A change rarely breaks only these; `make test-all` runs
+# them.
 THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/cli/test_faulty_files.py tests/faults tests/leaks tests/security/test_faulty_arrow.py \
     tests/security/test_shadows.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
-# They have targets of their own.
+# These have their own targets.
 APART := tests/docs tests/libraries
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml)
@@ -53,18 +55,18 @@ demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)
 
-test-thorough: build drain ## Run the tests that multiply: faults, interrupts, broken files, suites
+test-thorough: build drain ## Run the tests of many combinations: faults, interrupts, broken files, suites
 	@$(PY) -m pytest $(TEST_PROCESSES:loadfile=load) $(THOROUGH) $(TEST_ARGS)
 
 test-all: rust-test test test-thorough libraries docs instructions audit ## What CI tests: half an hour
 
-# These tests set a trace function, and coverage.py's own is lost for the rest of their process.
+# These tests set a trace function, which removes coverage.py's own for the rest of their process.
 TRACING := tests/unit/test_interrupted_blocks.py
-# An interrupt within coverage.py leaves it locked, and the test never ends.
+# An interrupt within coverage.py leaves it locked, so the test would never end.
 INTERRUPTED := $(addprefix tests/unit/test_transport_blocking.py::test_interrupted_, \
     amid_a_stream anywhere)
 
-# An empty THOROUGH leaves none of those tests out.
+# An empty THOROUGH includes those tests.
 coverage: build drain ## Count the lines and branches that make test runs (TEST_ARGS, THOROUGH=)
 	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART) $(TRACING)) \
 	    $(addprefix --deselect=,$(INTERRUPTED)) $(TEST_ARGS)
@@ -74,18 +76,18 @@ test-long: soak faults leaks sanitize sanitize-extension test-servers ## Hours: 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 
 servers: build ## Download other PostgreSQL versions and PgBouncer, to test against
-	@tools/fetch-pgbouncer || echo "A newer PgBouncer cannot be had: its tests will be skipped"
+	@tools/fetch-pgbouncer || echo "A newer PgBouncer cannot be downloaded: its tests will be skipped"
 	@$(PY) -m tools.test_servers --fetch
 
 test-servers: build ## Run the tests against PostgreSQL 13 to 18 (SERVERS_ARGS="13 16 -- -x")
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES)" $(PY) -m tools.test_servers $(SERVERS_ARGS)
 
-libraries: build ## Run other people's libraries on their usual driver and on ours
+libraries: build ## Run other libraries on their usual driver and on Colonnade
 	@$(UV) sync --quiet --frozen --inexact --group libraries || \
 	    echo "The group of libraries cannot be installed: what is missing is skipped"
 	@$(PY) -m pytest -rs $(TEST_PROCESSES:loadfile=load) tests/libraries $(TEST_ARGS)
 
-test-pythons: $(TOOLS_STAMP) drain ## Run make test's on 3.12 to 3.15 (PYTHONS="3.14 /a/python3.13", TEST_ARGS)
+test-pythons: $(TOOLS_STAMP) drain ## Run make test's tests on 3.12 to 3.15 (PYTHONS="3.14 /a/python3.13", TEST_ARGS)
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART))" \
 	    TEST_ARGS="$(TEST_ARGS)" tools/test-pythons $(PYTHONS)
 
@@ -98,7 +100,7 @@ performance: build drain ## Measure everything, and write docs/performance.md (P
 instructions: build ## Count instructions per value and query, and compare with the record
 	@$(PY) -m benches.instructions
 
-instructions-record: build ## Count them, and write the record anew
+instructions-record: build ## Count them, and rewrite the record
 	@$(PY) -m benches.instructions --record
 
 docs: build ## Run every Python snippet of the README and docs
@@ -121,13 +123,13 @@ sync: $(BUILD_STAMP) ## Generate error classes, the blocking API, tables of type
 rust-test: | need-cargo ## Run the Rust tests
 	@cargo test --quiet --workspace
 
-drain: | need-cargo ## Build the program that reads a socket and throws the bytes away
+drain: | need-cargo ## Build the program that reads a socket and discards the bytes
 	@cargo build --quiet --release -p colonnade-drain
 
-fuzz: | need-cargo ## Feed what reads a peer's bytes with anything; FUZZ_SECONDS=60 each, FUZZ_TARGETS
+fuzz: | need-cargo ## Fuzz the code that reads a server's bytes: FUZZ_SECONDS=60 each, FUZZ_TARGETS
 	@tools/fuzz $(or $(FUZZ_SECONDS),60) $(FUZZ_TARGETS)
 
-soak: build ## Cancel, kill, interrupt and restart for long; SOAK_OPERATIONS=100000 each, SOAK_SEED
+soak: build ## Cancel, kill, interrupt and restart for a long time: SOAK_OPERATIONS=100000 each, SOAK_SEED
 	@SOAK_EVERY_STRIKE=1 $(PY) -m pytest -q tests/soak/test_every_await.py
 	@$(PY) -W error -m tests.soak $(SOAK_ARGS)
 
@@ -144,10 +146,10 @@ wheels: release-tools ## Build the wheels and the sdist into dist (WHEELS_ARGS="
 wheels-twice: release-tools ## Build a wheel in two clones, and compare the bytes
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.wheels --twice $(WHEELS_ARGS)
 
-newcomer: ## Install a wheel of dist where nothing is, and run the README and the examples (NEWCOMER_ARGS)
+newcomer: ## Install a wheel of dist in an empty environment; run README and examples (NEWCOMER_ARGS)
 	@$(PY) -m tools.newcomer $(NEWCOMER_ARGS)
 
-# Builds a wheel by itself where dist has none.
+# Builds a wheel itself if dist has none.
 release-check: release-tools audit ## Check what dist holds, versions, licences, metadata (RELEASE_ARGS=--trial)
 	@$(PY) -m pytest -q tests/release
 	@$(PY) -m tools.release_check $(RELEASE_ARGS)
@@ -155,26 +157,26 @@ release-check: release-tools audit ## Check what dist holds, versions, licences,
 test-bounds: build ## Test the oldest and newest libraries that we allow (BOUNDS_ARGS="/path/to/python3.13")
 	@PYTEST_ADDOPTS="$(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH))" $(PY) -m tools.bounds $(BOUNDS_ARGS)
 
-audit: $(TOOLS_STAMP) ## Licences and known vulnerabilities of what we depend on
+audit: $(TOOLS_STAMP) ## Check licences and known vulnerabilities of dependencies
 	@tools/audit
 
-leaks: build ## Have everything fail 10,000 times, and look for what is left (LEAK_FAILURES)
+leaks: build ## Let everything fail 10,000 times, and look for leaks (LEAK_FAILURES)
 	@LEAK_FAILURES=$${LEAK_FAILURES:-10000} $(PY) -m pytest -q tests/leaks
 
 sanitize: | need-cargo ## Run the Rust tests under the address sanitizer
 	@tools/sanitize
 
-sanitize-extension: build ## Run Python tests over an extension with that sanitizer (TEST_ARGS)
+sanitize-extension: build ## Run Python tests on an extension with the address sanitizer (TEST_ARGS)
 	@tools/sanitize-extension $(TEST_ARGS)
 
-miri: | need-cargo ## Run the tests that reach unsafe code under Miri, which nightly has
+miri: | need-cargo ## Run the tests of unsafe code under Miri, from nightly Rust
 	@tools/miri
 
-lock: $(TOOLS_STAMP) ## Resolve uv.lock and Cargo.lock again, to the newest versions
+lock: $(TOOLS_STAMP) ## Update uv.lock and Cargo.lock to the newest versions
 	@$(UV) lock --upgrade
 	@cargo update
 
-clean: ## Remove everything that a task made
+clean: ## Remove everything that tasks have made
 	@rm -rf .venv .tools target fuzz/target fuzz/corpus .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@rm -f colonnade/_core*.so
 	@find colonnade tools tests benches examples -name __pycache__ -type d -prune -exec rm -rf {} +

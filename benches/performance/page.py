@@ -323,7 +323,7 @@ def _small(results: Results) -> Iterator[str]:
         f"With cached statements, over the {small['transport']}; a process for each run, "
         f"medians of {small['rounds']}. A row has 6 columns. In brackets: as a multiple of "
         "asyncpg's. The bare protocol is asyncio's with ready bytes: it sends them, wakes one "
-        "future for each answer and decodes nothing; the least of the rounds is compared."
+        "future for each answer and decodes nothing; the minimum of the rounds is compared."
     )
     rows = []
     for loop, cases in small["cases"].items():

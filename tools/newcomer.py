@@ -1,7 +1,8 @@
-"""Does what a newcomer does who has a wheel and no checkout, and times each step.
+"""Takes the steps of a newcomer with a wheel and no checkout, and times each.
 
-A new environment gets the wheel and what pip finds for it; then the README's lines, each example
-and the demo run there, in an empty folder, without cargo and without the checkout's package.
+A new environment gets the wheel and its dependencies from pip. Then the README's code, each
+example and the demo run there, in an empty folder, without cargo and without the checkout's
+package.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# What the examples import beside the extras.
+# Packages that the examples import in addition to the extras.
 BESIDES = ("duckdb", "fastapi", "httpx2", "pytest-asyncio")
-# The checkout's reader of pages imports nothing of the package.
+# The checkout's page reader imports nothing of the package.
 RUN_PAGE = """
 import pathlib, sys
 sys.path.insert(0, sys.argv[1])
 import docs_snippets
 docs_snippets.run_page(pathlib.Path(sys.argv[2]))
 """
-# As in the names of wheels: cp314-cp314, and cp314-cp314t for a free-threaded build.
+# The tags are those in the names of wheels: cp314-cp314, and cp314-cp314t for a free-threaded
+# build.
 PRINT_TAG = """
 import sys, sysconfig
 version = f"cp{sys.version_info[0]}{sys.version_info[1]}"
@@ -36,7 +38,7 @@ print(version, version + ("t" if sysconfig.get_config_var("Py_GIL_DISABLED") els
 
 
 class Step(NamedTuple):
-    """A step, its seconds, and why it failed."""
+    """A step, its seconds, and the reason if it failed."""
 
     name: str
     seconds: float
@@ -52,9 +54,9 @@ class Place(NamedTuple):
 
 
 def main() -> int:
-    """Take every step, and print the table; the status says whether one failed."""
+    """Take every step, and print the table; return 1 if one failed."""
     parser = argparse.ArgumentParser(prog="tools.newcomer", description=__doc__)
-    parser.add_argument("wheel", type=Path, nargs="?", help="default: the one in dist that fits")
+    parser.add_argument("wheel", type=Path, nargs="?", help="default: the matching one in dist")
     parser.add_argument("--python", default=sys.executable, help="the interpreter (default: ours)")
     asked = parser.parse_args()
     wheel = asked.wheel or _fitting(asked.python)
@@ -76,7 +78,7 @@ def main() -> int:
 
 
 def _fitting(python: str) -> Path:
-    """The wheel of this machine's platform for that interpreter."""
+    """The wheel for this machine's platform and the given interpreter."""
     asked = [python, "-c", PRINT_TAG]
     names = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     found = sorted((ROOT / "dist").glob(f"colonnade-*-{names}-manylinux*_{os.uname().machine}.whl"))
@@ -91,7 +93,7 @@ def _place(scratch: Path) -> Place:
     programs = scratch / "environment" / "bin"
     path = os.pathsep.join([str(programs), "/usr/local/bin", "/usr/bin", "/bin"])
     if shutil.which("cargo", path=path):
-        sys.exit("cargo is where every program is: a wheel that needed it would not be noticed")
+        sys.exit(f"cargo is in {path}: a wheel that needs it would not be noticed")
     home = scratch / "home"
     home.mkdir()
     kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "LANG"))}
@@ -118,7 +120,7 @@ def _commands(place: Place, wheel: Path, python: str) -> list[tuple[str, Sequenc
 
 
 def _program(python: str, path: Path) -> Sequence[str]:
-    """An example, as its README runs it."""
+    """The command of an example, as in its README."""
     if path.name.startswith("test_"):
         return [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(path)]
     return [python, "-W", "error", str(path)]

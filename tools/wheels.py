@@ -1,8 +1,8 @@
-"""Builds the wheels that are published, and the source distribution, into ``dist``.
+"""Builds the published wheels and the source distribution into ``dist``.
 
-Nothing of the machine goes into them: zig links against the C library that a platform tag names,
-and maturin knows the layout of each Python, so that none of these Pythons needs to be installed.
-The lines for debuggers go into files of their own, ``dist/debug``.
+They contain nothing of the build machine: zig links against the C library of the platform tag, and
+maturin knows the layout of each Python, so none of these Pythons needs to be installed. Debug
+information goes into separate files in ``dist/debug``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
-# glibc 2.17 is the oldest that Rust's own library runs on, and a newer one would save nothing: the
-# wheel has no dependencies whose own bounds are higher.
+# glibc 2.17 is the oldest that Rust's standard library supports, and a newer one would gain
+# nothing: no dependency of the wheel requires one.
 PLATFORMS = {
     "x86_64-unknown-linux-gnu": "manylinux_2_17",
     "aarch64-unknown-linux-gnu": "manylinux_2_17",
@@ -75,7 +75,7 @@ def _wheel(checkout: Path, folder: Path, target: str, python: str) -> Path:
 
 
 def _environment(checkout: Path) -> dict[str, str]:
-    """The variables that make the same source the same bytes, in any folder and at any time."""
+    """The variables that make builds reproducible, in any folder and at any time."""
     cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
     renamed = [f"--remap-path-prefix={checkout}=colonnade", f"--remap-path-prefix={cargo}=cargo"]
     moment = ["git", "log", "-1", "--format=%ct"]
@@ -117,14 +117,14 @@ def _llvm_objcopy() -> Path:
 
 
 def _audit(wheel: Path, platform: str) -> None:
-    """Have auditwheel say which platforms the library runs on, and refuse less than the name."""
+    """Check with auditwheel that the library runs on the platforms in the wheel's name."""
     report = _run(["auditwheel", "show", str(wheel)], quiet=True)
     if f'platform tag:\n"{platform}_' not in report:
         sys.exit(f"auditwheel finds that {wheel.name} does not run on {platform}:\n{report}")
 
 
 def _sdist() -> Path:
-    """Make the source distribution, and have a wheel built from it in a new environment."""
+    """Make the source distribution, and build a wheel from it in a new environment."""
     environment = _environment(ROOT)
     _run(["maturin", "sdist", "--out", str(DIST)], environment=environment, quiet=True)
     (sdist,) = DIST.glob("*.tar.gz")
@@ -136,7 +136,7 @@ def _sdist() -> Path:
 
 
 def _compare(target: str, python: str) -> int:
-    """Build a wheel in two clones, and tell which of its files differ."""
+    """Build a wheel in two clones, and report the files that differ."""
     wheels: list[Path] = []
     with tempfile.TemporaryDirectory() as scratch:
         for number in range(2):

@@ -140,7 +140,7 @@ async def test_a_transaction_begins_with_the_next_query(
     assert await connection.fetchval("SELECT count(*) FROM t") == 0
 
 
-async def test_it_costs_no_round_trip(dsn: str) -> None:
+async def test_a_transaction_ahead_costs_no_round_trip(dsn: str) -> None:
     with Proxy(dsn) as proxy:
         async with await colonnade.connect(proxy.dsn) as connection:
             await connection.fetchval("SELECT 1")

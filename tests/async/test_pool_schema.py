@@ -65,7 +65,7 @@ async def test_a_reload_is_one_for_all(pool: colonnade.Pool) -> None:
             assert await other.fetchval(statements, _QUERY) == 0
 
 
-async def test_other_errors_are_nobody_elses(pool: colonnade.Pool) -> None:
+async def test_other_errors_do_not_affect_other_connections(pool: colonnade.Pool) -> None:
     statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
     async with pool.acquire() as one:
         with pytest.raises(UndefinedTableError):

@@ -139,7 +139,7 @@ def asking_for(kind: int) -> list[Step]:
     return [READ_STARTUP, Send(b"N"), READ_STARTUP, question, READ_MESSAGE, ReadUntilClosed()]
 
 
-async def test_who_strips_tls_gets_what_prefer_gives() -> None:
+async def test_an_attacker_who_strips_tls_gets_what_prefer_gives() -> None:
     """As with libpq, `prefer` protects only against passive eavesdroppers, as the docs say."""
     welcome: list[Step] = [READ_STARTUP, Send(b"N"), READ_STARTUP, Send(GREETING)]
     with ScriptedServer([*welcome, ReadUntilClosed()]) as server:
@@ -149,7 +149,7 @@ async def test_who_strips_tls_gets_what_prefer_gives() -> None:
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
-async def test_who_strips_tls_fails_where_the_channel_must_be_bound(kind: int) -> None:
+async def test_an_attacker_who_strips_tls_fails_where_the_channel_must_be_bound(kind: int) -> None:
     with ScriptedServer(asking_for(kind)) as server:
         uri = f"{dsn(server, 'prefer')}&channel_binding=require"
         with pytest.raises(AuthenticationError, match="channel_binding"):
@@ -160,7 +160,7 @@ async def test_who_strips_tls_fails_where_the_channel_must_be_bound(kind: int) -
 
 
 @pytest.mark.parametrize("kind", [0, 3, 5])
-async def test_who_strips_tls_gets_no_weaker_proof_than_is_required(kind: int) -> None:
+async def test_an_attacker_who_strips_tls_gets_no_weaker_proof_than_is_required(kind: int) -> None:
     with ScriptedServer(asking_for(kind)) as server:
         uri = f"{dsn(server, 'prefer')}&require_auth=scram-sha-256"
         with pytest.raises(AuthenticationError, match="require_auth"):

@@ -131,7 +131,7 @@ def test_the_demo_says_how_to_get_what_it_lacks(absent: str, told: str) -> None:
 import importlib.util, os, pathlib, sys
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name: None if name == {absent!r} else find(name)
-# No PostgreSQL of the system either.
+# The system has no PostgreSQL either.
 os.environ["PATH"] = ""
 pathlib.Path.glob = lambda *_: []
 sys.argv = ["colonnade", "demo"]

@@ -95,7 +95,7 @@ import colonnade.sync
 from tests.columns.test_given_back import QUERY, RESULT_BYTES, resident_bytes, wait_for
 
 dsn = sys.argv[1]
-# Of Python 3.12 and newer, while the thread is at work.
+# Python 3.12 and newer warn while the thread is running.
 warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
 
 def drop_one():
@@ -107,10 +107,10 @@ def drop_one():
 
 for _ in range(3):
     drop_one()
-    # The thread is at work now, or has just ended.
+    # The thread is running now, or has just ended.
     child = os.fork()
     if not child:
-        # What the parent dropped may have been given back before, here too.
+        # Memory that the parent dropped may already have been returned, in the child too.
         held = drop_one()
         wait_for(lambda: held - resident_bytes() > 0.8 * RESULT_BYTES)
         os._exit(0)

@@ -23,7 +23,7 @@ import colonnade.sync
 
 DSN, LOOP = sys.argv[1:]
 warnings.simplefilter("default")
-# Of Python 3.12 and newer, where asyncio has looked a name up in a thread.
+# Python 3.12 and newer warn if asyncio has looked up a host name in a thread.
 warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
 
 

@@ -34,7 +34,7 @@ def work(query):
         connection.fetchval("SELECT 1")
         began.wait()
         while True:
-            # Most of the time the interpreter is released, and wanted back.
+            # Most of the time this thread has released the interpreter and wants it back.
             query(connection, "SELECT n, n::text FROM generate_series(1, 20000) AS n")
 
 for query in ("fetch", "fetch_columns") * 2:

@@ -116,7 +116,7 @@ async def main():
     print(refused(in_task(ask)))
     print(refused(in_task(lambda: connection.transaction())))
     print(in_task(lambda: None))
-    # What its loop watches is still watched: also what takes more than one read.
+    # The parent's loop still watches its sockets, even for results of several reads.
     print(len((await connection.fetch_columns("SELECT generate_series(1, 300000)"))[0]))
     print(await connection.fetchval("SELECT pg_backend_pid()") == server)
     await connection.close()
@@ -149,7 +149,7 @@ def test_a_connection_of_a_loop_stays_the_parents(dsn: str, loop: str) -> None:
     assert said(NOT_BLOCKING, dsn, loop) == ["True", "True", "None", "300000", "True"]
 
 
-def test_so_it_does_under_tls(tls_shim: Callable[[TlsVariant], TlsShim]) -> None:
+def test_connections_under_tls_stay_the_parents(tls_shim: Callable[[TlsVariant], TlsShim]) -> None:
     dsn = f"{tls_shim(TlsVariant.GOOD).dsn}?sslmode=require"
     assert said(BLOCKING, dsn)[-1] == "True"
     assert said(NOT_BLOCKING, dsn)[-2:] == ["300000", "True"]
@@ -171,7 +171,7 @@ def work():
         with pool.acquire() as connection:
             connection.fetchval("SELECT sum(n) FROM generate_series(1, 1000) AS n")
 
-# More than there are connections, so that some of them wait, and some hold what they hold.
+# More tasks than connections, so that some wait while others hold a connection.
 threads = [threading.Thread(target=work) for _ in range(4)]
 for thread in threads:
     thread.start()

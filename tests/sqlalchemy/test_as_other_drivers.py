@@ -102,7 +102,9 @@ ODD_VALUES: list[tuple[Any, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "values"), ODD_VALUES, ids=repr)
-def test_so_do_columns_of_other_types(within: Within, kind: Any, values: list[Any]) -> None:
+def test_many_rows_of_other_types_take_what_one_row_takes(
+    within: Within, kind: Any, values: list[Any]
+) -> None:
     table = sa.Table("odd", sa.MetaData(), sa.Column("n", sa.Integer), sa.Column("a", kind))
 
     def body(connection: sa.Connection) -> None:

@@ -141,7 +141,7 @@ def test_a_transaction_begins_with_the_next_query(
     assert connection.fetchval("SELECT count(*) FROM t") == 0
 
 
-def test_it_costs_no_round_trip(dsn: str) -> None:
+def test_a_transaction_ahead_costs_no_round_trip(dsn: str) -> None:
     with Proxy(dsn) as proxy:
         with colonnade.sync.connect(proxy.dsn) as connection:
             connection.fetchval("SELECT 1")

@@ -65,7 +65,7 @@ def test_a_reload_is_one_for_all(pool: colonnade.sync.Pool) -> None:
             assert other.fetchval(statements, _QUERY) == 0
 
 
-def test_other_errors_are_nobody_elses(pool: colonnade.sync.Pool) -> None:
+def test_other_errors_do_not_affect_other_connections(pool: colonnade.sync.Pool) -> None:
     statements = "SELECT count(*) FROM pg_prepared_statements WHERE statement = $1"
     with pool.acquire() as one:
         with pytest.raises(UndefinedTableError):

@@ -109,7 +109,7 @@ def test_nobody_gets_a_server_in_time(dsn: str, executable: str) -> None:
                 check(other)
 
 
-def test_it_takes_no_more_clients(dsn: str, executable: str) -> None:
+def test_the_pooler_takes_no_more_clients(dsn: str, executable: str) -> None:
     with Pooler(dsn, "transaction", executable=executable, settings={"max_client_conn": 1}) as it:
         with colonnade.sync.connect(it.dsn, statement_cache_size=0) as connection:
             with pytest.raises(errors.PostgresError, match="no more connections allowed"):

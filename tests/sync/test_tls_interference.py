@@ -141,7 +141,7 @@ def asking_for(kind: int) -> list[Step]:
     return [READ_STARTUP, Send(b"N"), READ_STARTUP, question, READ_MESSAGE, ReadUntilClosed()]
 
 
-def test_who_strips_tls_gets_what_prefer_gives() -> None:
+def test_an_attacker_who_strips_tls_gets_what_prefer_gives() -> None:
     """As with libpq, `prefer` protects only against passive eavesdroppers, as the docs say."""
     welcome: list[Step] = [READ_STARTUP, Send(b"N"), READ_STARTUP, Send(GREETING)]
     with ScriptedServer([*welcome, ReadUntilClosed()]) as server:
@@ -151,7 +151,7 @@ def test_who_strips_tls_gets_what_prefer_gives() -> None:
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
-def test_who_strips_tls_fails_where_the_channel_must_be_bound(kind: int) -> None:
+def test_an_attacker_who_strips_tls_fails_where_the_channel_must_be_bound(kind: int) -> None:
     with ScriptedServer(asking_for(kind)) as server:
         uri = f"{dsn(server, 'prefer')}&channel_binding=require"
         with pytest.raises(AuthenticationError, match="channel_binding"):
@@ -162,7 +162,7 @@ def test_who_strips_tls_fails_where_the_channel_must_be_bound(kind: int) -> None
 
 
 @pytest.mark.parametrize("kind", [0, 3, 5])
-def test_who_strips_tls_gets_no_weaker_proof_than_is_required(kind: int) -> None:
+def test_an_attacker_who_strips_tls_gets_no_weaker_proof_than_is_required(kind: int) -> None:
     with ScriptedServer(asking_for(kind)) as server:
         uri = f"{dsn(server, 'prefer')}&require_auth=scram-sha-256"
         with pytest.raises(AuthenticationError, match="require_auth"):

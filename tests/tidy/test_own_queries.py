@@ -79,12 +79,12 @@ def questions(source: str) -> list[tuple[str, str]]:
         "asked = 'SELECT 1'\nconn.fetch(asked, *args)",
     ],
 )
-def test_what_is_found(source: str) -> None:
+def test_own_texts_are_found(source: str) -> None:
     assert questions(source)
 
 
 @pytest.mark.parametrize("source", ["conn.fetch(query)", "conn.fetch_plain('SELECT 1')"])
-def test_what_is_not(source: str) -> None:
+def test_other_texts_are_not_found(source: str) -> None:
     assert not questions(source)
 
 

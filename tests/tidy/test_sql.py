@@ -137,7 +137,7 @@ def test_all_of_it_says_its_schemas(texts: list[Text]) -> None:
     assert not EXCEPTIONS.keys() - used, "an exception that is not needed any more"
 
 
-def test_it_is_seen(texts: list[Text]) -> None:
+def test_the_search_finds_the_sql_of_every_file(texts: list[Text]) -> None:
     assert not SEEN - {text.file for text in texts if sql_texts.is_statement(text.sql)}
 
 

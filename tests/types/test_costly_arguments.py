@@ -58,7 +58,7 @@ for column in "nifj":
             except EncodeError as error:
                 refused += 1
 print(refused)
-# What fits is encoded, and is itself.
+# Numbers in range come back unchanged.
 for value in (10**131071, -(10**131072 - 1), 3**270000, 10**3000 + 7, 2**8192, 2**8191, -(10**20)):
     assert link.fetchval("SELECT $1::numeric", value) == value
     assert link.fetchval("SELECT $1::numeric[]", [value]) == [value]

@@ -252,7 +252,7 @@ def test_pep_249(database: str) -> None:
         assert connection.execute(query).fetchone() == ({"a": "1"},)
 
 
-def test_it_is_a_switch(database: str) -> None:
+def test_extension_types_must_be_a_bool(database: str) -> None:
     word: Any = "yes"
     with pytest.raises(InterfaceError, match="extension_types must be True or False, not str"):
         colonnade.sync.connect(database, extension_types=word)

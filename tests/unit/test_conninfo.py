@@ -195,7 +195,7 @@ def test_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.info.hosts_are_default
 
 
-def test_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_account_without_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown() -> str:
         raise KeyError("uid")
 

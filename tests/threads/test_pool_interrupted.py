@@ -108,9 +108,9 @@ def test_ctrl_c_ends_a_query(dsn: str, connection: colonnade.sync.Connection) ->
         assert connection.fetchval(sleeping, query) == 0
 
 
+# In 3.14 Ctrl-C may come there and leave the lock taken; in 3.15 only this profile function can.
 @pytest.mark.skipif(
-    sys.version_info[:2] == (3, 14),
-    reason="Ctrl-C may come between the two halves of `with lock`, and the lock is never released",
+    sys.version_info >= (3, 14), reason="a step follows `__enter__` of a lock, before its block"
 )
 def test_who_serves_another_one_may_be_interrupted_at_every_step(dsn: str) -> None:
     with colonnade.sync.create_pool(dsn, min_size=1, max_size=1) as pool:

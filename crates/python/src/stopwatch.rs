@@ -79,12 +79,11 @@ impl Stopwatch {
         self.begin(Phase::Send, start);
     }
 
-    /// Records that bytes are passed to the socket: until then the caller was sending.
+    /// Records that bytes are passed to the socket: until then the caller was sending, even if a
+    /// part of a COPY had left before.
     pub(crate) fn sends(&mut self) {
-        if let Some((Phase::Send | Phase::ServerWait, since)) = self.phase {
-            let now = Instant::now();
-            self.spent.add(Phase::Send, now - since);
-            self.phase = Some((Phase::Send, now));
+        if let Some((Phase::ServerWait, since)) = self.phase {
+            self.phase = Some((Phase::Send, since));
         }
     }
 

@@ -41,7 +41,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help audit coverage demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries leaks sanitize sanitize-extension miri soak bench performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
-        release-tools wheels wheels-twice newcomer \
+        release-tools wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds
 
 help: ## List the tasks
@@ -148,6 +148,9 @@ wheels-twice: release-tools ## Build a wheel in two clones, and compare the byte
 
 newcomer: ## Install a wheel of dist in an empty environment; run README and examples (NEWCOMER_ARGS)
 	@$(PY) -m tools.newcomer $(NEWCOMER_ARGS)
+
+wheel-aarch64: build ## Run the wheel for ARM of dist under emulation, against a real server
+	@$(PY) -m tools.aarch64
 
 # Builds a wheel itself if dist has none.
 release-check: release-tools audit ## Check what dist holds, versions, licences, metadata (RELEASE_ARGS=--trial)

@@ -66,7 +66,7 @@ def _wheel(checkout: Path, folder: Path, target: str, python: str) -> Path:
         ]
         _run(command, folder=checkout, environment=_environment(checkout), quiet=True)
         (built,) = Path(scratch).glob("*.whl")
-        wheel = _without_debug_lines(built, folder)
+        wheel = _packed_again(built, folder, checkout)
     if wheel.stat().st_size > SIZE_MOST:
         sys.exit(f"{wheel.name} has more than {SIZE_MOST / 1e6:g} MB")
     _audit(wheel, PLATFORMS[target])
@@ -88,23 +88,31 @@ def _environment(checkout: Path) -> dict[str, str]:
     }
 
 
-def _without_debug_lines(built: Path, folder: Path) -> Path:
-    """Pack a wheel again with a stripped library, and keep the debug lines beside it."""
-    objcopy = str(_llvm_objcopy())
+def _packed_again(built: Path, folder: Path, checkout: Path) -> Path:
+    """Pack a wheel without what belongs to the machine, and keep the debug lines beside it."""
     with tempfile.TemporaryDirectory() as scratch:
         _run(["wheel", "unpack", "--dest", scratch, str(built)], quiet=True)
         (content,) = Path(scratch).iterdir()
         (library,) = (content / "colonnade").glob("_core*.so")
-        lines = folder / "debug" / built.stem / f"{library.name}.debug"
-        lines.parent.mkdir(parents=True, exist_ok=True)
-        kept = ["--only-keep-debug", "--compress-debug-sections=zlib"]
-        _run([objcopy, *kept, str(library), str(lines)])
-        link = f"--add-gnu-debuglink={lines}"
-        _run([objcopy, "--strip-all", link, str(library)])
-        environment = _environment(ROOT)
+        _strip(library, folder / "debug" / built.stem)
+        for listed in content.glob("*.dist-info/sboms/*.json"):
+            # Cargo names our own crates by the folder in which they were built.
+            text = listed.read_text("utf-8").replace(f"file://{checkout}", "file:///colonnade")
+            listed.write_text(text, "utf-8")
+        environment = _environment(checkout)
         pack = ["wheel", "pack", "--dest-dir", str(folder), str(content)]
         _run(pack, environment=environment, quiet=True)
     return folder / built.name
+
+
+def _strip(library: Path, folder: Path) -> None:
+    """Move a library's debug lines to a file in this folder, which debuggers find by its name."""
+    objcopy = str(_llvm_objcopy())
+    lines = folder / f"{library.name}.debug"
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = ["--only-keep-debug", "--compress-debug-sections=zlib"]
+    _run([objcopy, *kept, str(library), str(lines)])
+    _run([objcopy, "--strip-all", f"--add-gnu-debuglink={lines}", str(library)])
 
 
 def _llvm_objcopy() -> Path:

@@ -77,6 +77,8 @@ impl Stopwatch {
             self.is_cached = is_cached;
         }
         self.begin(Phase::Send, start);
+        // Of the answer to the caller's own statement, not of what the driver has asked before it.
+        (self.bytes, self.rows) = (0, 0);
     }
 
     /// Records that bytes are passed to the socket: until then the caller was sending, even if a

@@ -296,7 +296,7 @@ def built(folder: Path) -> Release:
         maturin = [str(_program("maturin"))]
         wheel = ["build", "--quiet", "--release", "--strip", "--locked", "--interpreter"]
         environment = {"CARGO_TARGET_DIR": str(BUILT / "target")} | os.environ
-        for command in ([*wheel, sys.executable], ["sdist", "--quiet"]):
+        for command in ([*wheel, sys.executable], ["sdist"]):
             subprocess.run(
                 [*maturin, *command, "--out", str(folder)], cwd=ROOT, env=environment, check=True
             )

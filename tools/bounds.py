@@ -93,7 +93,8 @@ def main(arguments: Sequence[str]) -> int:
         ]
     ]
     _copy_checkout()
-    wheels = {run.version: _wheel(run) for run in runs}
+    # Runs on the same Python share a wheel.
+    wheels = {version: _wheel(run) for version, run in {run.version: run for run in runs}.items()}
     lines: list[str] = []
     failed = _plugin_failed(runs[0], plugin, wheels[runs[0].version], lines)
     for run in runs:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         errors,
         exceptions as exceptions,
         frames as frames,
+        observe as observe,
         parallel as parallel,
         pgproto as pgproto,
         pool as pool,
@@ -104,8 +105,8 @@ __all__ = [
 ]
 
 _MODULES = (
-    *("columns", "dbapi", "embedded", "errors", "frames", "parallel", "rkt", "rows", "sync"),
-    *("tracing", "types"),
+    *("columns", "dbapi", "embedded", "errors", "frames", "observe", "parallel", "rkt", "rows"),
+    *("sync", "tracing", "types"),
     # asyncpg's submodules; see `_asyncpg_names.SUBMODULES`.
     *("connection", "cursor", "exceptions", "pgproto", "pool", "prepared_stmt", "protocol"),
     "transaction",

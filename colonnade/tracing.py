@@ -2,13 +2,16 @@
 
     colonnade.tracing.set_tracer(colonnade.tracing.OpenTelemetryTracer())
 
-Any object with the two methods of `Tracer` is a tracer. Nothing is wrapped or replaced: each query
-looks for the tracer, and without one that look is the only cost.
+Any object with the two methods of `Tracer` is a tracer, and there may be several: `set_tracer` sets
+the application's own, `add_tracer` adds others. Nothing is wrapped or replaced: each query looks
+for the tracers, and without one that look is the only cost.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import threading
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
     Attribute = str | int | float | bool
 
-__all__ = ["OpenTelemetryTracer", "Tracer", "set_tracer"]
+__all__ = ["OpenTelemetryTracer", "Tracer", "add_tracer", "remove_tracer", "set_tracer"]
 
 
 class Tracer(Protocol):
@@ -41,18 +44,88 @@ class Tracer(Protocol):
         The attributes are `db.response.returned_rows`; `error.type` and
         `db.response.status_code` (the SQLSTATE) for an error; and the phases of `QueryTiming` in
         seconds: `colonnade.pool_wait`, `colonnade.prepare`, `colonnade.send`,
-        `colonnade.server_wait`, `colonnade.transfer`, `colonnade.decode`.
+        `colonnade.server_wait`, `colonnade.transfer`, `colonnade.decode`, `colonnade.loop_delay`.
         """
 
 
 active: Tracer | None = None
-"""The current tracer; None without tracing."""
+"""What every query calls: the one tracer, or one that calls them all; None without tracing."""
+
+_lock = threading.Lock()
+_own: Tracer | None = None
+_added: tuple[Tracer, ...] = ()
 
 
 def set_tracer(tracer: Tracer | None) -> None:
-    """Use this tracer for all later queries of the process; None ends tracing."""
-    global active  # noqa: PLW0603 - one tracer per process, as in OpenTelemetry
-    active = tracer
+    """Use this tracer for all later queries of the process instead of the one set before.
+
+    None ends its tracing. Tracers that were added with `add_tracer` stay.
+    """
+    global _own  # noqa: PLW0603 - one such tracer per process, as in OpenTelemetry
+    with _lock:
+        _own = tracer
+        _choose()
+
+
+def add_tracer(tracer: Tracer) -> None:
+    """Call this tracer, too, for all later queries of the process.
+
+    The tracers of a query start in the order in which they were added, after the one of
+    `set_tracer`, and end in the opposite order. Raises ValueError if the tracer is there already.
+    """
+    global _added  # noqa: PLW0603 - the tracers of a process are one list
+    with _lock:
+        if any(present is tracer for present in _added):
+            raise ValueError("this tracer was added before; remove_tracer() removes it")
+        _added = (*_added, tracer)
+        _choose()
+
+
+def remove_tracer(tracer: Tracer) -> None:
+    """Stop calling a tracer that `add_tracer` added; queries that have begun still end with it.
+
+    Raises ValueError if it is not there.
+    """
+    global _added  # noqa: PLW0603 - see add_tracer
+    with _lock:
+        rest = tuple(present for present in _added if present is not tracer)
+        if len(rest) == len(_added):
+            raise ValueError("this tracer is not there: it was never added, or was removed before")
+        _added = rest
+        _choose()
+
+
+def _choose() -> None:
+    global active  # noqa: PLW0603 - see set_tracer
+    tracers = _added if _own is None else (_own, *_added)
+    active = tracers[0] if len(tracers) == 1 else _Several(tracers) if tracers else None
+
+
+class _Several:
+    """Several tracers as one: each gets its own span of every query."""
+
+    def __init__(self, tracers: tuple[Tracer, ...]) -> None:
+        self._tracers = tracers
+
+    def query_started(self, name: str, attributes: Mapping[str, Attribute]) -> Any:
+        """Begin a span with each; if one raises, those that have begun end with its error."""
+        spans: list[tuple[Tracer, Any]] = []
+        try:
+            for tracer in self._tracers:
+                span = tracer.query_started(name, dict(attributes))
+                spans.append((tracer, span))
+        except BaseException as error:
+            self.query_ended(spans, {}, error)
+            raise
+        return spans
+
+    def query_ended(
+        self, span: Any, attributes: Mapping[str, Attribute], error: BaseException | None
+    ) -> None:
+        """End every span, the last first, also where a tracer raises; its error is raised then."""
+        with contextlib.ExitStack() as ends:
+            for tracer, own_span in span:
+                ends.callback(tracer.query_ended, own_span, dict(attributes), error)
 
 
 class OpenTelemetryTracer:

@@ -65,6 +65,24 @@ async def told(connection: colonnade.Connection) -> AsyncIterator[Told]:
         tracing.set_tracer(None)
 
 
+class NoStart(Told):
+    """A tracer that cannot begin a span."""
+
+    def query_started(self, name: str, attributes: Mapping[str, tracing.Attribute]) -> Any:
+        super().query_started(name, attributes)
+        raise RuntimeError("no start")
+
+
+class NoEnd(Told):
+    """A tracer that cannot end a span."""
+
+    def query_ended(
+        self, span: Any, attributes: Mapping[str, tracing.Attribute], error: BaseException | None
+    ) -> None:
+        super().query_ended(span, attributes, error)
+        raise RuntimeError("no end")
+
+
 async def settle() -> None:
     """Let the loop run, because a callback is called in a separate turn."""
     await asyncio.sleep(0)
@@ -221,3 +239,54 @@ async def test_a_pipeline_that_is_left(connection: colonnade.Connection, told: T
     ((text, _, error),) = told.spans
     assert text == "SELECT pg_sleep($1)"
     assert isinstance(error, InterfaceError)
+
+
+async def test_several_tracers(connection: colonnade.Connection) -> None:
+    tracers = [Told(), Told(), Told()]
+    tracing.set_tracer(tracers[0])
+    tracing.add_tracer(tracers[1])
+    tracing.add_tracer(tracers[2])
+    try:
+        await connection.fetch(SERIES, 2)
+        tracing.remove_tracer(tracers[1])
+        await connection.fetch(SERIES, 2)
+        tracing.set_tracer(None)
+        await connection.fetch(SERIES, 2)
+    finally:
+        tracing.set_tracer(None)
+        tracing.remove_tracer(tracers[2])
+    await connection.fetch(SERIES, 2)
+    assert [len(tracer.spans) for tracer in tracers] == [2, 1, 3]
+    assert not any(tracer.open for tracer in tracers)
+
+
+async def test_tracers_that_fail(connection: colonnade.Connection) -> None:
+    told, no_start, no_end = Told(), NoStart(), NoEnd()
+    tracing.add_tracer(told)
+    tracing.add_tracer(no_start)
+    try:
+        with pytest.raises(RuntimeError, match="no start"):
+            await connection.fetch(SERIES, 2)
+        tracing.remove_tracer(no_start)
+        tracing.add_tracer(no_end)
+        with pytest.raises(RuntimeError, match="no end"):
+            await connection.fetch(SERIES, 2)
+    finally:
+        tracing.remove_tracer(told)
+        tracing.remove_tracer(no_end)
+    assert await connection.fetchval("SELECT 1") == 1
+    assert len(told.spans) == 2
+    assert not told.open
+
+
+def test_lists_of_tracers() -> None:
+    told = Told()
+    tracing.add_tracer(told)
+    try:
+        with pytest.raises(ValueError, match="was added before"):
+            tracing.add_tracer(told)
+    finally:
+        tracing.remove_tracer(told)
+    with pytest.raises(ValueError, match="never added, or was removed"):
+        tracing.remove_tracer(told)
+    assert tracing.active is None

@@ -66,6 +66,24 @@ def told(connection: colonnade.sync.Connection) -> Iterator[Told]:
         tracing.set_tracer(None)
 
 
+class NoStart(Told):
+    """A tracer that cannot begin a span."""
+
+    def query_started(self, name: str, attributes: Mapping[str, tracing.Attribute]) -> Any:
+        super().query_started(name, attributes)
+        raise RuntimeError("no start")
+
+
+class NoEnd(Told):
+    """A tracer that cannot end a span."""
+
+    def query_ended(
+        self, span: Any, attributes: Mapping[str, tracing.Attribute], error: BaseException | None
+    ) -> None:
+        super().query_ended(span, attributes, error)
+        raise RuntimeError("no end")
+
+
 def settle() -> None:
     """Let the loop run, because a callback is called in a separate turn."""
     time.sleep(0)
@@ -220,3 +238,54 @@ def test_a_pipeline_that_is_left(connection: colonnade.sync.Connection, told: To
     ((text, _, error),) = told.spans
     assert text == "SELECT pg_sleep($1)"
     assert isinstance(error, InterfaceError)
+
+
+def test_several_tracers(connection: colonnade.sync.Connection) -> None:
+    tracers = [Told(), Told(), Told()]
+    tracing.set_tracer(tracers[0])
+    tracing.add_tracer(tracers[1])
+    tracing.add_tracer(tracers[2])
+    try:
+        connection.fetch(SERIES, 2)
+        tracing.remove_tracer(tracers[1])
+        connection.fetch(SERIES, 2)
+        tracing.set_tracer(None)
+        connection.fetch(SERIES, 2)
+    finally:
+        tracing.set_tracer(None)
+        tracing.remove_tracer(tracers[2])
+    connection.fetch(SERIES, 2)
+    assert [len(tracer.spans) for tracer in tracers] == [2, 1, 3]
+    assert not any(tracer.open for tracer in tracers)
+
+
+def test_tracers_that_fail(connection: colonnade.sync.Connection) -> None:
+    told, no_start, no_end = Told(), NoStart(), NoEnd()
+    tracing.add_tracer(told)
+    tracing.add_tracer(no_start)
+    try:
+        with pytest.raises(RuntimeError, match="no start"):
+            connection.fetch(SERIES, 2)
+        tracing.remove_tracer(no_start)
+        tracing.add_tracer(no_end)
+        with pytest.raises(RuntimeError, match="no end"):
+            connection.fetch(SERIES, 2)
+    finally:
+        tracing.remove_tracer(told)
+        tracing.remove_tracer(no_end)
+    assert connection.fetchval("SELECT 1") == 1
+    assert len(told.spans) == 2
+    assert not told.open
+
+
+def test_lists_of_tracers() -> None:
+    told = Told()
+    tracing.add_tracer(told)
+    try:
+        with pytest.raises(ValueError, match="was added before"):
+            tracing.add_tracer(told)
+    finally:
+        tracing.remove_tracer(told)
+    with pytest.raises(ValueError, match="never added, or was removed"):
+        tracing.remove_tracer(told)
+    assert tracing.active is None

@@ -110,9 +110,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 KEEPERS_OF_PEP_249 = {"dbapi", "sqlalchemy"}
 # All rooms that compose SQL quote names and strings by the same two functions.
 FOR_ALL = {"_quoting"}
-# Messages in all rooms show a caller's object by the same function, and the same functions refuse
-# arguments of a wrong class.
-FOR_EVERY_ROOM = {"_arguments", "_shown"}
+# Messages in all rooms show a caller's object by the same function, the same functions refuse
+# arguments of a wrong class, and a room with a front door loads its names by the same function.
+FOR_EVERY_ROOM = {"_arguments", "_lazy_names", "_shown"}
 # The library that a room is about; elsewhere, libraries are imported in the functions that use
 # them.
 SUBJECTS = {

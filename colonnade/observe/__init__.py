@@ -8,9 +8,22 @@ from __future__ import annotations
 
 from colonnade import _lazy_names
 
-_HOMES: dict[str, str] = _lazy_names.homes_of({})
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Type checkers see here what `_HOMES` loads.
+    from colonnade.observe.loop_monitor import LoopMonitor
+    from colonnade.observe.loop_snapshot import LoopSnapshot
+    from colonnade.observe.stall import Frame, Holder, StackSample, Stall
 
-__all__: list[str] = []
+_HOMES = _lazy_names.homes_of(
+    {
+        "colonnade.observe.loop_monitor": "LoopMonitor",
+        "colonnade.observe.loop_snapshot": "LoopSnapshot",
+        "colonnade.observe.stall": "Frame Holder StackSample Stall",
+    }
+)
+
+__all__ = ["Frame", "Holder", "LoopMonitor", "LoopSnapshot", "StackSample", "Stall"]
 
 __getattr__ = _lazy_names.loader(__name__, _HOMES)
 

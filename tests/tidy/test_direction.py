@@ -98,6 +98,10 @@ FACES = {"__init__", "_asyncpg_names", "sync", *ASYNCPGS}
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/cli/understood.py", "_connection_options"): "says how options are understood",
     ("colonnade/cli/doctor/network.py", "_transport"): "goes step by step where `connect` goes",
+    ("colonnade/observe/_watched_loop.py", "_core"): "the watchdog is native",
+    ("colonnade/observe/stall.py", "_core"): "the type of what the watchdog counts",
+    ("colonnade/observe/_stall_reports.py", "_core"): "the type of the watchdog's reports",
+    ("colonnade/observe/loop_snapshot.py", "_core"): "the type of what the watchdog counts",
     ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
     (
         "colonnade/dbapi/adbc_methods.py",
@@ -136,7 +140,8 @@ CRATES: dict[str, set[str]] = {
     "protocol": set(),
     "columnar": {"protocol"},
     "session": {"protocol", "columnar"},
-    "python": {"protocol", "columnar", "session"},
+    "watch": set(),
+    "python": {"protocol", "columnar", "session", "watch"},
 }
 # Each block of `unsafe` has its reason beside it, and is in one of these files.
 UNSAFE_FILES = {
@@ -157,6 +162,9 @@ UNSAFE_FILES = {
     "python/src/record/protocols.rs",
     "python/src/values/uuid.rs",
     "session/src/receive_buffer.rs",
+    "watch/src/eventfd.rs",
+    "watch/src/thread_clock.rs",
+    "watch/src/watchdog/tests.rs",
 }
 # Prefix of a dependency's name -> the crates that may have it.
 CRATE_LIBRARIES: dict[str, set[str]] = {

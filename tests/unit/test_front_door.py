@@ -21,7 +21,10 @@ FACES = [colonnade, sync]
 # The blocking face has no name for itself.
 ONE_FACE_ALONE = {"sync"}
 # The modules of the package that `import colonnade` loads.
-OWN = ["colonnade", "colonnade._core", "colonnade._lazy_names", "colonnade._one_interpreter"]
+OWN = [
+    *("colonnade", "colonnade._core", "colonnade._core.watch", "colonnade._lazy_names"),
+    "colonnade._one_interpreter",
+]
 
 # Modules that programs which connect, fetch and use a pool do not need.
 UNUSED = {

@@ -42,6 +42,8 @@ mod statement;
 mod stopwatch;
 mod type_table;
 mod values;
+#[cfg(target_os = "linux")]
+mod watch;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -104,6 +106,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
     module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
     record::add_to(module)?;
+    #[cfg(target_os = "linux")]
+    watch::add_to(module)?;
     type_table::add_tables(module)?;
     parameters::add_functions(module)?;
     session::add_functions(module)

@@ -55,6 +55,8 @@ impl Inner {
     fn receive(&mut self, length: usize) {
         let (start, is_answer) = (Instant::now(), !self.core.is_idle());
         self.core.receive_data(length);
+        #[cfg(target_os = "linux")]
+        colonnade_watch::note_decoding(start.elapsed());
         let others = self.core.take_ahead_bytes();
         if is_answer {
             self.stopwatch.received(start, length, others);

@@ -7,6 +7,8 @@ from typing import Any, Final, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
+from colonnade._core import watch as watch
+
 __version__: str
 
 #: Every built-in type, by OID, and every known type of an extension, by name.

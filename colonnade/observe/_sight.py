@@ -1,0 +1,79 @@
+"""What can be seen of a loop from another thread, while it stalls."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from colonnade.observe.stall import Frame, Holder
+
+if TYPE_CHECKING:
+    from traceback import FrameSummary
+    from types import FrameType
+
+_ASYNCIO = Path(asyncio.__file__).parent
+# More frames than this tell nothing new: recursion.
+_MOST_FRAMES = 64
+
+
+class Sight(NamedTuple):
+    """A loop's stack and task, and the thread that probably holds the interpreter."""
+
+    frames: tuple[Frame, ...]
+    task: str | None
+    coroutine: str | None
+    task_created: Frame | None
+    holder: Holder | None
+
+
+def look_at(loop: asyncio.AbstractEventLoop, thread_ident: int) -> Sight:
+    """Look at a loop that runs in another thread. It is short: the interpreter is held."""
+    stacks = sys._current_frames()  # noqa: SLF001 - the documented way to another thread's stack
+    # A task of a loop in another thread is found by naming the loop.
+    task = asyncio.current_task(loop)
+    return Sight(
+        frames=_frames(stacks.get(thread_ident)),
+        task=None if task is None else task.get_name(),
+        coroutine=None if task is None else _coroutine_name(task),
+        task_created=None if task is None else _creation_site(task),
+        holder=None,
+    )
+
+
+def find_holder(native_id: int | None) -> Holder | None:
+    """The thread of Python that has this native id, as it is now; None if there is none."""
+    for thread in threading.enumerate():
+        if native_id is not None and thread.native_id == native_id:
+            stacks = sys._current_frames()  # noqa: SLF001 - see look_at
+            return Holder(thread.name, _frames(stacks.get(thread.ident or 0)))
+    return None
+
+
+def _frames(frame: FrameType | None) -> tuple[Frame, ...]:
+    frames: list[Frame] = []
+    while frame is not None and len(frames) < _MOST_FRAMES:
+        code = frame.f_code
+        frames.append(Frame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
+        frame = frame.f_back
+    return tuple(reversed(frames))
+
+
+def _coroutine_name(task: asyncio.Task[Any]) -> str:
+    coroutine = task.get_coro()
+    return str(getattr(coroutine, "__qualname__", type(coroutine).__qualname__))
+
+
+def _creation_site(task: asyncio.Task[Any]) -> Frame | None:
+    """Where the task was created: asyncio keeps that in its debug mode."""
+    stack = getattr(task, "_source_traceback", None)
+    if not stack:
+        return None
+    last = next((place for place in reversed(stack) if not _is_asyncios(place)), stack[-1])
+    return Frame(str(last.filename), int(last.lineno or 0), str(last.name))
+
+
+def _is_asyncios(place: FrameSummary) -> bool:
+    return Path(place.filename).parent == _ASYNCIO

@@ -1,0 +1,172 @@
+"""One loop under watch: what is attached to it, to the collector and to the interpreter's end."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import gc
+import os
+import selectors
+import sys
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from colonnade.observe._sight import Sight, find_holder, look_at
+from colonnade.observe._stall_reports import StallReports
+
+if TYPE_CHECKING:
+    import logging
+    from collections import deque
+    from collections.abc import Callable
+
+    from colonnade._core.watch import LoopWatch, TimedSelect, Totals
+    from colonnade.observe.stall import Stall
+
+_running: weakref.WeakSet[WatchedLoop] = weakref.WeakSet()
+
+
+class WatchedLoop:
+    """The watch of the running loop, from one start of a monitor to its stop."""
+
+    def __init__(
+        self,
+        interval: float,
+        threshold: float,
+        recent: deque[Stall],
+        logger: logging.Logger | None,
+        on_stall: Callable[[Stall], object] | None,
+    ) -> None:
+        # The extension has it on Linux only.
+        from colonnade._core import watch
+
+        self.loop = asyncio.get_running_loop()
+        self._thread_ident = threading.get_ident()
+        self._watch: LoopWatch | None = watch.LoopWatch(
+            interval, threshold, sys.getswitchinterval(), self._see
+        )
+        self._collector = self._watch.collector
+        self._reports: StallReports | None = None
+        self._timed: tuple[selectors.BaseSelector, TimedSelect] | None = None
+        self._last: Totals | None = None
+        self._fileno = self._watch.fileno()
+
+        self._begin(self._watch, recent, logger, on_stall)
+
+    def _begin(
+        self,
+        watch: LoopWatch,
+        recent: deque[Stall],
+        logger: logging.Logger | None,
+        on_stall: Callable[[Stall], object] | None,
+    ) -> None:
+        """Start the watchdog and the thread that reports its stalls."""
+        self.loop.add_reader(self._fileno, watch.beat)
+        try:
+            watch.start()
+        except BaseException:
+            self.loop.remove_reader(self._fileno)
+            raise
+        gc.callbacks.append(self._collector)
+        self._time_selects(watch)
+        _running.add(self)
+        self._reports = StallReports(watch, recent, logger, on_stall, self.end)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether the watchdog runs, in this process."""
+        return self._watch is not None
+
+    def totals(self) -> Totals:
+        """What was counted so far, or until the end.
+
+        Raises RuntimeError in a forked child: the watchdog stayed with the parent.
+        """
+        watch = self._watch
+        if self._last is not None:
+            return self._last
+        if watch is None:
+            raise RuntimeError(
+                "this monitor was started before the process forked, and watches the parent's "
+                "loop: start it again in the child"
+            )
+        return watch.totals()
+
+    def end(self, timeout: float | None = None) -> None:
+        """End the watch, from any thread, and wait until its stalls are reported."""
+        watch, self._watch = self._watch, None
+        if watch is None:
+            return
+        watch.stop()
+        self._last = watch.totals()
+        _running.discard(self)
+        _remove_collector(self._collector)
+        if threading.get_ident() == self._thread_ident:
+            self._detach()
+        else:
+            # The loop may be closed at any moment; then there is nothing left to detach from.
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self._detach)
+        if self._reports is not None:
+            self._reports.join(timeout)
+
+    def forget(self) -> None:
+        """In a forked child: nothing of the parent's watch may be called or waited for."""
+        self._watch = None
+        _remove_collector(self._collector)
+
+    def _detach(self) -> None:
+        """Take the watch off the loop, in its thread."""
+        if not self.loop.is_closed():
+            self.loop.remove_reader(self._fileno)
+        if self._timed is not None:
+            selector, timed = self._timed
+            # Another monitor may have put its own in front of it: then it stays behind that.
+            if vars(selector).get("select") is timed:
+                del vars(selector)["select"]
+
+    def _time_selects(self, watch: LoopWatch) -> None:
+        """Time the waits of the loop's selector, if it has one of the standard library's."""
+        selector: Any = getattr(self.loop, "_selector", None)
+        if isinstance(selector, selectors.BaseSelector) and hasattr(selector, "__dict__"):
+            timed = watch.timed(selector.select)
+            vars(selector)["select"] = timed
+            self._timed = (selector, timed)
+
+    def _see(self, is_over: bool, holder_native_id: int | None) -> Sight | bool | None:
+        """Look at the stalled loop, in the watchdog's thread.
+
+        None means that the loop does not run, False that it never will again.
+        """
+        if self.loop.is_closed():
+            return False
+        if not self.loop.is_running():
+            return None
+        holder = find_holder(holder_native_id)
+        if is_over:
+            return Sight((), None, None, None, holder)
+        return look_at(self.loop, self._thread_ident)._replace(holder=holder)
+
+
+def _remove_collector(collector: Any) -> None:
+    # A program may have cleared the list.
+    if collector in gc.callbacks:
+        gc.callbacks.remove(collector)
+
+
+def _end_all() -> None:
+    for watched in list(_running):
+        # A callback of the owner's may take for ever.
+        watched.end(timeout=1)
+
+
+def _forget_all() -> None:
+    for watched in list(_running):
+        watched.forget()
+    _running.clear()
+
+
+# A watchdog must not ask an interpreter that ends for stacks.
+atexit.register(_end_all)
+os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,364 @@
+//! `colonnade._core.watch`: the watchdog of event loops, as Python sees it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use colonnade_watch::{Cause, Interpreter, Look, Settings, Sight, Stall, Stalls, Watch};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
+
+/// How often each duration occurred, to 1 % of its value. All times are in seconds.
+#[pyclass(frozen, module = "colonnade._core.watch")]
+struct DurationHistogram {
+    inner: colonnade_watch::DurationHistogram,
+}
+
+#[pymethods]
+impl DurationHistogram {
+    /// How many durations there are.
+    #[getter]
+    fn count(&self) -> u64 {
+        self.inner.count()
+    }
+
+    /// The longest duration; 0 without any.
+    #[getter]
+    fn max(&self) -> f64 {
+        self.inner.max().as_secs_f64()
+    }
+
+    /// The mean duration; 0 without any.
+    #[getter]
+    fn mean(&self) -> f64 {
+        self.inner.mean().as_secs_f64()
+    }
+
+    /// The duration that so many per cent of all do not exceed; 0 without any.
+    fn percentile(&self, percent: f64) -> PyResult<f64> {
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(PyValueError::new_err(format!(
+                "percent must be from 0 to 100, not {percent}"
+            )));
+        }
+        Ok(self.inner.quantile(percent / 100.0).as_secs_f64())
+    }
+
+    /// For each bound, how many durations are not longer.
+    fn buckets(&self, bounds: Vec<f64>) -> PyResult<Vec<u64>> {
+        bounds
+            .into_iter()
+            .map(|bound| Ok(self.inner.count_up_to(seconds("a bound", bound)?)))
+            .collect()
+    }
+
+    /// The durations that were added since `earlier`, a former state of the same histogram.
+    fn since(&self, earlier: &Self) -> Self {
+        Self { inner: self.inner.since(&earlier.inner) }
+    }
+
+    fn __repr__(&self) -> String {
+        let inner = &self.inner;
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        format!(
+            "<DurationHistogram: {} durations, p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms>",
+            inner.count(),
+            ms(inner.quantile(0.5)),
+            ms(inner.quantile(0.99)),
+            ms(inner.max()),
+        )
+    }
+}
+
+/// What was counted during a stall. All times are in seconds.
+#[pyclass(frozen, get_all, module = "colonnade._core.watch")]
+struct Evidence {
+    lag: f64,
+    running: f64,
+    queued: Option<f64>,
+    slices: Option<u64>,
+    collecting: f64,
+    decoding: f64,
+    overslept: f64,
+    interpreter_wait: Option<f64>,
+}
+
+#[pymethods]
+impl Evidence {
+    fn __repr__(&self) -> String {
+        let ms = |time: f64| format!("{:.1} ms", time * 1e3);
+        let told = |time: Option<f64>| time.map_or_else(|| "unknown".to_owned(), ms);
+        format!(
+            "<Evidence: lag {}, running {}, without processor {}, {} slices, collecting {}, \
+             decoding {}, watchdog late {}, wait for the interpreter {}>",
+            ms(self.lag),
+            ms(self.running),
+            told(self.queued),
+            self.slices.map_or_else(|| "unknown".to_owned(), |slices| slices.to_string()),
+            ms(self.collecting),
+            ms(self.decoding),
+            ms(self.overslept),
+            told(self.interpreter_wait),
+        )
+    }
+}
+
+impl From<colonnade_watch::Evidence> for Evidence {
+    fn from(evidence: colonnade_watch::Evidence) -> Self {
+        Self {
+            lag: evidence.lag.as_secs_f64(),
+            running: evidence.running.as_secs_f64(),
+            queued: evidence.queued.as_ref().map(Duration::as_secs_f64),
+            slices: evidence.slices,
+            collecting: evidence.collecting.as_secs_f64(),
+            decoding: evidence.decoding.as_secs_f64(),
+            overslept: evidence.overslept.as_secs_f64(),
+            interpreter_wait: evidence.interpreter_wait.as_ref().map(Duration::as_secs_f64),
+        }
+    }
+}
+
+/// What a watch has counted since it began. All times are in seconds.
+#[pyclass(frozen, module = "colonnade._core.watch")]
+struct Totals {
+    inner: colonnade_watch::Totals,
+}
+
+#[pymethods]
+impl Totals {
+    #[getter]
+    fn wall(&self) -> f64 {
+        self.inner.wall.as_secs_f64()
+    }
+
+    #[getter]
+    fn idle(&self) -> Option<f64> {
+        self.inner.idle.as_ref().map(Duration::as_secs_f64)
+    }
+
+    #[getter]
+    fn running(&self) -> f64 {
+        self.inner.running.as_secs_f64()
+    }
+
+    #[getter]
+    fn queued(&self) -> Option<f64> {
+        self.inner.queued.as_ref().map(Duration::as_secs_f64)
+    }
+
+    #[getter]
+    fn asleep(&self) -> f64 {
+        self.inner.asleep.as_secs_f64()
+    }
+
+    #[getter]
+    fn beats(&self) -> u64 {
+        self.inner.beats
+    }
+
+    #[getter]
+    fn lag_total(&self) -> f64 {
+        self.inner.lag_total.as_secs_f64()
+    }
+
+    #[getter]
+    fn lag(&self) -> DurationHistogram {
+        DurationHistogram { inner: self.inner.lag.clone() }
+    }
+
+    #[getter]
+    fn collecting(&self) -> f64 {
+        self.inner.collecting.as_secs_f64()
+    }
+
+    #[getter]
+    fn pauses(&self) -> DurationHistogram {
+        DurationHistogram { inner: self.inner.pauses.clone() }
+    }
+
+    /// Number and seconds of the stalls, by cause.
+    #[getter]
+    fn stalls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stalls = PyDict::new(py);
+        for (cause, (count, time)) in Cause::ALL.iter().zip(self.inner.stalls) {
+            stalls.set_item(cause.name(), (count, time.as_secs_f64()))?;
+        }
+        Ok(stalls)
+    }
+}
+
+/// A selector's `select`, which tells the watch when it waits.
+#[pyclass(frozen, module = "colonnade._core.watch")]
+struct TimedSelect {
+    watch: Arc<Watch>,
+    select: Py<PyAny>,
+}
+
+#[pymethods]
+impl TimedSelect {
+    #[pyo3(signature = (*args))]
+    fn __call__<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        self.watch.enter_select();
+        let outcome = self.select.bind(args.py()).call1(args);
+        self.watch.leave_select();
+        outcome
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.select)
+    }
+}
+
+/// The watch of one event loop, made and started in the loop's thread.
+///
+/// `see(is_over, holder)` is called in the watchdog's thread, and returns what is to be seen of a
+/// stall, None if the loop does not run, or False if it never will again. `holder` is the native id
+/// of the thread that probably holds the interpreter.
+#[pyclass(frozen, module = "colonnade._core.watch")]
+struct LoopWatch {
+    watch: Arc<Watch>,
+    see: Py<PyAny>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    stalls: Mutex<Option<Stalls<Py<PyAny>>>>,
+}
+
+#[pymethods]
+impl LoopWatch {
+    #[new]
+    fn new(interval: f64, threshold: f64, switch_interval: f64, see: Py<PyAny>) -> PyResult<Self> {
+        let settings = Settings {
+            interval: seconds("interval", interval)?,
+            threshold: seconds("threshold", threshold)?,
+            switch_interval: seconds("switch_interval", switch_interval)?,
+        };
+        let watch = Arc::new(Watch::of_this_thread(settings)?);
+        Ok(Self { watch, see, thread: Mutex::default(), stalls: Mutex::default() })
+    }
+
+    /// The descriptor that the loop watches for reading; `beat` is its callback.
+    fn fileno(&self) -> i32 {
+        self.watch.fileno()
+    }
+
+    /// Answers the watchdog's ping.
+    fn beat(&self) {
+        self.watch.beat();
+    }
+
+    /// A callback of `gc.callbacks`.
+    fn collector(&self, phase: &str, info: &Bound<'_, PyAny>) {
+        // What the collector has found is not asked for.
+        let _ = info;
+        if phase == "start" {
+            self.watch.begin_pause();
+        } else {
+            self.watch.end_pause();
+        }
+    }
+
+    /// A `select` that tells the watch when it waits.
+    fn timed(&self, select: Py<PyAny>) -> TimedSelect {
+        TimedSelect { watch: Arc::clone(&self.watch), select }
+    }
+
+    /// Starts the watchdog.
+    fn start(&self, py: Python<'_>) -> PyResult<()> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_some() {
+            return Err(PyRuntimeError::new_err("the watchdog was started before"));
+        }
+        let (started, stalls) = self.watch.start(Attached { see: self.see.clone_ref(py) })?;
+        *thread = Some(started);
+        *self.stalls.lock().unwrap_or_else(PoisonError::into_inner) = Some(stalls);
+        Ok(())
+    }
+
+    /// Waits for the next stall that is over: its cause, seconds, seconds since its end, what was
+    /// counted, and the stacks. None once the watchdog has ended. For one thread at a time.
+    fn next_stall(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
+        let stall = py.detach(|| {
+            let stalls = self.stalls.lock().unwrap_or_else(PoisonError::into_inner);
+            stalls.as_ref().and_then(|stalls| stalls.recv().ok())
+        });
+        stall.map(|stall| told(py, stall)).transpose()
+    }
+
+    /// Ends the watchdog, and waits for that.
+    fn stop(&self, py: Python<'_>) {
+        self.watch.stop();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // The watchdog may wait for the interpreter. A panic of its was printed by itself.
+            let _ = py.detach(|| thread.join());
+        }
+    }
+
+    /// What was counted so far.
+    fn totals(&self) -> Totals {
+        Totals { inner: self.watch.totals() }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.see)
+    }
+}
+
+/// The interpreter, to which the watchdog's thread attaches when it needs it.
+struct Attached {
+    see: Py<PyAny>,
+}
+
+impl Interpreter for Attached {
+    type Stack = Py<PyAny>;
+
+    fn take_stack(&mut self, look: &mut dyn FnMut() -> Look) -> Sight<Py<PyAny>> {
+        let sight = Python::try_attach(|py| {
+            let Look { is_over, holder } = look();
+            match self.see.call1(py, (is_over, holder)) {
+                Ok(seen) if seen.is_none(py) => Sight::NotRunning,
+                Ok(seen) if seen.bind(py).is_instance_of::<PyBool>() => Sight::Gone,
+                Ok(seen) => Sight::Taken(seen),
+                Err(error) => {
+                    error.write_unraisable(py, Some(self.see.bind(py)));
+                    Sight::Nothing
+                }
+            }
+        });
+        sight.unwrap_or(Sight::Gone)
+    }
+}
+
+fn told(py: Python<'_>, stall: Stall<Py<PyAny>>) -> PyResult<Py<PyTuple>> {
+    let stacks = stall
+        .stacks
+        .into_iter()
+        .map(|taken| (taken.at.as_secs_f64(), taken.waited.as_secs_f64(), taken.stack));
+    let stacks = PyList::new(py, stacks.collect::<Vec<_>>())?;
+    let (duration, ended) = (stall.duration.as_secs_f64(), stall.ended.elapsed().as_secs_f64());
+    let evidence = Evidence::from(stall.evidence);
+    let told = (stall.cause.name(), duration, ended, evidence, stacks).into_pyobject(py)?;
+    Ok(told.unbind())
+}
+
+fn seconds(name: &str, given: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(given).map_err(|_| {
+        PyValueError::new_err(format!("{name} must be a number of seconds from 0 on, not {given}"))
+    })
+}
+
+/// Adds the module `watch`, which can be imported like any other.
+pub(crate) fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = parent.py();
+    let module = PyModule::new(py, "watch")?;
+    module.add_class::<DurationHistogram>()?;
+    module.add_class::<Evidence>()?;
+    module.add_class::<LoopWatch>()?;
+    module.add_class::<TimedSelect>()?;
+    module.add_class::<Totals>()?;
+    parent.add_submodule(&module)?;
+    let name = "colonnade._core.watch";
+    module.setattr("__name__", name)?;
+    py.import("sys")?.getattr("modules")?.set_item(name, module)
+}

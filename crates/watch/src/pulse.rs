@@ -1,0 +1,130 @@
+//! The pings of a loop and their answers.
+
+use std::time::{Duration, Instant};
+
+use crate::cause::{Cause, Evidence};
+use crate::histogram::DurationHistogram;
+use crate::thread_clock::ThreadTimes;
+
+/// What is counted, at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counters {
+    pub(crate) thread: ThreadTimes,
+    pub(crate) collecting: Duration,
+    pub(crate) decoding: Duration,
+}
+
+/// A ping without an answer so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Ping {
+    pub(crate) number: u64,
+    /// When it was due. Lag counts from then, even if the watchdog itself was late: so would the
+    /// callback of a timer have been.
+    pub(crate) due: Instant,
+    /// How much later it was sent.
+    pub(crate) overslept: Duration,
+    pub(crate) before: Counters,
+    /// How long the loop's thread had or wanted a processor since the ping before.
+    pub(crate) busy_before: Duration,
+}
+
+/// A ping that was answered late.
+pub(crate) struct LateAnswer {
+    pub(crate) number: u64,
+    pub(crate) at: Instant,
+    /// Since when the loop had not looked for events; None where its turns are not seen.
+    pub(crate) since: Option<Instant>,
+    /// See [`Ping::busy_before`].
+    pub(crate) busy_before: Duration,
+    /// What was counted, without what only the watchdog knows.
+    pub(crate) evidence: Evidence,
+}
+
+/// What a loop has answered so far.
+#[derive(Default)]
+pub(crate) struct Pulse {
+    pings: u64,
+    times_at_ping: Option<ThreadTimes>,
+    pub(crate) waiting: Option<Ping>,
+    pub(crate) late: Option<LateAnswer>,
+    pub(crate) lag: DurationHistogram,
+    pub(crate) lag_total: Duration,
+    pub(crate) beats: u64,
+    /// The time of stalls in which the loop's thread was neither running nor queued.
+    pub(crate) asleep: Duration,
+}
+
+impl Pulse {
+    /// Sends a ping that was due before the watchdog overslept.
+    pub(crate) fn ping(&mut self, now: Instant, overslept: Duration, before: Counters) {
+        self.pings += 1;
+        let due = now.checked_sub(overslept).unwrap_or(now);
+        let earlier = self.times_at_ping.replace(before.thread);
+        let spent = earlier.map(|earlier| before.thread.since(&earlier)).unwrap_or_default();
+        let busy_before = spent.running + spent.queued.unwrap_or_default();
+        self.waiting = Some(Ping { number: self.pings, due, overslept, before, busy_before });
+    }
+
+    /// Answers the ping; None if it was answered or withdrawn before.
+    pub(crate) fn answer(&mut self, now: Instant, interval: Duration) -> Option<(Ping, Duration)> {
+        let ping = self.waiting.take()?;
+        let lag = now.saturating_duration_since(ping.due);
+        self.beats += 1;
+        self.lag_total += lag;
+        self.lag.record_corrected(lag, interval);
+        Some((ping, lag))
+    }
+
+    /// Keeps a late answer for the watchdog.
+    pub(crate) fn was_late(
+        &mut self,
+        ping: &Ping,
+        at: Instant,
+        since: Option<Instant>,
+        after: &Counters,
+    ) {
+        let thread = after.thread.since(&ping.before.thread);
+        let evidence = Evidence {
+            lag: at.saturating_duration_since(ping.due),
+            running: thread.running,
+            queued: thread.queued,
+            slices: thread.slices,
+            collecting: after.collecting.saturating_sub(ping.before.collecting),
+            decoding: after.decoding.saturating_sub(ping.before.decoding),
+            overslept: ping.overslept,
+            ..Evidence::default()
+        };
+        let awake = thread.running + thread.queued.unwrap_or_default().max(ping.overslept);
+        self.asleep += evidence.lag.saturating_sub(awake);
+        let Ping { number, busy_before, .. } = *ping;
+        self.late = Some(LateAnswer { number, at, since, busy_before, evidence });
+    }
+}
+
+/// What a watch has counted since it began.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    /// The time since the watch began.
+    pub wall: Duration,
+    /// The time in which the loop waited for events; None where its selector cannot be timed.
+    pub idle: Option<Duration>,
+    /// The time in which the loop's thread was on a processor.
+    pub running: Duration,
+    /// The time in which it could have run, but had no processor; None where the kernel does not
+    /// tell.
+    pub queued: Option<Duration>,
+    /// The time of stalls in which it was neither.
+    pub asleep: Duration,
+    /// How many pings were answered.
+    pub beats: u64,
+    /// The sum of their lags.
+    pub lag_total: Duration,
+    /// The lags, corrected for the pings that a stall kept from being sent.
+    pub lag: DurationHistogram,
+    /// The time of the collector's pauses, the one under way included.
+    pub collecting: Duration,
+    /// The lengths of the collector's pauses that have ended.
+    pub pauses: DurationHistogram,
+    /// How many stalls each cause had, and their time, in the order of [`Cause::ALL`].
+    pub stalls: [(u64, Duration); Cause::ALL.len()],
+}

@@ -1,0 +1,226 @@
+//! What the loop and its watchdog share.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::cause::Cause;
+use crate::decoding::Decoding;
+use crate::eventfd::EventFd;
+use crate::pauses::Pauses;
+use crate::pulse::{Counters, LateAnswer, Ping, Pulse, Totals};
+use crate::selects::Selects;
+use crate::thread_clock::{ThreadClock, ThreadTimes};
+
+/// How a loop is watched.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The time from one ping to the next.
+    pub interval: Duration,
+    /// A loop that does not look for events for this long has stalled; at least two intervals.
+    pub threshold: Duration,
+    /// After this long the interpreter asks a thread to give it up.
+    pub switch_interval: Duration,
+}
+
+impl Settings {
+    /// The lag from which a stall is possible: the ping may have come up to an interval after the
+    /// stall had begun.
+    ///
+    /// The threshold is at least two intervals, so no ping is due before this.
+    pub(crate) fn suspicion(&self) -> Duration {
+        self.threshold.saturating_sub(self.interval).max(self.interval)
+    }
+}
+
+/// A watched loop: its thread calls the methods, the watchdog pings.
+pub struct Watch {
+    pub(crate) settings: Settings,
+    wake: EventFd,
+    clock: ThreadClock,
+    decoding: Decoding,
+    pauses: Pauses,
+    selects: Selects,
+    began: Instant,
+    times_at_start: ThreadTimes,
+    shared: Mutex<Shared>,
+    /// Told of a late answer, and of the end.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Shared {
+    pulse: Pulse,
+    stalls: [(u64, Duration); Cause::ALL.len()],
+    is_stopped: bool,
+}
+
+/// What the watchdog finds.
+pub(crate) enum Found {
+    /// It is to stop.
+    Stopped,
+    /// The last ping was answered in time.
+    Answered,
+    /// The last ping was answered late.
+    Late(LateAnswer),
+    /// The last ping waits for its answer.
+    Waiting(Ping),
+}
+
+impl Watch {
+    /// Watches the loop of the calling thread.
+    ///
+    /// # Errors
+    /// If the system gives no descriptor or no clock of the thread.
+    pub fn of_this_thread(settings: Settings) -> io::Result<Self> {
+        let clock = ThreadClock::of_this_thread()?;
+        Ok(Self {
+            settings,
+            wake: EventFd::new()?,
+            times_at_start: clock.read(),
+            clock,
+            decoding: Decoding::of_this_thread(),
+            pauses: Pauses::default(),
+            selects: Selects::default(),
+            began: Instant::now(),
+            shared: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The descriptor that the loop watches for reading; it then calls [`Watch::beat`].
+    pub fn fileno(&self) -> RawFd {
+        self.wake.fileno()
+    }
+
+    /// Answers the ping, in the loop's thread.
+    pub fn beat(&self) {
+        self.wake.acknowledge();
+        let now = Instant::now();
+        let mut shared = self.lock();
+        let Some((ping, lag)) = shared.pulse.answer(now, self.settings.interval) else { return };
+        if lag < self.settings.suspicion() {
+            return;
+        }
+        let since = self.selects.busy_since(ping.due);
+        let after = self.counters();
+        shared.pulse.was_late(&ping, now, since, &after);
+        drop(shared);
+        self.changed.notify_all();
+    }
+
+    /// Records that the loop begins to wait for events.
+    pub fn enter_select(&self) {
+        self.selects.enter();
+    }
+
+    /// Records that the loop has ended to wait for events.
+    pub fn leave_select(&self) {
+        self.selects.leave();
+    }
+
+    /// Records that the garbage collector begins, in any thread.
+    pub fn begin_pause(&self) {
+        self.pauses.begin();
+    }
+
+    /// Records that the garbage collector has ended.
+    pub fn end_pause(&self) {
+        self.pauses.end();
+    }
+
+    /// Ends the watchdog, which may take until the interpreter is free.
+    pub fn stop(&self) {
+        self.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// What was counted so far.
+    pub fn totals(&self) -> Totals {
+        let thread = self.clock.read().since(&self.times_at_start);
+        let shared = self.lock();
+        let pulse = &shared.pulse;
+        Totals {
+            wall: self.began.elapsed(),
+            idle: self.selects.idle(),
+            running: thread.running,
+            queued: thread.queued,
+            asleep: pulse.asleep,
+            beats: pulse.beats,
+            lag_total: pulse.lag_total,
+            lag: pulse.lag.clone(),
+            collecting: self.pauses.total(),
+            pauses: self.pauses.lengths(),
+            stalls: shared.stalls,
+        }
+    }
+
+    /// Adds a stall to the totals.
+    pub(crate) fn count(&self, cause: Cause, duration: Duration) {
+        let mut shared = self.lock();
+        let kinds = Cause::ALL.iter().zip(&mut shared.stalls);
+        for (_, (count, total)) in kinds.filter(|(kind, _)| **kind == cause) {
+            *count += 1;
+            *total += duration;
+        }
+    }
+
+    pub(crate) fn tid(&self) -> u32 {
+        self.clock.tid()
+    }
+
+    /// Sends a ping that was due before the watchdog overslept.
+    pub(crate) fn ping(&self, overslept: Duration) {
+        let before = self.counters();
+        self.lock().pulse.ping(Instant::now(), overslept, before);
+        self.wake.wake();
+    }
+
+    /// Withdraws the ping: the loop does not run, so it cannot be late.
+    pub(crate) fn withdraw(&self) {
+        self.lock().pulse.waiting = None;
+    }
+
+    /// Waits until `moment`, a late answer or the end. Also returns how much later than `moment`
+    /// the wait has ended, unless it began later.
+    pub(crate) fn wait_until(&self, moment: Instant) -> (Found, Duration) {
+        let must_wait = moment > Instant::now();
+        let mut shared = self.lock();
+        loop {
+            let now = Instant::now();
+            let late = now.saturating_duration_since(moment);
+            let overslept = if must_wait { late } else { Duration::ZERO };
+            if shared.is_stopped {
+                return (Found::Stopped, overslept);
+            }
+            if let Some(late) = shared.pulse.late.take() {
+                return (Found::Late(late), overslept);
+            }
+            let left = moment.saturating_duration_since(now);
+            if left.is_zero() {
+                let found = shared.pulse.waiting.map_or(Found::Answered, Found::Waiting);
+                return (found, overslept);
+            }
+            shared =
+                self.changed.wait_timeout(shared, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Whether a ping waits for its answer still.
+    pub(crate) fn waits(&self, number: u64) -> bool {
+        self.lock().pulse.waiting.is_some_and(|ping| ping.number == number)
+    }
+
+    fn counters(&self) -> Counters {
+        Counters {
+            thread: self.clock.read(),
+            collecting: self.pauses.total(),
+            decoding: self.decoding.total(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

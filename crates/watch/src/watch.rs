@@ -183,14 +183,12 @@ impl Watch {
     }
 
     /// Waits until `moment`, a late answer or the end. Also returns how much later than `moment`
-    /// the wait has ended, unless it began later.
+    /// the wait has ended.
     pub(crate) fn wait_until(&self, moment: Instant) -> (Found, Duration) {
-        let must_wait = moment > Instant::now();
         let mut shared = self.lock();
         loop {
             let now = Instant::now();
-            let late = now.saturating_duration_since(moment);
-            let overslept = if must_wait { late } else { Duration::ZERO };
+            let overslept = now.saturating_duration_since(moment);
             if shared.is_stopped {
                 return (Found::Stopped, overslept);
             }

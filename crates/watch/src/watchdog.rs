@@ -123,16 +123,19 @@ impl<I: Interpreter> Watchdog<I> {
         let interval = self.watch.settings.interval;
         loop {
             let (found, overslept) = self.watch.wait_until(self.next);
+            // What comes next counts from here: wherever the watchdog is held up after this, it
+            // has overslept.
+            let now = Instant::now();
             match found {
                 Found::Stopped => return,
                 Found::Answered => {
                     self.case = None;
                     self.watch.ping(overslept);
-                    self.next = (self.next + interval).max(Instant::now());
+                    self.next = (self.next + interval).max(now);
                 }
                 Found::Late(answer) => {
                     self.close(&answer, overslept);
-                    self.next = Instant::now() + interval;
+                    self.next = now + interval;
                 }
                 Found::Waiting(ping) => match self.inspect(&ping, overslept) {
                     Some(next) => self.next = next,
@@ -172,8 +175,10 @@ impl<I: Interpreter> Watchdog<I> {
         }
         let next_look = looks_due.get(case.looks as usize).map(|due| ping.due + *due);
         self.case = Some(case);
-        // A late answer wakes the watchdog in any case.
-        Some(next_look.unwrap_or_else(|| Instant::now() + threshold * 10))
+        // A late answer wakes the watchdog in any case. The wait for the interpreter is no
+        // oversleeping.
+        let now = Instant::now();
+        Some(next_look.unwrap_or_else(|| now + threshold * 10).max(now))
     }
 
     /// Takes a stack.

@@ -1,4 +1,4 @@
-"""Tracing: a span for each query, with OpenTelemetry's attribute names for databases.
+"""Tracing: a span for each query, with OpenTelemetry's attribute names for databases; pool events.
 
     colonnade.tracing.set_tracer(colonnade.tracing.OpenTelemetryTracer())
 
@@ -12,14 +12,24 @@ from __future__ import annotations
 import contextlib
 import importlib
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Attribute = str | int | float | bool
+    PoolEvent = Literal["created", "acquired", "released", "timed_out"]
 
-__all__ = ["OpenTelemetryTracer", "Tracer", "add_tracer", "remove_tracer", "set_tracer"]
+__all__ = [
+    "OpenTelemetryTracer",
+    "PoolObserver",
+    "Tracer",
+    "add_pool_observer",
+    "add_tracer",
+    "remove_pool_observer",
+    "remove_tracer",
+    "set_tracer",
+]
 
 
 class Tracer(Protocol):
@@ -48,8 +58,30 @@ class Tracer(Protocol):
         """
 
 
+class PoolObserver(Protocol):
+    """An object that is told of what happens to the connections of pools.
+
+    An exception that it raises is logged, and changes nothing for the pool and its caller.
+    """
+
+    def pool_event(self, pool: Any, event: PoolEvent, seconds: float) -> None:
+        """Note an event of a pool (`colonnade.Pool` or `colonnade.sync.Pool`).
+
+        `created`: a connection was opened, with the pool's `init`; `seconds` is how long that took.
+        `acquired`: a caller got a connection, for one query or with `acquire`, after `seconds` of
+        waiting; called in the caller's context. `released`: the pool has the connection again, or
+        it was closed; the caller and the reset had it for `seconds`. `timed_out`: no connection was
+        free within the `timeout` of an `acquire`, which is `seconds`.
+
+        In a blocking pool, a connection that is dropped without being released is not told of.
+        """
+
+
 active: Tracer | None = None
 """What every query calls: the one tracer, or one that calls them all; None without tracing."""
+
+pool_observers: tuple[PoolObserver, ...] = ()
+"""What every pool calls, in the order in which they were added."""
 
 _lock = threading.Lock()
 _own: Tracer | None = None
@@ -93,6 +125,33 @@ def remove_tracer(tracer: Tracer) -> None:
             raise ValueError("this tracer is not there: it was never added, or was removed before")
         _added = rest
         _choose()
+
+
+def add_pool_observer(observer: PoolObserver) -> None:
+    """Tell this observer of all later events of all pools of the process.
+
+    Raises ValueError if it is there already.
+    """
+    global pool_observers  # noqa: PLW0603 - see add_tracer
+    with _lock:
+        if any(present is observer for present in pool_observers):
+            raise ValueError("this observer was added before; remove_pool_observer() removes it")
+        pool_observers = (*pool_observers, observer)
+
+
+def remove_pool_observer(observer: PoolObserver) -> None:
+    """Stop telling an observer that `add_pool_observer` added.
+
+    Raises ValueError if it is not there.
+    """
+    global pool_observers  # noqa: PLW0603 - see add_tracer
+    with _lock:
+        rest = tuple(present for present in pool_observers if present is not observer)
+        if len(rest) == len(pool_observers):
+            raise ValueError(
+                "this observer is not there: it was never added, or was removed before"
+            )
+        pool_observers = rest
 
 
 def _choose() -> None:

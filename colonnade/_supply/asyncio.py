@@ -56,8 +56,9 @@ class Supply(Ledger[H]):
         options: PoolOptions,
         connect: Callable[[], Any],
         holder_class: Callable[[Any, Any, int], H],
+        pool: object,
     ) -> None:
-        super().__init__(options, connect, holder_class)
+        super().__init__(options, connect, holder_class, pool)
         self._loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
         # The one used last is used next, so the first one has been idle the longest.
         self._idle: deque[H] = deque()
@@ -125,6 +126,8 @@ class Supply(Ledger[H]):
 
     def put_back(self, holder: H) -> None:
         """Take back a reset connection: it goes to the longest-waiting caller, or becomes idle."""
+        if holder.lent_at is not None:
+            self._note_return(holder, holder.lent_at)
         if self._waiters:
             self._hand_on(holder)
             return
@@ -332,6 +335,8 @@ class Supply(Ledger[H]):
         if holder in self._idle:
             self._idle.remove(holder)
         self.tally.closed[reason] += 1
+        if holder.lent_at is not None:
+            self._note_return(holder, holder.lent_at)
         return True
 
     def _make_up(self) -> None:
@@ -404,6 +409,7 @@ class Supply(Ledger[H]):
         """A new connection, after the user's `init`, that counts."""
         # A connection opened with the current arguments expires with them.
         epoch = self.epoch
+        began = time.monotonic()
         connection = await self._connect()
         try:
             self._share_catalog(connection)
@@ -416,8 +422,8 @@ class Supply(Ledger[H]):
             raise InterfaceError("connection was closed while the pool was opening it")
         holder = self._holder_of(connection, epoch)
         self._holders.add(holder)
-        self.tally.opened += 1
         connection.conversation.callbacks.when_lost(lambda: self._lost(holder))
+        self._note_created(holder, began)
         return holder
 
     async def _open_together(self, count: int) -> None:

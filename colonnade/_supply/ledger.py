@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from colonnade import _core
+from colonnade import _core, tracing
 from colonnade._supply.stats import PoolStats, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from colonnade._supply.options import PoolOptions
+    from colonnade.tracing import PoolEvent
+
+logger = logging.getLogger("colonnade.pool")
 
 # After a failure to open a connection for the minimum, the pause before the next attempt; it
 # doubles with each further failure.
@@ -32,6 +36,7 @@ class Holder(Protocol):
     epoch: int
     expires_at: float | None
     idle_since: float
+    lent_at: float | None
     ending: str
 
     def detach(self) -> None:
@@ -49,6 +54,7 @@ class Ledger(Generic[H]):
         options: PoolOptions,
         connect: Callable[[], Any],
         holder_class: Callable[[Any, Any, int], H],
+        pool: object,
     ) -> None:
         self.options = options
         self.epoch = 0
@@ -56,6 +62,7 @@ class Ledger(Generic[H]):
         self.tally = Tally()
         self._connect = connect
         self._holder_class = holder_class
+        self._pool = pool
         self._catalogs: dict[tuple[str, str], _core.Catalog] = {}
 
     def end_of(self, holder: H) -> str | None:
@@ -72,14 +79,52 @@ class Ledger(Generic[H]):
         """Replace every connection before it is lent again."""
         self.epoch += 1
 
+    def discard(self, holder: H, reason: str) -> None:
+        """Discard a connection that is closed or must be: its place becomes free."""
+        raise NotImplementedError
+
+    def timed_out(self, seconds: float) -> None:
+        """Tell that a caller got no connection within its limit."""
+        if tracing.pool_observers:
+            self._tell("timed_out", seconds)
+
     def _hand_out(self, holder: H, seconds: float) -> None:
-        """Update a connection before it is lent to a caller that has waited `waited` seconds."""
+        """Update a connection before it is lent to a caller that has waited so many seconds."""
         conversation = holder.conversation
         session = conversation.session
         if not session.is_closed:
             session.follow_catalog()
         conversation.pool_wait = seconds
         self.tally.acquired += 1
+        if tracing.pool_observers:
+            holder.lent_at = time.monotonic()
+            self._tell_of(holder, "acquired", seconds)
+
+    def _note_created(self, holder: H, began: float) -> None:
+        """Count a connection whose opening began at that time."""
+        self.tally.opened += 1
+        if tracing.pool_observers:
+            self._tell_of(holder, "created", time.monotonic() - began)
+
+    def _note_return(self, holder: H, lent_at: float) -> None:
+        """Tell that a connection that was lent at that time is the pool's again, or closed."""
+        holder.lent_at = None
+        self._tell_of(holder, "released", time.monotonic() - lent_at)
+
+    def _tell_of(self, holder: H, event: PoolEvent, seconds: float) -> None:
+        try:
+            self._tell(event, seconds)
+        except BaseException:
+            # An observer that ends the program must not leave the connection without an owner.
+            self.discard(holder, "lost")
+            raise
+
+    def _tell(self, event: PoolEvent, seconds: float) -> None:
+        for observer in tracing.pool_observers:
+            try:
+                observer.pool_event(self._pool, event, seconds)
+            except Exception:
+                logger.exception("an observer of the pool failed at its event %r", event)
 
     def _holder_of(self, connection: Any, epoch: int) -> H:
         holder = self._holder_class(self, connection, epoch)

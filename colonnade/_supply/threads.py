@@ -83,8 +83,9 @@ class Supply(Ledger[H]):
         options: PoolOptions,
         connect: Callable[[], Any],
         holder_class: Callable[[Any, Any, int], H],
+        pool: object,
     ) -> None:
-        super().__init__(options, connect, holder_class)
+        super().__init__(options, connect, holder_class, pool)
         # The one used last is used next, so the first one has been idle the longest.
         self._idle: deque[H] = deque()
         self._members: set[weakref.ref[H]] = set()
@@ -153,6 +154,8 @@ class Supply(Ledger[H]):
 
     def put_back(self, holder: H) -> None:
         """Take back a reset connection: it goes to the longest-waiting caller, or becomes idle."""
+        if holder.lent_at is not None:
+            self._note_return(holder, holder.lent_at)
         if self._is_terminated:
             self.discard(holder, "pool")
             return
@@ -378,6 +381,8 @@ class Supply(Ledger[H]):
         with contextlib.suppress(ValueError):
             self._idle.remove(holder)
         self._serve()
+        if holder.lent_at is not None:
+            self._note_return(holder, holder.lent_at)
 
     def _dropped(self, member: weakref.ref[H]) -> None:
         """A connection was dropped without being released."""
@@ -408,6 +413,7 @@ class Supply(Ledger[H]):
         """A new connection, after the user's `init`, which takes the place over."""
         # A connection opened with the current arguments expires with them.
         epoch = self.epoch
+        began = time.monotonic()
         try:
             connection = self._connected()
         except BaseException:
@@ -418,7 +424,7 @@ class Supply(Ledger[H]):
         holder = self._holder_of(connection, epoch)
         self._members.add(weakref.ref(holder, self._dropped))
         self._places.discard(weakref.ref(place))
-        self.tally.opened += 1
+        self._note_created(holder, began)
         return holder
 
     def _connected(self) -> Any:

@@ -51,7 +51,7 @@ ROOMS: dict[str, set[str]] = {
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
     # Decides which caller gets which connection of a pool; the connections come from above.
-    "_supply": {"_core", "_transport", "errors"},
+    "_supply": {"_core", "_transport", "errors", "tracing"},
     # Shared by both colours: the text of a COPY statement, connection options, requested columns.
     "_quoting": set(),
     "_shown": set(),

@@ -299,7 +299,7 @@ class Pool:
         if self._state is not _State.NEW:
             return self
         self._state = _State.STARTING
-        self._supply = Supply(self._options, self._connect, PoolConnectionHolder)
+        self._supply = Supply(self._options, self._connect, PoolConnectionHolder, self)
         tell_in_child(self)
         try:
             await self._supply.start()
@@ -340,7 +340,7 @@ class Pool:
                     async with deadline(timeout):
                         holder = await self._opened_supply().wait()
                 except TimeoutError as error:
-                    self._name_wait(error, timeout)
+                    self._note_timeout(error, timeout)
                     raise
             return holder.lend(timeout)
         try:
@@ -354,14 +354,15 @@ class Pool:
                     holder.supply.discard(holder, "setup")
                     raise
         except TimeoutError as error:
-            self._name_wait(error, timeout)
+            self._note_timeout(error, timeout)
             raise
         return proxy
 
-    def _name_wait(self, error: TimeoutError, timeout: float | None) -> None:
+    def _note_timeout(self, error: TimeoutError, timeout: float | None) -> None:
         """Add the pool's state to a failed wait's error, unless the error has another text."""
         if error.args or timeout is None:
             return
+        self._opened_supply().timed_out(timeout)
         stats = self.get_stats()
         opening = f", opening {stats.opening}" if stats.opening else ""
         sizes = f"size {stats.size}, busy {stats.busy}{opening}, waiting {stats.waiting}"

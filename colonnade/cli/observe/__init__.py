@@ -1,0 +1,1 @@
+"""The commands `colonnade observe ...`: what a running process says about its event loop."""

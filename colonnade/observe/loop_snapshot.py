@@ -28,12 +28,12 @@ class LoopSnapshot:
     be reached (uvloop): the time in which the loop's thread had or wanted a processor, and the
     sleep within stalls; it misses sleeps in calls that are too short for a stall."""
     beats: int
-    """How many pings of the watchdog the loop has answered."""
+    """How many pings of the watchdog the loop has answered; at rest, most are left out."""
     lag: DurationHistogram = field(repr=False)
     """How long ready callbacks waited for their turn: `count`, `mean`, `max`, `percentile(99)`,
     `buckets(bounds)`. It is corrected for the pings that a stall kept from being sent."""
     lag_total: float
-    """The sum of the lags of all answered pings, a counter that misses no spike."""
+    """The sum of the lags, a counter that misses no spike."""
     tasks: int
     """The number of the loop's tasks at the moment of the snapshot."""
     gc_pauses: int

@@ -73,7 +73,7 @@ def longest(stalls: list[observe.Stall]) -> observe.Stall:
 def check_cause(stall: observe.Stall, cause: str) -> None:
     """A machine without a free processor is a cause of its own, if the kernel says so."""
     evidence = stall.evidence
-    lacked = max(evidence.queued or 0, evidence.overslept)
+    lacked = max(evidence.queued or 0, evidence.stopped)
     if stall.cause == "starved" and lacked >= evidence.lag / 2:
         pytest.skip(f"the machine had no processor for the loop: {evidence}")
     assert stall.cause == cause, stall.explain()

@@ -79,9 +79,10 @@ struct Evidence {
     running: f64,
     queued: Option<f64>,
     slices: Option<u64>,
+    others: f64,
     collecting: f64,
     decoding: f64,
-    overslept: f64,
+    stopped: f64,
     interpreter_wait: Option<f64>,
 }
 
@@ -91,15 +92,16 @@ impl Evidence {
         let ms = |time: f64| format!("{:.1} ms", time * 1e3);
         let told = |time: Option<f64>| time.map_or_else(|| "unknown".to_owned(), ms);
         format!(
-            "<Evidence: lag {}, running {}, without processor {}, {} slices, collecting {}, \
-             decoding {}, watchdog late {}, wait for the interpreter {}>",
+            "<Evidence: lag {}, running {}, without processor {}, {} slices, other threads {}, \
+             collecting {}, decoding {}, process stopped {}, wait for the interpreter {}>",
             ms(self.lag),
             ms(self.running),
             told(self.queued),
             self.slices.map_or_else(|| "unknown".to_owned(), |slices| slices.to_string()),
+            ms(self.others),
             ms(self.collecting),
             ms(self.decoding),
-            ms(self.overslept),
+            ms(self.stopped),
             told(self.interpreter_wait),
         )
     }
@@ -112,9 +114,10 @@ impl From<colonnade_watch::Evidence> for Evidence {
             running: evidence.running.as_secs_f64(),
             queued: evidence.queued.as_ref().map(Duration::as_secs_f64),
             slices: evidence.slices,
+            others: evidence.others.as_secs_f64(),
             collecting: evidence.collecting.as_secs_f64(),
             decoding: evidence.decoding.as_secs_f64(),
-            overslept: evidence.overslept.as_secs_f64(),
+            stopped: evidence.stopped.as_secs_f64(),
             interpreter_wait: evidence.interpreter_wait.as_ref().map(Duration::as_secs_f64),
         }
     }

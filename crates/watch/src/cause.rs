@@ -49,12 +49,15 @@ pub struct Evidence {
     pub queued: Option<Duration>,
     /// How often the loop's thread was given a processor; None where the kernel does not tell.
     pub slices: Option<u64>,
+    /// Other threads of the process were on processors, in all.
+    pub others: Duration,
     /// The garbage collector ran, in any thread.
     pub collecting: Duration,
     /// The loop's thread decoded.
     pub decoding: Duration,
-    /// The watchdog's own thread ran so much later than it was to.
-    pub overslept: Duration,
+    /// The whole process was stopped, or the machine: the watchdog's thread ran so much later than
+    /// it was to, and not for want of a processor.
+    pub stopped: Duration,
     /// The watchdog waited for the interpreter; None if it did not ask.
     pub interpreter_wait: Option<Duration>,
     /// What was left of the stall when the watchdog asked for the interpreter.
@@ -70,7 +73,7 @@ impl Evidence {
     #[must_use]
     pub fn cause(&self, switch_interval: Duration) -> Cause {
         let half = self.lag / 2;
-        let starved = self.queued.unwrap_or_default().max(self.overslept);
+        let starved = self.queued.unwrap_or_default() + self.stopped;
         if starved >= half {
             return Cause::Starved;
         }
@@ -98,8 +101,10 @@ impl Evidence {
         let wakes = self.slices.map(u128::from);
         let wakes_like_a_waiter = wakes.is_none_or(|wakes| wakes >= due.max(3));
         let is_held = self.interpreter_wait.is_none_or(|wait| {
-            // A holder that computes in Python gives it up after an interval.
-            wait * 5 >= interval * 4 || wait * 2 >= self.left_when_asked
+            // A holder that computes in Python gives it up after an interval. Many such holders
+            // may give it to another thread at once, but then they ran most of the time.
+            let is_waited_for = wait * 5 >= interval * 4 || wait * 2 >= self.left_when_asked;
+            is_waited_for || self.others * 2 >= asleep
         });
         let is_known = wakes.is_some() || self.interpreter_wait.is_some();
         if is_known && wakes_like_a_waiter && is_held { Cause::Gil } else { Cause::Blocked }
@@ -134,11 +139,13 @@ mod tests {
             (Evidence { running: ms(98), collecting: ms(90), ..stall() }, Cause::Gc),
             (Evidence { running: ms(98), decoding: ms(95), ..stall() }, Cause::Decode),
             (Evidence { running: ms(30), queued: Some(ms(68)), ..stall() }, Cause::Starved),
-            (Evidence { overslept: ms(99), ..stall() }, Cause::Starved),
+            (Evidence { stopped: ms(99), ..stall() }, Cause::Starved),
             (stall(), Cause::Blocked),
             (Evidence { slices: Some(20), interpreter_wait: Some(ms(89)), ..stall() }, Cause::Gil),
             // Another thread computes in Python: both wait for an interval at a time.
             (Evidence { slices: Some(12), interpreter_wait: Some(ms(5)), ..stall() }, Cause::Gil),
+            // Many threads compute in Python, and the watchdog had the interpreter at once.
+            (Evidence { slices: Some(25), others: ms(97), ..stall() }, Cause::Gil),
             // A call that sleeps without giving up the interpreter.
             (Evidence { interpreter_wait: Some(ms(90)), ..stall() }, Cause::Blocked),
             // Many short calls that sleep, while the interpreter is free.

@@ -10,6 +10,7 @@ use crate::thread_clock::ThreadTimes;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counters {
     pub(crate) thread: ThreadTimes,
+    pub(crate) process: Duration,
     pub(crate) collecting: Duration,
     pub(crate) decoding: Duration,
 }
@@ -18,11 +19,11 @@ pub(crate) struct Counters {
 #[derive(Clone, Copy)]
 pub(crate) struct Ping {
     pub(crate) number: u64,
-    /// When it was due. Lag counts from then, even if the watchdog itself was late: so would the
-    /// callback of a timer have been.
+    /// When it was due. Lag counts from then, even if the process was stopped before it was sent:
+    /// so would the callback of a timer have been late.
     pub(crate) due: Instant,
-    /// How much later it was sent.
-    pub(crate) overslept: Duration,
+    /// For how long the process was stopped before.
+    pub(crate) stopped: Duration,
     pub(crate) before: Counters,
     /// How long the loop's thread had or wanted a processor since the ping before.
     pub(crate) busy_before: Duration,
@@ -45,6 +46,7 @@ pub(crate) struct LateAnswer {
 pub(crate) struct Pulse {
     pings: u64,
     times_at_ping: Option<ThreadTimes>,
+    last_lag: Duration,
     pub(crate) waiting: Option<Ping>,
     pub(crate) late: Option<LateAnswer>,
     pub(crate) lag: DurationHistogram,
@@ -55,14 +57,20 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Sends a ping that was due before the watchdog overslept.
-    pub(crate) fn ping(&mut self, now: Instant, overslept: Duration, before: Counters) {
+    /// Sends a ping that was due before the process was stopped for so long.
+    pub(crate) fn ping(&mut self, now: Instant, stopped: Duration, before: Counters) {
         self.pings += 1;
-        let due = now.checked_sub(overslept).unwrap_or(now);
+        let due = now.checked_sub(stopped).unwrap_or(now);
         let earlier = self.times_at_ping.replace(before.thread);
         let spent = earlier.map(|earlier| before.thread.since(&earlier)).unwrap_or_default();
         let busy_before = spent.running + spent.queued.unwrap_or_default();
-        self.waiting = Some(Ping { number: self.pings, due, overslept, before, busy_before });
+        self.waiting = Some(Ping { number: self.pings, due, stopped, before, busy_before });
+    }
+
+    /// Leaves out the ping of a loop at rest, which would answer as it did last.
+    pub(crate) fn rest(&mut self) {
+        self.lag_total += self.last_lag;
+        self.lag.record(self.last_lag);
     }
 
     /// Answers the ping; None if it was answered or withdrawn before.
@@ -71,6 +79,7 @@ impl Pulse {
         let lag = now.saturating_duration_since(ping.due);
         self.beats += 1;
         self.lag_total += lag;
+        self.last_lag = lag;
         self.lag.record_corrected(lag, interval);
         Some((ping, lag))
     }
@@ -89,12 +98,13 @@ impl Pulse {
             running: thread.running,
             queued: thread.queued,
             slices: thread.slices,
+            others: after.process.saturating_sub(ping.before.process + thread.running),
             collecting: after.collecting.saturating_sub(ping.before.collecting),
             decoding: after.decoding.saturating_sub(ping.before.decoding),
-            overslept: ping.overslept,
+            stopped: ping.stopped,
             ..Evidence::default()
         };
-        let awake = thread.running + thread.queued.unwrap_or_default().max(ping.overslept);
+        let awake = thread.running + thread.queued.unwrap_or_default() + ping.stopped;
         self.asleep += evidence.lag.saturating_sub(awake);
         let Ping { number, busy_before, .. } = *ping;
         self.late = Some(LateAnswer { number, at, since, busy_before, evidence });

@@ -1,5 +1,6 @@
 //! When the loop waits for events, where its selector can be timed.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 /// A thread that takes the lock holds the interpreter, so no child of a fork inherits it locked.
 #[derive(Default)]
 pub(crate) struct Selects {
+    is_waiting: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -22,13 +24,20 @@ struct State {
 }
 
 impl Selects {
+    /// Whether the loop waits for events now.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.is_waiting.load(Ordering::Acquire)
+    }
+
     pub(crate) fn enter(&self) {
         let mut state = self.lock();
         state.left_before = state.left.take();
         state.entered = Some(Instant::now());
+        self.is_waiting.store(true, Ordering::Release);
     }
 
     pub(crate) fn leave(&self) {
+        self.is_waiting.store(false, Ordering::Release);
         let now = Instant::now();
         let mut state = self.lock();
         if let Some(entered) = state.entered.filter(|_| state.left.is_none()) {

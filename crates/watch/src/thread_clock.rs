@@ -60,18 +60,8 @@ impl ThreadClock {
 
     /// The counters now; zero once the thread has ended.
     pub(crate) fn read(&self) -> ThreadTimes {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the call writes one struct that lives here. The clock of a thread that has ended
-        // is an error, not another thread's clock.
-        let status = unsafe { libc::clock_gettime(self.clock, &raw mut time) };
-        let running = if status == 0 {
-            Duration::new(
-                u64::try_from(time.tv_sec).unwrap_or(0),
-                u32::try_from(time.tv_nsec).unwrap_or(0),
-            )
-        } else {
-            Duration::ZERO
-        };
+        // The clock of a thread that has ended is an error, not another thread's clock.
+        let running = read_clock(self.clock);
         // The file's own first number lags behind by up to a tick of the kernel.
         let told = self.schedstat.as_ref().and_then(read_schedstat);
         ThreadTimes {
@@ -80,6 +70,22 @@ impl ThreadClock {
             slices: told.map(|(_, _, slices)| slices),
         }
     }
+}
+
+/// The time of all threads of the process on processors.
+pub(crate) fn running_of_process() -> Duration {
+    read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// Zero for a clock that does not exist.
+fn read_clock(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes one struct that lives here.
+    let status = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    if status != 0 {
+        return Duration::ZERO;
+    }
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// Time on a processor, time in a queue, number of slices.

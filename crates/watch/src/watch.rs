@@ -11,7 +11,7 @@ use crate::eventfd::EventFd;
 use crate::pauses::Pauses;
 use crate::pulse::{Counters, LateAnswer, Ping, Pulse, Totals};
 use crate::selects::Selects;
-use crate::thread_clock::{ThreadClock, ThreadTimes};
+use crate::thread_clock::{ThreadClock, ThreadTimes, running_of_process};
 
 /// How a loop is watched.
 #[derive(Clone, Copy, Debug)]
@@ -170,16 +170,27 @@ impl Watch {
         self.clock.tid()
     }
 
-    /// Sends a ping that was due before the watchdog overslept.
-    pub(crate) fn ping(&self, overslept: Duration) {
+    /// Sends a ping that was due before the process was stopped for so long.
+    pub(crate) fn ping(&self, stopped: Duration) {
         let before = self.counters();
-        self.lock().pulse.ping(Instant::now(), overslept, before);
+        self.lock().pulse.ping(Instant::now(), stopped, before);
         self.wake.wake();
     }
 
+    /// Whether the loop waits for events, as far as its selector can be seen.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.selects.is_waiting()
+    }
+
+    /// Leaves out the ping of a loop at rest.
+    pub(crate) fn rest(&self) {
+        self.lock().pulse.rest();
+    }
+
     /// Withdraws the ping: the loop does not run, so it cannot be late.
-    pub(crate) fn withdraw(&self) {
-        self.lock().pulse.waiting = None;
+    pub(crate) fn withdraw(&self, number: u64) {
+        let mut shared = self.lock();
+        shared.pulse.waiting = shared.pulse.waiting.filter(|ping| ping.number != number);
     }
 
     /// Waits until `moment`, a late answer or the end. Also returns how much later than `moment`
@@ -188,17 +199,17 @@ impl Watch {
         let mut shared = self.lock();
         loop {
             let now = Instant::now();
-            let overslept = now.saturating_duration_since(moment);
+            let lateness = now.saturating_duration_since(moment);
             if shared.is_stopped {
-                return (Found::Stopped, overslept);
+                return (Found::Stopped, lateness);
             }
             if let Some(late) = shared.pulse.late.take() {
-                return (Found::Late(late), overslept);
+                return (Found::Late(late), lateness);
             }
             let left = moment.saturating_duration_since(now);
             if left.is_zero() {
                 let found = shared.pulse.waiting.map_or(Found::Answered, Found::Waiting);
-                return (found, overslept);
+                return (found, lateness);
             }
             shared =
                 self.changed.wait_timeout(shared, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -213,6 +224,7 @@ impl Watch {
     fn counters(&self) -> Counters {
         Counters {
             thread: self.clock.read(),
+            process: running_of_process(),
             collecting: self.pauses.total(),
             decoding: self.decoding.total(),
         }

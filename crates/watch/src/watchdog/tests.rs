@@ -2,6 +2,9 @@ use std::sync::Mutex;
 use std::thread::sleep;
 
 use super::*;
+use crate::photographer::{Look, Sight};
+use crate::thread_clock::ThreadClock;
+use crate::watch::Settings;
 
 const SETTINGS: Settings = Settings {
     interval: Duration::from_millis(2),
@@ -167,14 +170,4 @@ fn a_loop_that_does_not_run_has_not_stalled() {
     setting.turns(1);
     assert!(setting.stalls.try_recv().is_err());
     assert!(setting.watch.totals().lag.max() < SETTINGS.threshold * 2);
-}
-
-#[test]
-fn the_busiest_thread_is_none_of_ours() {
-    let ms = Duration::from_millis;
-    let before = HashMap::from([(1, ms(10)), (2, ms(10)), (3, ms(10)), (4, ms(99))]);
-    let after = HashMap::from([(1, ms(90)), (2, ms(12)), (3, ms(13)), (4, ms(99)), (5, ms(2))]);
-    assert_eq!(busiest(&before, &after, &[1]), Some(3));
-    assert_eq!(busiest(&after, &after, &[1]), None);
-    assert_eq!(busiest(&HashMap::new(), &HashMap::new(), &[]), None);
 }

@@ -1,0 +1,1 @@
+"""What observing costs, and how much it sees."""

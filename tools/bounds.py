@@ -30,7 +30,8 @@ TESTS = (
     *("tests/adbc", "tests/cli", "tests/columns", "tests/dbapi", "tests/embedded", "tests/frames"),
     *("tests/parallel", "tests/pytest_plugin", "tests/sqlalchemy", "tests/async/test_gssapi.py"),
     *("tests/unit/test_opentelemetry.py", "tests/types/test_consumers.py"),
-    "tests/types/test_naive_moments.py",
+    *("tests/types/test_naive_moments.py", "tests/observe/test_open_telemetry.py"),
+    "tests/observe/test_prometheus.py",
 )
 # Run with nothing but the extra "pytest", for the group of the tests needs a newer pytest.
 PLUGIN_TEST = """\

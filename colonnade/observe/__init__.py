@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from colonnade.observe.beat_file import is_alive
     from colonnade.observe.loop_monitor import LoopMonitor
     from colonnade.observe.loop_snapshot import LoopSnapshot
+    from colonnade.observe.open_telemetry import OpenTelemetryMetrics
+    from colonnade.observe.prometheus import PrometheusMetrics
     from colonnade.observe.stall import Frame, Holder, StackSample, Stall
 
 _HOMES = _lazy_names.homes_of(
@@ -23,6 +25,8 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.observe.beat_file": "is_alive",
         "colonnade.observe.loop_monitor": "LoopMonitor",
         "colonnade.observe.loop_snapshot": "LoopSnapshot",
+        "colonnade.observe.open_telemetry": "OpenTelemetryMetrics",
+        "colonnade.observe.prometheus": "PrometheusMetrics",
         "colonnade.observe.stall": "Frame Holder StackSample Stall",
     }
 )
@@ -33,6 +37,8 @@ __all__ = [
     "Holder",
     "LoopMonitor",
     "LoopSnapshot",
+    "OpenTelemetryMetrics",
+    "PrometheusMetrics",
     "StackSample",
     "Stall",
     "is_alive",

@@ -16,6 +16,7 @@ FOLDERS = ("benches", "colonnade", "examples", "samples", "tests", "tools")
 # Where the name to import is another one than the package's.
 IMPORTED_AS = {
     "dbapi-compliance": "dbapi20",
+    "opentelemetry-api": "opentelemetry.metrics",
     "opentelemetry-instrumentation-asyncpg": "opentelemetry.instrumentation.asyncpg",
     "opentelemetry-sdk": "opentelemetry.sdk",
     "pyelftools": "elftools",

@@ -101,6 +101,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/observe/_watched_loop.py", "_core"): "the watchdog is native",
     ("colonnade/observe/stall.py", "_core"): "the type of what the watchdog counts",
     ("colonnade/observe/_stall_reports.py", "_core"): "the type of the watchdog's reports",
+    ("colonnade/observe/_summaries.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/observe/loop_snapshot.py", "_core"): "the type of what the watchdog counts",
     ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
     (

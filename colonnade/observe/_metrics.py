@@ -1,0 +1,154 @@
+"""Every metric: its name, kind, unit, labels and buckets, for OpenTelemetry and Prometheus alike.
+
+The names `db.client.*` are OpenTelemetry's conventions for databases; the others are our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from colonnade import PoolStats
+    from colonnade.observe._query_watch import Snapshot
+
+PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode", "loop_delay")
+"""The phases of `QueryTiming`; a tracer gets them as `colonnade.pool_wait` and so on."""
+
+# The boundaries that OpenTelemetry advises, in seconds and rows.
+_DURATIONS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
+_ROWS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0, 10000.0)
+# A beat is 10 ms, so an idle loop is in the first ones.
+_DELAYS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+_QUERY = (
+    *("db.system.name", "db.namespace", "db.query.summary", "server.address", "server.port"),
+    *("error.type", "db.response.status_code"),
+)
+_POOL = ("db.client.connection.pool.name",)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric, under OpenTelemetry's rules of naming."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    """A `gauge` is an up-down counter, for its values may be added over processes."""
+    unit: str
+    text: str
+    labels: tuple[str, ...] = ()
+    bounds: tuple[float, ...] = ()
+
+    @property
+    def prometheus_name(self) -> str:
+        """The name as OpenTelemetry's exporters translate it, without `_total`."""
+        return self.name.replace(".", "_") + ("_seconds" if self.unit == "s" else "")
+
+    @property
+    def prometheus_labels(self) -> tuple[str, ...]:
+        """The labels as OpenTelemetry's exporters translate them."""
+        return tuple(label.replace(".", "_") for label in self.labels)
+
+
+OPERATIONS = Metric(
+    "db.client.operation.duration", "histogram", "s", "Duration of queries.", _QUERY, _DURATIONS
+)
+ROWS = Metric(
+    *("db.client.response.returned_rows", "histogram", "{row}", "Rows that queries returned."),
+    labels=_QUERY,
+    bounds=_ROWS,
+)
+PHASE = Metric(
+    "colonnade.db.phase", "counter", "s", "Time that queries spent in each phase.", ("phase",)
+)
+CREATE = Metric(
+    *("db.client.connection.create_time", "histogram", "s", "Time to open a connection."),
+    labels=_POOL,
+    bounds=_DURATIONS,
+)
+WAIT = Metric(
+    *("db.client.connection.wait_time", "histogram", "s", "Wait for a connection of the pool."),
+    labels=_POOL,
+    bounds=_DURATIONS,
+)
+USE = Metric(
+    *("db.client.connection.use_time", "histogram", "s", "Time from lending to return."),
+    labels=_POOL,
+    bounds=_DURATIONS,
+)
+TIMEOUTS = Metric(
+    *("db.client.connection.timeouts", "counter", "{timeout}", "Waits that exceeded their limit."),
+    labels=_POOL,
+)
+COUNT = Metric(
+    *("db.client.connection.count", "gauge", "{connection}", "Open connections."),
+    labels=(*_POOL, "db.client.connection.state"),
+)
+IDLE_MAX = Metric(
+    *("db.client.connection.idle.max", "gauge", "{connection}", "All connections may be idle."),
+    labels=_POOL,
+)
+IDLE_MIN = Metric(
+    *("db.client.connection.idle.min", "gauge", "{connection}", "Connections kept open if idle."),
+    labels=_POOL,
+)
+MAX = Metric(
+    *("db.client.connection.max", "gauge", "{connection}", "The most connections allowed."),
+    labels=_POOL,
+)
+PENDING = Metric(
+    *("db.client.connection.pending_requests", "gauge", "{request}", "Callers that wait."),
+    labels=_POOL,
+)
+LOOP_DELAY = Metric(
+    *("colonnade.loop.delay", "histogram", "s", "How long ready callbacks waited for their turn."),
+    bounds=_DELAYS,
+)
+LOOP_TIME = Metric(
+    *("colonnade.loop.time", "counter", "s", "Time in which the loop was active or idle."),
+    labels=("state",),
+)
+LOOP_TASKS = Metric("colonnade.loop.tasks", "gauge", "{task}", "Tasks of the loop.")
+STALLS = Metric(
+    "colonnade.loop.stalls", "counter", "{stall}", "Stalls of the loop, by cause.", ("cause",)
+)
+STALL_TIME = Metric(
+    "colonnade.loop.stall_time", "counter", "s", "Time of the loop's stalls, by cause.", ("cause",)
+)
+GC_PAUSE = Metric("colonnade.gc.pause", "counter", "s", "Time of garbage collections.")
+GC_PAUSES = Metric("colonnade.gc.pauses", "counter", "{pause}", "Number of garbage collections.")
+
+OF_QUERIES = (OPERATIONS, ROWS)
+OF_POOL_EVENTS = (CREATE, WAIT, USE, TIMEOUTS)
+OF_POOLS = (COUNT, IDLE_MAX, IDLE_MIN, MAX, PENDING)
+OF_LOOPS = (LOOP_DELAY, LOOP_TIME, LOOP_TASKS, STALLS, STALL_TIME, GC_PAUSE, GC_PAUSES)
+
+
+def of_pool(metric: Metric, name: str, stats: PoolStats) -> list[tuple[tuple[str, ...], float]]:
+    """The labels and values of a metric of `OF_POOLS`."""
+    if metric is COUNT:
+        return [((name, "idle"), stats.idle), ((name, "used"), stats.busy)]
+    values = {
+        IDLE_MAX: stats.max_size,
+        IDLE_MIN: stats.min_size,
+        MAX: stats.max_size,
+        PENDING: stats.waiting,
+    }
+    return [((name,), values[metric])]
+
+
+def of_loop(metric: Metric, snapshot: Snapshot) -> list[tuple[tuple[str, ...], float]]:
+    """The labels and values of a metric of `OF_LOOPS` that is no histogram."""
+    if metric is LOOP_TIME:
+        idle = max(0.0, snapshot.wall - snapshot.busy)
+        return [(("active",), snapshot.busy), (("idle",), idle)]
+    if metric in {STALLS, STALL_TIME}:
+        by_cause = snapshot.stalls if metric is STALLS else snapshot.stall_time
+        return [((cause,), value) for cause, value in by_cause.items()]
+    values: dict[Metric, float] = {
+        LOOP_TASKS: snapshot.tasks,
+        GC_PAUSE: snapshot.gc_time,
+        GC_PAUSES: snapshot.gc_pauses,
+    }
+    return [((), values[metric])]

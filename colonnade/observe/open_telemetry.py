@@ -1,0 +1,190 @@
+"""Metrics for OpenTelemetry."""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade.observe import _metrics
+from colonnade.observe._query_watch import QueryWatch, snapshot_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    from colonnade.observe._metrics import Metric
+    from colonnade.observe._query_watch import Lag, Monitor, Snapshot
+    from colonnade.tracing import PoolEvent
+
+# An asynchronous instrument cannot be a histogram, so the delays of a loop are recorded one by one
+# when metrics are collected, each as the middle of one of these narrow buckets.
+_FINE_BOUNDS = [0.0001 * 1.2**step for step in range(80)]
+
+
+class OpenTelemetryMetrics:
+    """Records queries, pools and an event loop with `opentelemetry-api`, from its making on.
+
+    `pools` are pools of either colour, or a mapping of names to pools; `monitor` is a `LoopMonitor`
+    that may be started later. `docs/observe.md` lists the metrics. `close()`, or the end of a
+    `with` block, ends the recording.
+
+    Raises ImportError if `opentelemetry-api` is not installed, TypeError or ValueError for pools
+    that cannot be observed.
+    """
+
+    def __init__(
+        self,
+        meter_provider: Any = None,
+        pools: Mapping[str, Any] | Iterable[Any] = (),
+        monitor: Monitor | None = None,
+    ) -> None:
+        self._api: Any = importlib.import_module("opentelemetry.metrics")
+        meter = self._api.get_meter("colonnade", meter_provider=meter_provider)
+        self._monitor = monitor
+        self._counted: Snapshot | None = None
+        self._is_open = True
+        self._recorder = _Recorder(meter)
+        self._watch = QueryWatch(self._recorder)
+        self._watch.add_pools(pools)
+        self._delay = _made(meter, _metrics.LOOP_DELAY)
+        self._observe(meter, _metrics.PHASE, self._phases)
+        for metric in _metrics.OF_POOLS:
+            self._observe(meter, metric, partial(self._pool_figures, metric))
+        if monitor is not None:
+            for metric in _metrics.OF_LOOPS:
+                if metric.kind != "histogram":
+                    self._observe(meter, metric, partial(self._loop_figures, metric))
+        self._watch.start()
+
+    def add_pool(self, pool: Any, name: str | None = None) -> None:
+        """Observe a pool that was made later; without a name it is numbered.
+
+        Raises TypeError for another object, ValueError for a name that another pool has.
+        """
+        self._watch.add_pool(pool, name)
+
+    def remove_pool(self, pool: Any) -> None:
+        """Observe a pool no longer."""
+        self._watch.remove_pool(pool)
+
+    def close(self) -> None:
+        """Record no longer; what was recorded stays with the meter's provider."""
+        self._watch.stop()
+        self._is_open = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Inside
+
+    def _observe(
+        self, meter: Any, metric: Metric, figures: Callable[[], Iterator[tuple[float, Any]]]
+    ) -> None:
+        """Make an instrument that asks for its figures when metrics are collected."""
+
+        def observations(options: object) -> list[Any]:
+            del options
+            if not self._is_open:
+                return []
+            return [self._api.Observation(value, labels) for value, labels in figures()]
+
+        kind = "counter" if metric.kind == "counter" else "up_down_counter"
+        make = getattr(meter, f"create_observable_{kind}")
+        make(metric.name, [observations], unit=metric.unit, description=metric.text)
+
+    def _phases(self) -> Iterator[tuple[float, dict[str, str]]]:
+        for phase, seconds in self._watch.phases.items():
+            yield seconds, {"phase": phase}
+
+    def _pool_figures(self, metric: Metric) -> Iterator[tuple[float, dict[str, str]]]:
+        for name, stats in self._watch.pool_stats():
+            for labels, value in _metrics.of_pool(metric, name, stats):
+                yield value, dict(zip(metric.labels, labels, strict=True))
+
+    def _loop_figures(self, metric: Metric) -> Iterator[tuple[float, dict[str, str]]]:
+        snapshot = snapshot_of(self._monitor)
+        if snapshot is None:
+            return
+        if metric is _metrics.LOOP_TIME:
+            self._record_delays(snapshot)
+        for labels, value in _metrics.of_loop(metric, snapshot):
+            yield value, dict(zip(metric.labels, labels, strict=True))
+
+    def _record_delays(self, snapshot: Snapshot) -> None:
+        """Record the delays since the last collection."""
+        try:
+            new = snapshot_of(self._monitor, self._counted)
+        except ValueError:
+            # The monitor was started anew.
+            new = snapshot
+        self._counted = snapshot
+        if new is not None:
+            for value, count in _spread(new.lag):
+                for _ in range(count):
+                    self._delay.record(value)
+
+
+class _Recorder:
+    """Records into instruments."""
+
+    def __init__(self, meter: Any) -> None:
+        self._operations = _made(meter, _metrics.OPERATIONS)
+        self._rows = _made(meter, _metrics.ROWS)
+        self._timeouts = _made(meter, _metrics.TIMEOUTS)
+        self._pool_times: dict[PoolEvent, Any] = {
+            "created": _made(meter, _metrics.CREATE),
+            "acquired": _made(meter, _metrics.WAIT),
+            "released": _made(meter, _metrics.USE),
+        }
+
+    def query(self, labels: tuple[str, ...], seconds: float, rows: int | None) -> None:
+        attributes = _attributes(labels)
+        self._operations.record(seconds, attributes)
+        if rows is not None:
+            self._rows.record(rows, attributes)
+
+    def pool_event(self, pool: str, event: PoolEvent, seconds: float) -> None:
+        attributes = {_metrics.TIMEOUTS.labels[0]: pool}
+        if event == "timed_out":
+            self._timeouts.add(1, attributes)
+        else:
+            self._pool_times[event].record(seconds, attributes)
+
+
+def _made(meter: Any, metric: Metric) -> Any:
+    """The synchronous instrument of a metric."""
+    if metric.kind == "counter":
+        return meter.create_counter(metric.name, unit=metric.unit, description=metric.text)
+    return meter.create_histogram(
+        metric.name,
+        unit=metric.unit,
+        description=metric.text,
+        explicit_bucket_boundaries_advisory=list(metric.bounds),
+    )
+
+
+@lru_cache(1024)
+def _attributes(labels: tuple[str, ...]) -> dict[str, str | int]:
+    """The attributes of a query, without those that it lacks; the port is a number."""
+    named = dict(zip(_metrics.OPERATIONS.labels, labels, strict=True))
+    return {
+        name: int(text) if name == "server.port" else text for name, text in named.items() if text
+    }
+
+
+def _spread(lag: Lag) -> Iterator[tuple[float, int]]:
+    """A value for each narrow bucket, and how many durations are in it."""
+    counts = [0, *lag.buckets(_FINE_BOUNDS), lag.count]
+    bounds = [0.0, *_FINE_BOUNDS, _FINE_BOUNDS[-1]]
+    for (low, high), (before, until) in zip(pairwise(bounds), pairwise(counts), strict=True):
+        yield (low + high) / 2, until - before

@@ -1,0 +1,154 @@
+"""Metrics for Prometheus."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade.observe import _metrics
+from colonnade.observe._query_watch import QueryWatch, snapshot_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    from colonnade.observe._metrics import Metric
+    from colonnade.observe._query_watch import Lag, Monitor
+    from colonnade.tracing import PoolEvent
+
+
+class PrometheusMetrics:
+    """Records queries, pools and an event loop with `prometheus_client`, from its making on.
+
+    It is a collector of `registry`, by default `prometheus_client.REGISTRY`. `pools` are pools of
+    either colour, or a mapping of names to pools; `monitor` is a `LoopMonitor` that may be started
+    later. `docs/observe.md` lists the metrics. `close()`, or the end of a `with` block, ends the
+    recording and removes the collector.
+
+    Raises ImportError if `prometheus_client` is not installed, ValueError if the registry has these
+    metrics already, TypeError or ValueError for pools that cannot be observed.
+    """
+
+    def __init__(
+        self,
+        registry: Any = None,
+        pools: Mapping[str, Any] | Iterable[Any] = (),
+        monitor: Monitor | None = None,
+    ) -> None:
+        library: Any = importlib.import_module("prometheus_client")
+        self._core: Any = importlib.import_module("prometheus_client.core")
+        self._registry = library.REGISTRY if registry is None else registry
+        self._monitor = monitor
+        self._recorder = _Recorder(library)
+        self._watch = QueryWatch(self._recorder)
+        self._watch.add_pools(pools)
+        self._registry.register(self)
+        self._watch.start()
+
+    def add_pool(self, pool: Any, name: str | None = None) -> None:
+        """Observe a pool that was made later; without a name it is numbered.
+
+        Raises TypeError for another object, ValueError for a name that another pool has.
+        """
+        self._watch.add_pool(pool, name)
+
+    def remove_pool(self, pool: Any) -> None:
+        """Observe a pool no longer."""
+        self._watch.remove_pool(pool)
+
+    def close(self) -> None:
+        """Record no longer, and remove the collector; the second time, do nothing."""
+        if self._watch.is_watching:
+            self._watch.stop()
+            self._registry.unregister(self)
+
+    def describe(self) -> Iterator[Any]:
+        """The names of all metrics, by which a registry refuses the same ones twice."""
+        yield from self._recorder.collect()
+        for metric in (_metrics.PHASE, *_metrics.OF_POOLS, *_metrics.OF_LOOPS):
+            yield self._family(metric)
+
+    def collect(self) -> Iterator[Any]:
+        """All metrics with their present values."""
+        yield from self._recorder.collect()
+        phases = self._family(_metrics.PHASE)
+        for phase, seconds in self._watch.phases.items():
+            phases.add_metric([phase], seconds)
+        yield phases
+        pools = list(self._watch.pool_stats())
+        for metric in _metrics.OF_POOLS:
+            family = self._family(metric)
+            for name, stats in pools:
+                for labels, value in _metrics.of_pool(metric, name, stats):
+                    family.add_metric(list(labels), value)
+            yield family
+        snapshot = snapshot_of(self._monitor)
+        if snapshot is None:
+            return
+        for metric in _metrics.OF_LOOPS:
+            family = self._family(metric)
+            if metric is _metrics.LOOP_DELAY:
+                _add_delays(family, snapshot.lag)
+            else:
+                for labels, value in _metrics.of_loop(metric, snapshot):
+                    family.add_metric(list(labels), value)
+            yield family
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _family(self, metric: Metric) -> Any:
+        """An empty family of samples."""
+        make = getattr(self._core, f"{metric.kind.capitalize()}MetricFamily")
+        return make(metric.prometheus_name, metric.text, labels=metric.prometheus_labels)
+
+
+class _Recorder:
+    """Records into metrics that no registry has: the collector passes them on."""
+
+    def __init__(self, library: Any) -> None:
+        self._operations = _made(library, _metrics.OPERATIONS)
+        self._rows = _made(library, _metrics.ROWS)
+        self._timeouts = _made(library, _metrics.TIMEOUTS)
+        self._pool_times: dict[PoolEvent, Any] = {
+            "created": _made(library, _metrics.CREATE),
+            "acquired": _made(library, _metrics.WAIT),
+            "released": _made(library, _metrics.USE),
+        }
+
+    def query(self, labels: tuple[str, ...], seconds: float, rows: int | None) -> None:
+        self._operations.labels(*labels).observe(seconds)
+        if rows is not None:
+            self._rows.labels(*labels).observe(rows)
+
+    def pool_event(self, pool: str, event: PoolEvent, seconds: float) -> None:
+        if event == "timed_out":
+            self._timeouts.labels(pool).inc()
+        else:
+            self._pool_times[event].labels(pool).observe(seconds)
+
+    def collect(self) -> Iterator[Any]:
+        for metric in (self._operations, self._rows, self._timeouts, *self._pool_times.values()):
+            yield from metric.collect()
+
+
+def _made(library: Any, metric: Metric) -> Any:
+    options: dict[str, Any] = {"labelnames": metric.prometheus_labels, "registry": None}
+    if metric.kind == "counter":
+        return library.Counter(metric.prometheus_name, metric.text, **options)
+    return library.Histogram(metric.prometheus_name, metric.text, buckets=metric.bounds, **options)
+
+
+def _add_delays(family: Any, lag: Lag) -> None:
+    bounds = _metrics.LOOP_DELAY.bounds
+    counts = lag.buckets(bounds)
+    buckets = [(str(bound), count) for bound, count in zip(bounds, counts, strict=True)]
+    family.add_metric([], [*buckets, ("+Inf", lag.count)], sum_value=lag.mean * lag.count)

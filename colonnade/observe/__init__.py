@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from colonnade.observe.open_telemetry import OpenTelemetryMetrics
     from colonnade.observe.prometheus import PrometheusMetrics
     from colonnade.observe.stall import Frame, Holder, StackSample, Stall
+    from colonnade.observe.timeline.lane import Interval, Lane
+    from colonnade.observe.timeline.summary import TaskSummary, TimelineSummary
+    from colonnade.observe.timeline.timeline import Timeline
+    from colonnade.observe.timeline.trace import trace
 
 _HOMES = _lazy_names.homes_of(
     {
@@ -28,6 +32,10 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.observe.open_telemetry": "OpenTelemetryMetrics",
         "colonnade.observe.prometheus": "PrometheusMetrics",
         "colonnade.observe.stall": "Frame Holder StackSample Stall",
+        "colonnade.observe.timeline.lane": "Interval Lane",
+        "colonnade.observe.timeline.summary": "TaskSummary TimelineSummary",
+        "colonnade.observe.timeline.timeline": "Timeline",
+        "colonnade.observe.timeline.trace": "trace",
     }
 )
 
@@ -35,13 +43,19 @@ __all__ = [
     "Beat",
     "Frame",
     "Holder",
+    "Interval",
+    "Lane",
     "LoopMonitor",
     "LoopSnapshot",
     "OpenTelemetryMetrics",
     "PrometheusMetrics",
     "StackSample",
     "Stall",
+    "TaskSummary",
+    "Timeline",
+    "TimelineSummary",
     "is_alive",
+    "trace",
 ]
 
 __getattr__ = _lazy_names.loader(__name__, _HOMES)

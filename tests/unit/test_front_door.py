@@ -22,8 +22,8 @@ FACES = [colonnade, sync]
 ONE_FACE_ALONE = {"sync"}
 # The modules of the package that `import colonnade` loads.
 OWN = [
-    *("colonnade", "colonnade._core", "colonnade._core.watch", "colonnade._lazy_names"),
-    "colonnade._one_interpreter",
+    *("colonnade", "colonnade._core", "colonnade._core.lanes", "colonnade._core.watch"),
+    *("colonnade._lazy_names", "colonnade._one_interpreter"),
 ]
 
 # Modules that programs which connect, fetch and use a pool do not need.

@@ -26,6 +26,7 @@ mod errors;
 mod foreign_buffer;
 mod held;
 mod inexact;
+mod lanes;
 mod moments;
 mod numpy_import;
 mod parameters;
@@ -105,6 +106,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stopwatch::QueryTiming>()?;
 
     module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
+    lanes::add_to(module)?;
     record::add_to(module)?;
     #[cfg(target_os = "linux")]
     watch::add_to(module)?;

@@ -1,0 +1,78 @@
+"""What a suspended coroutine awaits, from the outermost frame to the innermost."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+# An await chain is as deep as the program's calls; a broken object must not hold the loop.
+DEPTH_MAX = 200
+
+
+class Suspended(NamedTuple):
+    """One function that awaits: its module, its qualified name, and its frame if it has one."""
+
+    module: str
+    name: str
+    frame: FrameType | None
+
+
+def suspended_functions(awaitable: object) -> Iterator[Suspended]:
+    """The functions that await each other, the outermost first."""
+    for _ in range(DEPTH_MAX):
+        if awaitable is None:
+            return
+        frame = _frame_of(awaitable)
+        if frame is not None:
+            module = frame.f_globals.get("__name__") or _module_of(awaitable)
+            name = getattr(awaitable, "__qualname__", frame.f_code.co_name)
+            yield Suspended(module, name, frame)
+        elif hasattr(awaitable, "cr_await"):
+            # A coroutine of compiled code, such as uvloop's.
+            name = getattr(awaitable, "__qualname__", "")
+            yield Suspended(_module_of(awaitable), name, None)
+        awaitable = _awaited_by(awaitable)
+
+
+def _module_of(awaitable: object) -> str:
+    # Frames of compiled code have no globals.
+    return getattr(awaitable, "__module__", None) or ""
+
+
+def _frame_of(awaitable: object) -> FrameType | None:
+    for attribute in ("cr_frame", "gi_frame", "ag_frame"):
+        frame = getattr(awaitable, attribute, None)
+        if frame is not None:
+            return frame if inspect.isframe(frame) else None
+    return None
+
+
+def _awaited_by(awaitable: object) -> Any:
+    for attribute in ("cr_await", "gi_yieldfrom", "ag_await"):
+        following = getattr(awaitable, attribute, None)
+        if following is not None:
+            return following
+    if type(awaitable).__name__ in _STEPS:
+        # Python does not tell what they step, but the collector knows.
+        return next(filter(_is_suspendable, gc.get_referents(awaitable)), None)
+    return None
+
+
+_STEPS = {
+    *("async_generator_asend", "async_generator_athrow", "coroutine_wrapper"),
+    "anext_awaitable",
+}
+
+
+def _is_suspendable(candidate: object) -> bool:
+    return (
+        hasattr(candidate, "cr_await")
+        or inspect.isasyncgen(candidate)
+        or inspect.isgenerator(candidate)
+        or type(candidate).__name__ in _STEPS
+    )

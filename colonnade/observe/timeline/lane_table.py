@@ -1,0 +1,99 @@
+"""The lanes of a trace by number, and by task."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from types import FrameType
+
+    from colonnade.observe.timeline.native import TracedCoroutine
+
+# Frames of these packages pass a coroutine on: it was made by their caller.
+_PASSING_ON = ("asyncio", "uvloop", "anyio", "colonnade")
+_SITE_DEPTH_MAX = 30
+
+
+class LaneEntry:
+    """What is known of a lane besides its intervals; it does not keep its task alive."""
+
+    __slots__ = ("_name", "_task", "coroutine", "number", "site", "traced")
+
+    def __init__(self, number: int, coroutine: Any, site: tuple[str, int, str] | None) -> None:
+        self.number = number
+        self.coroutine: str = getattr(coroutine, "__qualname__", type(coroutine).__name__)
+        self.site = site
+        self.traced: weakref.ref[TracedCoroutine] | None = None
+        self._name: str | None = None
+        self._task: weakref.ref[asyncio.Future[Any]] | None = None
+
+    def bind(self, task: asyncio.Future[Any]) -> None:
+        """Tell which task the lane is of."""
+        self._task = weakref.ref(task)
+
+    def read_name(self) -> None:
+        """Keep the task's name, which it may take along."""
+        task = self._task() if self._task is not None else None
+        if task is not None:
+            get_name = getattr(task, "get_name", None)
+            self._name = get_name() if get_name is not None else None
+
+    @property
+    def name(self) -> str:
+        """The task's name; its coroutine's if the task has ended before it was asked."""
+        self.read_name()
+        return self._name or self.coroutine
+
+    @property
+    def created_at(self) -> str | None:
+        """The place where the task was made."""
+        return None if self.site is None else "{}:{} in {}".format(*self.site)
+
+
+class LaneTable:
+    """All lanes of a trace."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, LaneEntry] = {}
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def add(self, number: int, coroutine: Any, site: tuple[str, int, str] | None) -> LaneEntry:
+        """Add a lane."""
+        entry = self.entries[number] = LaneEntry(number, coroutine, site)
+        return entry
+
+    def bind(self, number: int, task: asyncio.Future[Any]) -> None:
+        """Tell which task a lane is of."""
+        self.entries[number].bind(task)
+        self._numbers[task] = number
+
+    def opened(self, number: int) -> None:
+        """Note that the task of a lane begins to run; only now it has its own name."""
+        entry = self.entries.get(number)
+        if entry is not None:
+            entry.read_name()
+
+    def number_of(self, task: Any) -> int | None:
+        """The lane of a task."""
+        try:
+            return self._numbers.get(task)
+        except TypeError:
+            # Not every awaitable can be a key.
+            return None
+
+
+def creation_site() -> tuple[str, int, str] | None:
+    """File, line and function that make a task, below the packages that pass coroutines on."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - a stack without its text, in 1 us
+    for _ in range(_SITE_DEPTH_MAX):
+        if frame is None:
+            return None
+        module = frame.f_globals.get("__name__") or ""
+        if module.partition(".")[0] not in _PASSING_ON:
+            code = frame.f_code
+            return code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)
+        frame = frame.f_back
+    return None

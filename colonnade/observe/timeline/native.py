@@ -1,0 +1,7 @@
+"""The native parts of a timeline: what records the steps of tasks, and what makes columns."""
+
+from __future__ import annotations
+
+from colonnade._core.lanes import KINDS, Recorder, TracedCoroutine, batch_of_lists
+
+__all__ = ["KINDS", "Recorder", "TracedCoroutine", "batch_of_lists"]

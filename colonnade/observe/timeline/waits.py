@@ -1,0 +1,153 @@
+"""Why a task waited: read from what its coroutine awaits, after a wait that was not short."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from colonnade.observe.timeline.await_chain import Suspended, suspended_functions
+from colonnade.observe.timeline.kinds import (
+    LOCK,
+    NETWORK,
+    POOL,
+    SERVER,
+    SLEEP,
+    TASK,
+    THREAD,
+    UNKNOWN,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # When the lane of a task ended, in nanoseconds; None if it did not or has no lane.
+    EndOf = Callable[[Any], int | None]
+
+# Loops round their timers up to the next millisecond, so a sleep may end as late as that, and then
+# wait for its turn for another moment.
+TIMER_ROUNDING_NS = 2_000_000
+
+_DRIVER = ("colonnade._async.", "colonnade._transport.", "colonnade._supply.")
+# The driver's function in which a caller waits for a free connection.
+_POOL_WAIT = "Supply.wait"
+
+# Functions that await a bare future, by module and the first part of their qualified names, the
+# more precise ones first.
+_FUNCTIONS: tuple[tuple[str, str, int], ...] = (
+    ("asyncio.tasks", "sleep", SLEEP),
+    ("asyncio.tasks", "", TASK),
+    ("asyncio.taskgroups", "", TASK),
+    ("asyncio.threads", "", THREAD),
+    ("asyncio.locks", "", LOCK),
+    ("asyncio.queues", "", LOCK),
+    ("asyncio.mixins", "", LOCK),
+    ("asyncio.streams", "", NETWORK),
+    ("asyncio.base_events", "Server.", NETWORK),
+    ("asyncio.base_events", "BaseEventLoop.sock", NETWORK),
+    ("asyncio.base_events", "BaseEventLoop.create", NETWORK),
+    ("asyncio.base_events", "BaseEventLoop._", NETWORK),
+    ("asyncio.selector_events", "", NETWORK),
+    ("asyncio.sslproto", "", NETWORK),
+    ("asyncio.unix_events", "", NETWORK),
+    ("uvloop", "", NETWORK),
+    ("anyio._backends._asyncio", "run_sync_in_worker_thread", THREAD),
+    ("anyio._backends._asyncio", "AsyncIOBackend.run_sync_in_worker_thread", THREAD),
+    ("anyio._backends._asyncio", "TaskGroup", TASK),
+    ("anyio._backends._asyncio", "Lock", LOCK),
+    ("anyio._backends._asyncio", "Semaphore", LOCK),
+    ("anyio._backends._asyncio", "CapacityLimiter", LOCK),
+    ("anyio._backends._asyncio", "Event", LOCK),
+    ("anyio._backends._asyncio", "", NETWORK),
+)
+
+# Packages whose own futures, events and queues stand for bytes of a network.
+_NETWORK_PACKAGES = {
+    *("aiohttp", "aiokafka", "asyncpg", "granian", "grpc", "h11", "httpcore", "hypercorn"),
+    *("nats", "psycopg", "redis", "uvicorn", "websockets"),
+}
+# These are between a program and the future that it waits for.
+_CARRIERS = ("asyncio", "uvloop", "anyio", "_asyncio")
+
+# The first callbacks of futures that are made for another one.
+_CALLBACKS = {
+    "_chain_future.<locals>._call_check_cancel": THREAD,
+    "shield.<locals>._outer_done_callback": TASK,
+}
+
+
+def explain_wait(
+    coroutine: Any, future: Any, callback: str | None, since: int, now: int, *, end_of: EndOf
+) -> tuple[int, int]:
+    """The kind of a wait that ends now, and when what the task waited for was there.
+
+    The coroutine is still suspended. Times are in nanoseconds.
+    """
+    chain = list(suspended_functions(coroutine))
+    kind = _driver_kind(chain)
+    if kind is not None:
+        return kind, now
+    if callback in _CALLBACKS and _CALLBACKS[callback] == THREAD:
+        return THREAD, now
+    for function in reversed(chain):
+        kind = _kind_of(function)
+        if kind == SLEEP:
+            return SLEEP, _end_of_sleep(function, since, now)
+        if kind is not None:
+            break
+        if not _is_carrier(function):
+            break
+    if kind in (None, LOCK, NETWORK) and _is_for_network(chain):
+        return NETWORK, now
+    if kind is not None:
+        return kind, now
+    if callback in _CALLBACKS:
+        return _CALLBACKS[callback], now
+    return _kind_of_future(future, now, end_of)
+
+
+def _driver_kind(chain: list[Suspended]) -> int | None:
+    for function in reversed(chain):
+        if function.module.startswith(_DRIVER):
+            return POOL if function.name == _POOL_WAIT else SERVER
+    return None
+
+
+def _kind_of(function: Suspended) -> int | None:
+    for module, prefix, kind in _FUNCTIONS:
+        is_module = function.module == module or function.module.startswith(f"{module}.")
+        if is_module and function.name.startswith(prefix):
+            return kind
+    return None
+
+
+def _is_carrier(function: Suspended) -> bool:
+    return function.module.partition(".")[0] in _CARRIERS
+
+
+def _is_for_network(chain: list[Suspended]) -> bool:
+    """Whether the innermost function of a program or library is of a network library."""
+    for function in reversed(chain):
+        if not _is_carrier(function):
+            return function.module.partition(".")[0] in _NETWORK_PACKAGES
+    return False
+
+
+def _end_of_sleep(function: Suspended, since: int, now: int) -> int:
+    delay = function.frame.f_locals.get("delay") if function.frame is not None else None
+    if not isinstance(delay, int | float):
+        return now
+    # A delay may be infinite.
+    due = since + delay * 1e9
+    return int(due) if due < now - TIMER_ROUNDING_NS else now
+
+
+def _kind_of_future(future: Any, now: int, end_of: EndOf) -> tuple[int, int]:
+    if isinstance(future, asyncio.Task):
+        return TASK, end_of(future) or now
+    # What `gather` returns.
+    children = getattr(future, "_children", None)
+    if isinstance(future, asyncio.Future) and isinstance(children, list):
+        ends = [end_of(child) for child in children]
+        is_known = bool(ends) and None not in ends and not future.cancelled()
+        return TASK, max(end for end in ends if end is not None) if is_known else now
+    return UNKNOWN, now

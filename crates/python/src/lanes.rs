@@ -1,0 +1,25 @@
+//! `colonnade._core.lanes`: what the tasks of an event loop do, step by step.
+//!
+//! A [`TracedCoroutine`] stands between a task and its coroutine, and tells its [`Recorder`] when a
+//! step begins and ends. It is native so that no frame of its own gets into tracebacks, and so that
+//! a switch stays cheap: why a task waited is asked of Python only after a long wait.
+
+mod columns;
+mod record;
+mod traced;
+
+use pyo3::prelude::*;
+
+/// Adds the module `lanes`, which can be imported like any other.
+pub(crate) fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = parent.py();
+    let module = PyModule::new(py, "lanes")?;
+    module.add("KINDS", record::KINDS)?;
+    module.add_class::<traced::Recorder>()?;
+    module.add_class::<traced::TracedCoroutine>()?;
+    module.add_function(wrap_pyfunction!(columns::batch_of_lists, &module)?)?;
+    parent.add_submodule(&module)?;
+    let name = "colonnade._core.lanes";
+    module.setattr("__name__", name)?;
+    py.import("sys")?.getattr("modules")?.set_item(name, module)
+}

@@ -6,6 +6,7 @@ import dataclasses
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from colonnade._shown import shown
 from colonnade.observe.timeline.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class TaskSummary:
         Raises KeyError if there is no such kind.
         """
         if kind not in KINDS:
-            raise KeyError(f"{kind!r} is none of the kinds {', '.join(KINDS)}")
+            raise KeyError(f"{shown(kind)} is none of the kinds {', '.join(KINDS)}")
         return 100.0 * self.seconds.get(kind, 0.0) / self.duration if self.duration else 0.0
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.observe.open_telemetry import OpenTelemetryMetrics
     from colonnade.observe.prometheus import PrometheusMetrics
+    from colonnade.observe.publication import Publication, publish
     from colonnade.observe.stall import Frame, Holder, StackSample, Stall
     from colonnade.observe.timeline.lane import Interval, Lane
     from colonnade.observe.timeline.summary import TaskSummary, TimelineSummary
@@ -31,6 +32,7 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.observe.loop_snapshot": "LoopSnapshot",
         "colonnade.observe.open_telemetry": "OpenTelemetryMetrics",
         "colonnade.observe.prometheus": "PrometheusMetrics",
+        "colonnade.observe.publication": "Publication publish",
         "colonnade.observe.stall": "Frame Holder StackSample Stall",
         "colonnade.observe.timeline.lane": "Interval Lane",
         "colonnade.observe.timeline.summary": "TaskSummary TimelineSummary",
@@ -49,12 +51,14 @@ __all__ = [
     "LoopSnapshot",
     "OpenTelemetryMetrics",
     "PrometheusMetrics",
+    "Publication",
     "StackSample",
     "Stall",
     "TaskSummary",
     "Timeline",
     "TimelineSummary",
     "is_alive",
+    "publish",
     "trace",
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from colonnade.cli.observe import check as checking
+from colonnade.cli.observe import check as checking, top as viewing
 
 
 @click.group(short_help="Look at the event loop of a running process.")
@@ -32,3 +32,16 @@ def check(*, path: str, max_age: float) -> int:
         return checking.run(path, max_age)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+@observe.command(short_help="Show what a process does, live.")
+@click.argument("target", required=False, metavar="[PID|PATH]")
+@click.option("--once", is_flag=True, help="Print plain text once, as in a pipe.")
+def top(*, target: str | None, once: bool) -> int:
+    """Show what processes that call observe.publish do: their event loop, pools and statements.
+
+    The view is drawn each second; q and Ctrl-C end it. Without PID or PATH, the only process of
+    this user that publishes is shown, or a list of all. The exit status is 1 if there is no report,
+    or, printed once, if the process has stopped reporting.
+    """
+    return viewing.run(target, once=once)

@@ -11,7 +11,7 @@ import weakref
 from pathlib import Path
 from typing import Protocol
 
-from colonnade.observe.beat_file import MAGIC, RECORD_BYTES, Record, boot_id, lock
+from colonnade.observe.beat_file import MAGIC, RECORD_BYTES, Record, boot_id, ended, lock
 
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 # A predecessor that stops removes its file; it cannot do so for ever.
@@ -40,6 +40,17 @@ def open_outlet(name: str) -> Outlet:
         if stat.S_ISFIFO(Path(name).lstat().st_mode):
             return _PipeOutlet(name)
     return _FileOutlet(name)
+
+
+def remove_ended(name: str) -> None:
+    """Remove what processes that were killed left in the folder of this file.
+
+    A process that takes over such a file in this moment creates it again with its next beat.
+    """
+    for old in ended(str(Path(name).parent)):
+        with contextlib.suppress(OSError):
+            if Path(old).lstat().st_uid == os.geteuid():
+                Path(old).unlink()
 
 
 class _FileOutlet:

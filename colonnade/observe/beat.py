@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from colonnade._shown import shown
-from colonnade.observe._beat_outlet import open_outlet
+from colonnade.observe._beat_outlet import open_outlet, remove_ended
 from colonnade.observe.beat_file import check_seconds, checked_path
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from colonnade.observe._beat_outlet import Outlet
 
+_PID = "{pid}"
 _LONGEST_INTERVAL = 3600.0
 _SHORTEST_INTERVAL = 0.01
 # A loop that misses as many beats is not alive, unless the caller says otherwise.
@@ -61,7 +62,7 @@ class Beat:
     @property
     def path(self) -> str:
         """The path, with the id of this process for `{pid}`."""
-        return self._template.replace("{pid}", str(os.getpid()))
+        return self._template.replace(_PID, str(os.getpid()))
 
     def start(self) -> None:
         """Write the first beat now, and the others from the running loop.
@@ -85,6 +86,9 @@ class Beat:
         except BaseException:
             outlet.close()
             raise
+        if _PID in self._template:
+            # Where each process has a file of its own, nobody takes over those of the dead.
+            remove_ended(self.path)
         self._outlet, self._loop, self._pid = outlet, loop, os.getpid()
         self._has_failed = False
         self._last_ns = time.monotonic_ns()

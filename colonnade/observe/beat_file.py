@@ -11,6 +11,7 @@ The module imports little, because probes start a process for it every few secon
 from __future__ import annotations
 
 import binascii
+import errno
 import fcntl
 import os
 import stat
@@ -33,7 +34,7 @@ _LOCK = struct.Struct("@hhqqi4x")
 _WHOLE_FILE = _LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 # A read can meet a write half-way; then the next read does not.
 _READS_MOST = 5
-_FILES_MOST = 1000
+_FILES_MOST = 10_000
 
 
 class StrangeFileError(Exception):
@@ -144,10 +145,8 @@ def judge(path: Path, max_age: float) -> tuple[bool, str]:
 
 def _judge_folder(folder: str, max_age: float) -> tuple[bool, str]:
     """Judge all processes of a folder; those that have ended do not count."""
-    with os.scandir(folder) as entries:
-        names = sorted(entry.path for _, entry in zip(range(_FILES_MOST), entries, strict=False))
     told: dict[str, list[str]] = {"alive": [], "hung": [], "ended": []}
-    for name in names:
+    for name in _names(folder):
         try:
             outcome, said = _judge_file(name, max_age)
         except (StrangeFileError, OSError):
@@ -158,6 +157,24 @@ def _judge_folder(folder: str, max_age: float) -> tuple[bool, str]:
     if told["alive"]:
         return True, "; ".join(told["alive"])
     return False, f"no process beats in the folder {folder!r}"
+
+
+def ended(folder: str) -> list[str]:
+    """The files of a folder whose processes have ended, and which nobody holds."""
+    found: list[str] = []
+    for name in _names(folder):
+        try:
+            record, is_held = _read(name)
+        except (StrangeFileError, OSError):
+            continue
+        if record.is_locked and is_held is False:
+            found.append(name)
+    return found
+
+
+def _names(folder: str) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(entry.path for _, entry in zip(range(_FILES_MOST), entries, strict=False))
 
 
 def _judge_file(name: str, max_age: float) -> tuple[str, str]:
@@ -205,6 +222,8 @@ def _reason(error: Exception) -> str:
         return str(error)
     if isinstance(error, FileNotFoundError):
         return "does not exist"
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return "is a symbolic link, which is not followed"
     words = error.strerror if isinstance(error, OSError) else None
     return f"cannot be read: {words or error}"
 

@@ -104,7 +104,7 @@ def on_screen(
         stderr=theirs,
         start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
-        env=environment(None, TERM="xterm-256color", **(env or {})),
+        env=environment(None, **{"TERM": "xterm-256color", **(env or {})}),
     )
     try:
         yield Screen(process, ours, theirs)

@@ -150,6 +150,16 @@ def test_once_is_plain_on_a_terminal(publisher: Publisher, runtime: dict[str, st
         assert "\x1b" not in screen.written
 
 
+@pytest.mark.parametrize("how", [{"TERM": "dumb"}, {"PYTHONIOENCODING": "latin-1"}], ids=str)
+def test_it_is_plain_where_nothing_can_be_drawn(
+    how: dict[str, str], publisher: Publisher, runtime: dict[str, str]
+) -> None:
+    with on_screen("observe", "top", env={**runtime, **how}) as screen:
+        assert screen.await_end() == 0
+        assert f"process {publisher.process.pid}" in screen.written
+        assert "\x1b" not in screen.written
+
+
 def test_several_processes_are_a_list(
     publisher: Publisher, runtime: dict[str, str], dsn: str
 ) -> None:

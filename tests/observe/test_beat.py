@@ -29,6 +29,10 @@ def written(path: Path, record: Record) -> Path:
     return path
 
 
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
 def fresh(**facts: Any) -> Record:
     """A record of a process elsewhere, which locks nothing."""
     given: dict[str, Any] = {
@@ -159,7 +163,7 @@ async def test_links_are_not_followed(tmp_path: Path) -> None:
     assert not target.exists()
     written(target, fresh())
     assert observe.is_alive(target, LONG)
-    assert not observe.is_alive(tmp_path / "link", LONG)
+    assert "is a symbolic link" in judge(tmp_path / "link", LONG)[1]
     (tmp_path / "hard").hardlink_to(target)
     with pytest.raises(FileExistsError, match="hard links"):
         observe.Beat(target).start()
@@ -180,6 +184,17 @@ async def test_processes_do_not_share_a_file(tmp_path: Path) -> None:
         assert observe.is_alive(tmp_path / "beat", LONG)
     async with observe.Beat(tmp_path / "{pid}.beat") as beat:
         assert beat.path == str(tmp_path / f"{os.getpid()}.beat")
+
+
+async def test_files_of_the_dead_are_removed_where_each_process_has_its_own(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("colonnade-beat ")
+    written(tmp_path / "1.beat", fresh(is_locked=True))
+    written(tmp_path / "2.beat", fresh())
+    async with observe.Beat(tmp_path / "one"):
+        assert len(names(tmp_path)) == 4
+        async with observe.Beat(tmp_path / "{pid}.beat"):
+            left = names(tmp_path)
+            assert left == {"letter", "2.beat", "one", f"{os.getpid()}.beat"}
 
 
 async def test_a_file_that_was_removed_comes_back(

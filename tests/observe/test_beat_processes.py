@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from colonnade import observe
 from colonnade.observe.beat_file import judge
-from tests.cli.program import until
+from tests.cli.program import PROGRAM, until
 from tests.observe.conftest import LOOPS
 from tests.support.processes import is_alive as exists
 
@@ -88,6 +89,25 @@ def test_a_killed_process_is_not_alive_at_once(tmp_path: Path) -> None:
     # Its successor takes the file over.
     with beating(path, "asyncio") as process:
         assert f"process {process.pid} beat" in judge(path, LONG)[1]
+
+
+def test_the_file_is_read_across_containers(tmp_path: Path) -> None:
+    """In a namespace of process ids of its own, where those of the file mean other processes."""
+    elsewhere = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*elsewhere, "true"], check=False).returncode
+    ):
+        pytest.skip("namespaces of process ids cannot be made here")
+    path = tmp_path / "beat"
+    check = [*elsewhere, *PROGRAM, "observe", "check", str(path), "--max-age", "60"]
+    with beating(path, "asyncio") as process:
+        assert subprocess.run(check, check=False).returncode == 0
+        process.kill()
+        process.wait()
+        told = subprocess.run(check, check=False, capture_output=True, text=True)
+        assert told.returncode == 1
+        assert "has ended" in told.stderr
 
 
 def test_a_process_that_ends_removes_its_file(tmp_path: Path) -> None:

@@ -67,7 +67,9 @@ def _events(waking: int) -> Generator[tuple[bytes, bytes], None, None]:
 @contextlib.contextmanager
 def _signals() -> Generator[int, None, None]:
     """A descriptor from which the numbers of signals can be read as they arrive."""
-    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
     numbers = (signal.SIGWINCH, signal.SIGTSTP)
     # Python writes to the descriptor only for signals that have a handler.
     handlers = {number: signal.signal(number, lambda *_: None) for number in numbers}
@@ -91,4 +93,6 @@ def _single_keys() -> Generator[None, None, None]:
     try:
         yield
     finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        # The terminal may be gone, as after SIGHUP.
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -82,9 +82,9 @@ def run(target: str | None, *, once: bool) -> int:
         statuses = wanted.read()
     except StatusError as error:
         raise CommandError(str(error), _HINT) from error
-    if once or not (sys.stdout.isatty() and sys.stdin.isatty()):
-        return _print_once(statuses, wanted)
     console = Console(highlight=False)
+    if once or not _can_draw(console):
+        return _print_once(statuses, wanted)
     screen = _Picture(wanted, console)
     try:
         show(console, screen.draw)
@@ -94,6 +94,12 @@ def run(target: str | None, *, once: bool) -> int:
         # Ctrl-C is a usual way to leave.
         return 0
     return 0
+
+
+def _can_draw(console: Console) -> bool:
+    """Whether there is a terminal that can be drawn on, and typed at."""
+    is_terminal = sys.stdout.isatty() and sys.stdin.isatty()
+    return is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
 
 
 def _print_once(statuses: list[Status], wanted: Reports) -> int:

@@ -136,6 +136,34 @@ async def test_a_preparation_of_its_own_belongs_to_no_later_query(
     assert timing.total <= wall
 
 
+async def test_the_time_since_a_pool_opened_is_in_no_phase(dsn: str) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        work()
+        async with pool.acquire() as connection:
+            start = time.perf_counter()
+            await connection.fetchval("SELECT 1")
+            wall = time.perf_counter() - start
+            timing = connection.last_timing
+            assert timing is not None
+            assert_adds_up(timing)
+            assert timing.total <= wall
+
+
+async def test_the_time_since_a_change_of_types_is_in_no_phase(
+    connection: colonnade.Connection,
+) -> None:
+    await connection.set_builtin_type_codec("int8", schema="pg_catalog", codec_name="text")
+    await connection.reset_type_codec("int8", schema="pg_catalog")
+    await connection.reload_schema_state()
+    work()
+    start = time.perf_counter()
+    await connection.fetchval("SELECT 1")
+    wall = time.perf_counter() - start
+    timing = connection.last_timing
+    assert timing is not None
+    assert timing.total <= wall
+
+
 async def test_a_statement_prepared_twice_counts_both_tries(
     connection: colonnade.Connection,
 ) -> None:

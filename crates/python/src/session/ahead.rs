@@ -49,7 +49,7 @@ impl Session {
 
     /// Shares a catalog with other sessions; call it before preparing any statement.
     fn share_catalog(&self, py: Python<'_>, catalog: &Catalog) -> PyResult<()> {
-        self.begin(py, |core: &mut Core| {
+        self.change(py, |core: &mut Core| {
             core.share_catalog(catalog.0.clone());
             Ok(())
         })

@@ -140,6 +140,15 @@ impl Session {
         Ok(())
     }
 
+    /// Changes the session without an exchange, so no call begins.
+    fn change(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Core) -> Result<(), colonnade_session::Error>,
+    ) -> PyResult<()> {
+        change(&mut self.lock(py)?.core).map_err(|error| errors::of_session(py, error))
+    }
+
     fn begin(
         &self,
         py: Python<'_>,
@@ -401,7 +410,7 @@ impl Session {
 
     /// Answers a GssToken with the client's token.
     fn gss_token(&self, py: Python<'_>, token: &[u8]) -> PyResult<()> {
-        self.begin(py, |core| core.gss_token(token))
+        self.change(py, |core| core.gss_token(token))
     }
 
     /// Abandons the exchange under way.

@@ -39,17 +39,17 @@ impl Session {
     /// table has no type of that name.
     fn set_alias(&self, py: Python<'_>, oid: u32, name: &str) -> PyResult<bool> {
         let Some(other) = named_type(name) else { return Ok(false) };
-        self.begin(py, |core| core.set_alias(oid, &other)).map(|()| true)
+        self.change(py, |core| core.set_alias(oid, &other)).map(|()| true)
     }
 
     /// Makes the session read and write a type by its own conversion again.
     fn reset_type(&self, py: Python<'_>, oid: u32) -> PyResult<()> {
-        self.begin(py, |core| core.reset_type(oid))
+        self.change(py, |core| core.reset_type(oid))
     }
 
     /// Forgets the database's types, and the statements made with them.
     fn forget_types(&self, py: Python<'_>) -> PyResult<()> {
-        self.begin(py, Core::forget_types)
+        self.change(py, Core::forget_types)
     }
 
     /// Forgets the statements if another session with the same catalog has found a type, or a

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from colonnade.observe.open_telemetry import OpenTelemetryMetrics
     from colonnade.observe.prometheus import PrometheusMetrics
     from colonnade.observe.publication import Publication, publish
+    from colonnade.observe.server_timing import ServerTiming
     from colonnade.observe.stall import Frame, Holder, StackSample, Stall
     from colonnade.observe.timeline.lane import Interval, Lane
     from colonnade.observe.timeline.summary import TaskSummary, TimelineSummary
@@ -33,6 +34,7 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.observe.open_telemetry": "OpenTelemetryMetrics",
         "colonnade.observe.prometheus": "PrometheusMetrics",
         "colonnade.observe.publication": "Publication publish",
+        "colonnade.observe.server_timing": "ServerTiming",
         "colonnade.observe.stall": "Frame Holder StackSample Stall",
         "colonnade.observe.timeline.lane": "Interval Lane",
         "colonnade.observe.timeline.summary": "TaskSummary TimelineSummary",
@@ -52,6 +54,7 @@ __all__ = [
     "OpenTelemetryMetrics",
     "PrometheusMetrics",
     "Publication",
+    "ServerTiming",
     "StackSample",
     "Stall",
     "TaskSummary",

@@ -96,7 +96,9 @@ def _place(scratch: Path) -> Place:
         sys.exit(f"cargo is in {path}: a wheel that needs it would not be noticed")
     home = scratch / "home"
     home.mkdir()
-    kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "LANG"))}
+    # What the machine says of its package index and of the certificates it trusts.
+    of_the_machine = ("LANG", "PIP_", "SSL_CERT_", "UV_")
+    kept = {name: value for name, value in os.environ.items() if name.startswith(of_the_machine)}
     pip = Path.home() / ".config" / "pip" / "pip.conf"
     if pip.exists() and "PIP_CONFIG_FILE" not in kept:
         kept["PIP_CONFIG_FILE"] = str(pip)
@@ -109,7 +111,7 @@ def _commands(place: Place, wheel: Path, python: str) -> list[tuple[str, Sequenc
     where = "import colonnade, sys; assert colonnade.__file__.startswith(sys.prefix)"
     examples = sorted((ROOT / "examples").glob("*.py"))
     return [
-        ("environment", [python, "-m", "venv", str(place.bin.parent)]),
+        ("environment", _making(python, place.bin.parent)),
         ("pip install colonnade", [*pip, str(wheel)]),
         ("import colonnade", [own, "-c", where]),
         ("pip install colonnade[all,pytest]", [*pip, f"{wheel}[all,pytest]", *BESIDES]),
@@ -117,6 +119,18 @@ def _commands(place: Place, wheel: Path, python: str) -> list[tuple[str, Sequenc
         *((f"examples/{path.name}", _program(own, path)) for path in examples),
         ("colonnade demo", [str(place.bin / "colonnade"), "demo", "--rounds", "1"]),
     ]
+
+
+def _making(python: str, environment: Path) -> Sequence[str]:
+    """The command that makes an environment with pip.
+
+    Debian keeps `ensurepip` in a package of its own, which works only where it is installed.
+    """
+    probe = [python, "-c", "import ensurepip"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+        return [python, "-m", "venv", str(environment)]
+    uv = str(ROOT / ".tools/bin/uv")
+    return [uv, "venv", "--quiet", "--seed", "--python", python, str(environment)]
 
 
 def _program(python: str, path: Path) -> Sequence[str]:

@@ -31,6 +31,12 @@ PLATFORMS = {
     "aarch64-unknown-linux-musl": "musllinux_1_2",
 }
 SIZE_MOST = 5_000_000
+# What a developer's shell may hold for quicker builds, and what must not get into a release:
+# CARGO_ENCODED_RUSTFLAGS goes before RUSTFLAGS, and profiles change the optimisation.
+NOT_INHERITED = (
+    *("CARGO_PROFILE_", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET", "CARGO_TARGET_"),
+    *("MATURIN_", "PYO3_", "PYTHONPATH", "PYTHONHOME"),
+)
 
 
 def main() -> int:
@@ -79,8 +85,9 @@ def _environment(checkout: Path) -> dict[str, str]:
     cargo = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
     renamed = [f"--remap-path-prefix={checkout}=colonnade", f"--remap-path-prefix={cargo}=cargo"]
     moment = ["git", "log", "-1", "--format=%ct"]
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(NOT_INHERITED)}
     return {
-        **os.environ,
+        **inherited,
         "CARGO_TARGET_DIR": str(checkout / "build" / "wheels"),
         "CARGO_INCREMENTAL": "0",
         "RUSTFLAGS": " ".join(renamed),

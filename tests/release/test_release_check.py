@@ -43,7 +43,8 @@ See [the pages](https://example.org/pages).
 """
 PACKAGE = {"colonnade/__init__.py": "", "colonnade/py.typed": "", "colonnade/_core.pyi": "x: int\n"}
 EXTENSION = "colonnade/_core.cpython-311-x86_64-linux-gnu.so"
-WHEEL = f"colonnade-{VERSION}-cp311-cp311-manylinux_2_17_x86_64.whl"
+TAG = "cp311-cp311-manylinux_2_17_x86_64"
+WHEEL = f"colonnade-{VERSION}-{TAG}.whl"
 
 
 def licence(name: str) -> str:
@@ -89,7 +90,7 @@ def packed(
     files: dict[str, str | bytes] = {**PACKAGE, EXTENSION: extension, f"{info}/METADATA": METADATA}
     files |= {f"{info}/licenses/{name}": licence(name) for name in release_check.LICENCES}
     files |= more or {}
-    files[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-cp311-any\n"
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {TAG}\n"
     files.pop(without, None)
     files[f"{info}/RECORD"] = (
         "".join(f"{name},{recorded(content)}\n" for name, content in files.items())
@@ -127,6 +128,8 @@ def test_versions_agree(checkout: Path) -> None:
         checkout, (checkout / WHEEL.replace(VERSION, "1.0"),), (Path("colonnade-1.tar.gz"),)
     )
     assert faults(release_check.versions_agree, old).count("build it again") == 2
+    foreign = Release(checkout, (checkout / "other.whl",), ())
+    assert "other.whl is not of version" in faults(release_check.versions_agree, foreign)
 
 
 @pytest.mark.parametrize(
@@ -195,11 +198,72 @@ def test_wheels_hold_the_package_alone(checkout: Path) -> None:
     for name in ("colonnade/py.typed", "colonnade/_core.pyi"):
         assert f"lacks {name}" in faults(check, packed(checkout, without=name))
     assert "0 extensions" in faults(check, packed(checkout, without=EXTENSION))
-    for name in ("tests/a.py", "benches/a.py", "samples/a.py", "colonnade/left.py"):
+    hidden = (f"colonnade-{VERSION}.dist-info/a.py", "other-1.dist-info/METADATA")
+    for name in ("tests/a.py", "benches/a.py", "samples/a.py", "colonnade/left.py", *hidden):
         fault = f"has {name}, which is no file of the package"
         assert fault in faults(check, packed(checkout, {name: ""}))
     edited(checkout, "colonnade/_core.pyi", "int", "str")
     assert "has an older colonnade/_core.pyi" in faults(check, packed(checkout))
+
+
+def test_a_changed_wheel_is_named(checkout: Path) -> None:
+    pytest.importorskip("wheel", reason="`make release-check` installs the group release")
+    check = release_check.wheels_are_as_they_were_packed
+    release = packed(checkout)
+    assert faults(check, release) == ""
+    with zipfile.ZipFile(release.wheels[0], "a") as wheel:
+        wheel.writestr("colonnade/unlisted.py", "")
+    assert "colonnade/unlisted.py" in faults(check, release)
+    record = f"colonnade-{VERSION}.dist-info/RECORD"
+    with zipfile.ZipFile(packed(checkout).wheels[0]) as whole:
+        files = {name: whole.read(name) for name in whole.namelist()}
+    listed = files[record].decode().replace(recorded("x: int\n"), recorded("x: str\n"))
+    files[record] = listed.encode()
+    with zipfile.ZipFile(release.wheels[0], "w") as changed:
+        for name, content in files.items():
+            changed.writestr(name, content)
+    assert "_core.pyi" in faults(check, release)
+
+
+def test_a_renamed_wheel_is_named(checkout: Path) -> None:
+    pytest.importorskip("wheel", reason="`make release-check` installs the group release")
+    check = release_check.wheels_are_as_they_were_packed
+    renamed = packed(checkout).wheels[0].rename(checkout.parent / WHEEL.replace("311", "312"))
+    found = faults(check, Release(checkout, (renamed,), ()))
+    assert f"is tagged {TAG} inside" in found
+    assert f"has {EXTENSION}, which cp312 does not load" in found
+
+
+def test_dist_has_nothing_else(checkout: Path, tmp_path: Path) -> None:
+    check = release_check.dist_has_nothing_else
+    dist = tmp_path / "dist"
+    dist.mkdir()
+    wheel = packed(checkout).wheels[0].rename(dist / WHEEL)
+    (dist / "debug").mkdir()
+    (dist / ".gitignore").touch()
+    release = Release(checkout, (wheel,), ())
+    assert faults(check, release) == ""
+    (dist / "notes.txt").touch()
+    assert "notes.txt is no wheel" in faults(check, release)
+    two = tuple(dist / f"colonnade-{number}.tar.gz" for number in (1, 2))
+    assert "2 sdists instead of one" in faults(check, release._replace(sdists=two))
+
+
+def test_sdists_are_current(checkout: Path, tmp_path: Path) -> None:
+    check = release_check.sdists_are_current
+    sdist = tmp_path / f"colonnade-{VERSION}.tar.gz"
+    release = Release(checkout, (), (sdist,))
+    with tarfile.open(sdist, "w:gz") as sources:
+        sources.add(checkout / "colonnade", f"colonnade-{VERSION}/colonnade")
+    assert faults(check, release) == ""
+    edited(checkout, "colonnade/_core.pyi", "int", "str")
+    assert "has an older colonnade/_core.pyi" in faults(check, release)
+    (checkout / "colonnade/left.py").touch()
+    with tarfile.open(sdist, "w:gz") as sources:
+        sources.add(checkout / "colonnade/left.py", f"colonnade-{VERSION}/colonnade/left.py")
+    found = faults(check, release)
+    assert "has colonnade/left.py, which is no file" in found
+    assert "lacks colonnade/py.typed" in found
 
 
 @pytest.mark.usefixtures("_release_tools")

@@ -1,6 +1,7 @@
 # What the tasks of an event loop do, step by step. All times are in nanoseconds.
 
 from collections.abc import Callable, Coroutine, Sequence
+from types import FrameType
 from typing import Any, Self, final
 
 from colonnade._core import Batch
@@ -15,7 +16,7 @@ class Recorder:
         limit: int,
         patience: int,
         opened: Callable[[int], object],
-        explain: Callable[[Any, Any, str | None, int, int], tuple[int, int]],
+        explain: Callable[[Any, Any, str | None, int, int], tuple[int, int, bool]],
     ) -> Self: ...
     def now(self) -> int: ...
     def start(self) -> None: ...
@@ -55,3 +56,4 @@ class TracedCoroutine(Coroutine[Any, Any, Any]):
     def __getattr__(self, name: str) -> Any: ...
 
 def batch_of_lists(columns: Sequence[tuple[str, str, Sequence[Any]]]) -> Batch: ...
+def end_of_sleep(frame: FrameType | None, since: int, now: int) -> int: ...

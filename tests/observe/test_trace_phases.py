@@ -21,7 +21,7 @@ def query(start: int, end: int, **phases: int) -> Query:
 
 def test_one_wait_becomes_its_phases() -> None:
     lane = rows(("running", 0, 100), ("server", 100, 1000), ("running", 1000, 1010))
-    asked = query(90, 1005, send=10, server=600, transfer=100, decode=50, loop_delay=150)
+    asked = query(90, 1000, send=10, server=600, transfer=100, decode=50, loop_delay=150)
     assert split_by_phases(lane, [asked]) == rows(
         ("running", 0, 100),
         ("server", 100, 700),

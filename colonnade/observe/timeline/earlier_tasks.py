@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from colonnade.observe.timeline.lane_table import LaneTable
     from colonnade.observe.timeline.native import Recorder
 
-    Explain = Callable[[Any, Any, str | None, int, int], tuple[int, int]]
+    Explain = Callable[[Any, Any, str | None, int, int], tuple[int, int, bool]]
 
 
 class EarlierTasks:
@@ -96,7 +96,8 @@ class _FollowedTask:
             # It gave its turn, and comes next after those that are ready now.
             self._turn = self._loop.call_soon(self._after_step, context=self._context)
             return
-        callbacks = list(getattr(future, "_callbacks", None) or ())
+        found: Any = getattr(future, "_callbacks", None)
+        callbacks: list[tuple[Any, Any]] = [] if found is None else list(found)
         own = [one for one, _ in callbacks if getattr(one, "__self__", None) is self._task]
         self._callback = None
         if callbacks and callbacks[0][0] not in own:
@@ -159,7 +160,7 @@ class _FollowedTask:
         if since is None:
             return
         coroutine = self._task.get_coro()
-        kind, over = self._explain(coroutine, self._future, self._callback, since, now)
+        kind, over, _ = self._explain(coroutine, self._future, self._callback, since, now)
         over = min(max(over, since), now)
         self._recorder.add(self._lane, kind, since, over)
         self._recorder.add(self._lane, LOOP_DELAY, over, now)

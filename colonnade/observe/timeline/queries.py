@@ -109,11 +109,15 @@ def _start(row: Row) -> int:
 
 
 def _laid_out(query: Query, waits: list[Row]) -> list[Row]:
-    """The phases as intervals; the last one ends with the last wait."""
+    """The phases as intervals."""
     total = sum(duration for _, duration in query.phases)
-    end = waits[-1][2]
-    if total >= _WHOLE * (end - query.start):
-        return _in_a_row(query.phases, end - total)
+    first_begins, last_ends = waits[0][1], waits[-1][2]
+    if total >= _WHOLE * (last_ends - query.start):
+        # They begin before the first wait and end after the last one, both within the query. That
+        # leaves some microseconds of play, of which the middle is at most half wrong.
+        earliest = max(last_ends, query.start + total)
+        latest = max(earliest, min(query.end, first_begins + total))
+        return _in_a_row(query.phases, (earliest + latest) // 2 - total)
     # The caller did other things between parts of the answer: its waits are all the time there is.
     waited = sum(stop - start for _, start, stop in waits)
     scale = waited / total if total else 0.0

@@ -20,18 +20,22 @@ class Source(Protocol):
     @property
     def lanes(self) -> tuple[Lane, ...]:
         """The lanes so far."""
+        ...
 
     @property
     def duration(self) -> float:
         """Its length so far in seconds."""
+        ...
 
     @property
     def dropped(self) -> int:
         """The number of intervals and queries beyond the limit."""
+        ...
 
     @property
     def is_running(self) -> bool:
         """Whether it still records."""
+        ...
 
 
 class Timeline:

@@ -168,7 +168,7 @@ class Recording:
 
     def _explain(
         self, coroutine: Any, future: Any, callback: str | None, since: int, now: int
-    ) -> tuple[int, int]:
+    ) -> tuple[int, int, bool]:
         return explain_wait(coroutine, future, callback, since, now, end_of=self._end_of)
 
     def _end_of(self, task: Any) -> int | None:
@@ -189,7 +189,7 @@ class Recording:
             if future is None:
                 self._recorder.add(entry.number, LOOP_DELAY, since, now)
                 continue
-            kind, over = self._explain(traced.traced_coroutine(), future, callback, since, now)
+            kind, over, _ = self._explain(traced.traced_coroutine(), future, callback, since, now)
             over = min(max(over, since), now)
             self._recorder.add(entry.number, kind, since, over)
             self._recorder.add(entry.number, LOOP_DELAY, over, now)

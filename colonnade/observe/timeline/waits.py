@@ -16,16 +16,13 @@ from colonnade.observe.timeline.kinds import (
     THREAD,
     UNKNOWN,
 )
+from colonnade.observe.timeline.native import end_of_sleep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     # When the lane of a task ended, in nanoseconds; None if it did not or has no lane.
     EndOf = Callable[[Any], int | None]
-
-# Loops round their timers up to the next millisecond, so a sleep may end as late as that, and then
-# wait for its turn for another moment.
-TIMER_ROUNDING_NS = 2_000_000
 
 _DRIVER = ("colonnade._async.", "colonnade._transport.", "colonnade._supply.")
 # The driver's function in which a caller waits for a free connection.
@@ -69,7 +66,7 @@ _NETWORK_PACKAGES = {
 _CARRIERS = ("asyncio", "uvloop", "anyio", "_asyncio")
 
 # The first callbacks of futures that are made for another one.
-_CALLBACKS = {
+_CALLBACKS: dict[str | None, int] = {
     "_chain_future.<locals>._call_check_cancel": THREAD,
     "shield.<locals>._outer_done_callback": TASK,
 }
@@ -77,32 +74,41 @@ _CALLBACKS = {
 
 def explain_wait(
     coroutine: Any, future: Any, callback: str | None, since: int, now: int, *, end_of: EndOf
-) -> tuple[int, int]:
+) -> tuple[int, int, bool]:
     """The kind of a wait that ends now, and when what the task waited for was there.
 
+    The last value tells whether each wait at this place of the program has this kind, and ends when
+    what it was for is there, or is a sleep.
     The coroutine is still suspended. Times are in nanoseconds.
     """
     chain = list(suspended_functions(coroutine))
+    sleep = chain[-1] if chain and _kind_of(chain[-1]) == SLEEP else None
     kind = _driver_kind(chain)
     if kind is not None:
-        return kind, now
-    if callback in _CALLBACKS and _CALLBACKS[callback] == THREAD:
-        return THREAD, now
+        return kind, now, True
+    if sleep is not None:
+        return SLEEP, end_of_sleep(sleep.frame, since, now), True
+    if _CALLBACKS.get(callback) == THREAD:
+        return THREAD, now, True
+    kind = _kind_of_innermost(chain)
+    if kind in (None, LOCK, NETWORK) and _is_for_network(chain):
+        return NETWORK, now, True
+    if kind is None:
+        kind = _CALLBACKS.get(callback)
+    if kind is not None:
+        return kind, now, True
+    return _kind_of_future(future, now, end_of)
+
+
+def _kind_of_innermost(chain: list[Suspended]) -> int | None:
+    """The kind of the innermost function that is known, inside of the program's own."""
     for function in reversed(chain):
         kind = _kind_of(function)
-        if kind == SLEEP:
-            return SLEEP, _end_of_sleep(function, since, now)
         if kind is not None:
-            break
+            return kind
         if not _is_carrier(function):
             break
-    if kind in (None, LOCK, NETWORK) and _is_for_network(chain):
-        return NETWORK, now
-    if kind is not None:
-        return kind, now
-    if callback in _CALLBACKS:
-        return _CALLBACKS[callback], now
-    return _kind_of_future(future, now, end_of)
+    return None
 
 
 def _driver_kind(chain: list[Suspended]) -> int | None:
@@ -132,22 +138,13 @@ def _is_for_network(chain: list[Suspended]) -> bool:
     return False
 
 
-def _end_of_sleep(function: Suspended, since: int, now: int) -> int:
-    delay = function.frame.f_locals.get("delay") if function.frame is not None else None
-    if not isinstance(delay, int | float):
-        return now
-    # A delay may be infinite.
-    due = since + delay * 1e9
-    return int(due) if due < now - TIMER_ROUNDING_NS else now
-
-
-def _kind_of_future(future: Any, now: int, end_of: EndOf) -> tuple[int, int]:
+def _kind_of_future(future: Any, now: int, end_of: EndOf) -> tuple[int, int, bool]:
     if isinstance(future, asyncio.Task):
-        return TASK, end_of(future) or now
+        return TASK, end_of(future) or now, False
     # What `gather` returns.
     children = getattr(future, "_children", None)
     if isinstance(future, asyncio.Future) and isinstance(children, list):
         ends = [end_of(child) for child in children]
         is_known = bool(ends) and None not in ends and not future.cancelled()
-        return TASK, max(end for end in ends if end is not None) if is_known else now
-    return UNKNOWN, now
+        return TASK, max(end for end in ends if end is not None) if is_known else now, False
+    return UNKNOWN, now, True

@@ -5,6 +5,7 @@
 //! a switch stays cheap: why a task waited is asked of Python only after a long wait.
 
 mod columns;
+mod known_waits;
 mod record;
 mod traced;
 
@@ -18,6 +19,7 @@ pub(crate) fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<traced::Recorder>()?;
     module.add_class::<traced::TracedCoroutine>()?;
     module.add_function(wrap_pyfunction!(columns::batch_of_lists, &module)?)?;
+    module.add_function(wrap_pyfunction!(traced::end_of_sleep, &module)?)?;
     parent.add_submodule(&module)?;
     let name = "colonnade._core.lanes";
     module.setattr("__name__", name)?;

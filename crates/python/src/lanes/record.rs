@@ -19,6 +19,7 @@ pub(super) const KINDS: [&str; 14] = [
 ];
 const RUNNING: u8 = 0;
 pub(super) const LOOP_DELAY: u8 = 7;
+pub(super) const SLEEP: u8 = 8;
 const TASK: u8 = 10;
 pub(super) const UNKNOWN: u8 = 13;
 

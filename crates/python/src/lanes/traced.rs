@@ -1,19 +1,25 @@
 //! The coroutine between a task and its own one, and the recorder that it tells its steps.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit, intern};
 
-use super::record::{LOOP_DELAY, Record, UNKNOWN};
+use super::known_waits::{KnownWaits, Place};
+use super::record::{LOOP_DELAY, Record, SLEEP, UNKNOWN};
+
+/// Loops round their timers up to the next millisecond, so a sleep may end as late as that, and
+/// then wait for its turn for another moment. In nanoseconds.
+const TIMER_ROUNDING: u64 = 2_000_000;
 
 /// Records what the tasks of one loop do. All times are in nanoseconds since it was made.
 ///
 /// `opened(lane)` is called before the first step of a lane. `explain(coroutine, future, callback,
 /// since, now)` is called after a wait of more than `patience`, while the coroutine is still
-/// suspended, and returns the wait's kind and when it was over; `callback` is the name of the first
+/// suspended, and returns the wait's kind, when it was over, and whether every wait at the same
+/// place has this kind, and is over when it ends or is a sleep; `callback` is the name of the first
 /// function that the future would call, None without one.
 #[pyclass(frozen, module = "colonnade._core.lanes")]
 pub(super) struct Recorder {
@@ -22,11 +28,16 @@ pub(super) struct Recorder {
     opened: Py<PyAny>,
     explain: Py<PyAny>,
     record: Mutex<Record>,
+    known: Mutex<KnownWaits>,
 }
 
 impl Recorder {
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> MutexGuard<'_, KnownWaits> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn time(&self) -> u64 {
@@ -41,12 +52,26 @@ impl Recorder {
         wait: &Wait,
         now: u64,
     ) -> (u8, u64) {
+        let place = place_of(traced.inner.bind(py), wait);
+        if let Some((place, innermost)) = &place
+            && let Some(kind) = self.known().kind(place)
+        {
+            return (kind, over_at_known_place(kind, innermost, wait.since, now));
+        }
         let told = (&traced.inner, &wait.on, &wait.callback, wait.since, now);
         let answer = self.explain.bind(py).call1(told);
-        answer.and_then(|answer| answer.extract()).unwrap_or_else(|error| {
-            error.write_unraisable(py, Some(self.explain.bind(py)));
-            (UNKNOWN, now)
-        })
+        let answer = answer.and_then(|answer| answer.extract::<(u8, u64, bool)>());
+        match (answer, place) {
+            (Ok((kind, over, false)), _) | (Ok((kind, over, true)), None) => (kind, over),
+            (Ok((kind, over, true)), Some((place, _))) => {
+                self.known().add(place, kind);
+                (kind, over)
+            }
+            (Err(error), _) => {
+                error.write_unraisable(py, Some(self.explain.bind(py)));
+                (UNKNOWN, now)
+            }
+        }
     }
 }
 
@@ -55,7 +80,8 @@ impl Recorder {
     #[new]
     fn new(limit: usize, patience: u64, opened: Py<PyAny>, explain: Py<PyAny>) -> Self {
         let record = Mutex::new(Record::new(limit));
-        Self { start: Instant::now(), patience, opened, explain, record }
+        let known = Mutex::default();
+        Self { start: Instant::now(), patience, opened, explain, record, known }
     }
 
     /// The time now.
@@ -258,6 +284,57 @@ impl TracedCoroutine {
         let callback = on.is_some().then(|| first_callback(yielded)).flatten();
         self.state().wait = Some(Wait { since, on, callback });
     }
+}
+
+/// When a wait that is explained by its place was over.
+fn over_at_known_place(kind: u8, innermost: &Bound<'_, PyAny>, since: u64, now: u64) -> u64 {
+    if kind != SLEEP {
+        return now;
+    }
+    let frame = innermost.getattr(intern!(innermost.py(), "cr_frame"));
+    frame.map_or(now, |frame| end_of_sleep(&frame, since, now))
+}
+
+/// When the sleep of `asyncio.sleep`'s frame was over; now if that cannot be told, or if it is over
+/// for no longer than loops round their timers up.
+#[pyfunction]
+pub(super) fn end_of_sleep(frame: &Bound<'_, PyAny>, since: u64, now: u64) -> u64 {
+    let py = frame.py();
+    let locals = frame.getattr(intern!(py, "f_locals"));
+    let delay = locals.and_then(|locals| locals.get_item(intern!(py, "delay")));
+    let Ok(delay) = delay.and_then(|delay| delay.extract::<f64>()) else { return now };
+    // A delay may be infinite.
+    let Ok(delay) = Duration::try_from_secs_f64(delay) else { return now };
+    let due = u128::from(since) + delay.as_nanos();
+    match u64::try_from(due) {
+        Ok(due) if now.saturating_sub(due) > TIMER_ROUNDING => due,
+        _ => now,
+    }
+}
+
+/// Where a coroutine is suspended, and the innermost coroutine that it awaits; None if that takes
+/// more than a look at coroutines.
+fn place_of<'py>(coroutine: &Bound<'py, PyAny>, wait: &Wait) -> Option<(Place, Bound<'py, PyAny>)> {
+    let py = coroutine.py();
+    let mut place = Place::default();
+    let (mut innermost, mut awaited) = (coroutine.clone(), coroutine.clone());
+    while let Some(code) = awaited.getattr_opt(intern!(py, "cr_code")).ok()? {
+        innermost = awaited;
+        awaited = innermost.getattr(intern!(py, "cr_await")).ok()?;
+        if place.is_full() || awaited.is_none() {
+            return None;
+        }
+        place.push(code);
+    }
+    // A generator, or a step of one, awaits something that only Python's collector knows.
+    if awaited.get_type().name().ok()? != "FutureIter" {
+        return None;
+    }
+    place.push(wait.on.as_ref()?.bind(py).get_type().into_any());
+    if let Some(callback) = &wait.callback {
+        place.push(callback.bind(py).clone());
+    }
+    Some((place, innermost))
 }
 
 /// The qualified name of the first function that a pending future calls when it is done.

@@ -6,7 +6,6 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from colonnade.observe.beat_file import boot_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping
 
     from colonnade import PoolStats
+    from colonnade.observe.loop_monitor import LoopMonitor
+    from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.observe.stall import Stall
 
 VERSION = 1
@@ -24,47 +25,6 @@ STALLS_MOST = 10
 STATEMENTS_MOST = 10
 POOLS_MOST = 20
 TEXT_MOST = 300
-
-
-class Lag(Protocol):
-    """A histogram of delays, in seconds."""
-
-    @property
-    def count(self) -> int: ...
-    @property
-    def max(self) -> float: ...
-    def percentile(self, q: float, /) -> float: ...
-
-
-class Snapshot(Protocol):
-    """What a report tells of a `LoopSnapshot`."""
-
-    @property
-    def wall(self) -> float: ...
-    @property
-    def utilization(self) -> float: ...
-    @property
-    def lag(self) -> Lag: ...
-    @property
-    def tasks(self) -> int: ...
-    @property
-    def gc_pauses(self) -> int: ...
-    @property
-    def gc_time(self) -> float: ...
-    @property
-    def gc_longest(self) -> float: ...
-    @property
-    def stalls(self) -> Mapping[str, int]: ...
-    @property
-    def stall_time(self) -> Mapping[str, float]: ...
-
-
-class Monitor(Protocol):
-    """What a report needs of a `LoopMonitor`."""
-
-    @property
-    def recent_stalls(self) -> Sequence[Stall]: ...
-    def snapshot(self, since: Any = None) -> Snapshot: ...
 
 
 class HasStats(Protocol):
@@ -76,11 +36,13 @@ class HasStats(Protocol):
 class Reporter:
     """Makes one report after the other; each tells what happened since the last, too."""
 
-    def __init__(self, monitor: Monitor, pools: Mapping[str, HasStats], interval: float) -> None:
+    def __init__(
+        self, monitor: LoopMonitor, pools: Mapping[str, HasStats], interval: float
+    ) -> None:
         self._monitor = monitor
         self._pools = pools
         self._interval = interval
-        self._last: Snapshot | None = None
+        self._last: LoopSnapshot | None = None
 
     def report(self, statements: list[dict[str, Any]]) -> dict[str, Any]:
         """Return a report, ready for JSON. It may be called in any thread."""
@@ -112,7 +74,7 @@ class Reporter:
         self._last = whole
         return {"tasks": whole.tasks, "whole": _figures(whole), "recent": _figures(recent)}
 
-    def _pool_figures(self) -> Any:
+    def _pool_figures(self) -> Iterator[dict[str, Any]]:
         for name, pool in list(self._pools.items())[:POOLS_MOST]:
             try:
                 stats = pool.get_stats()
@@ -132,7 +94,7 @@ class Reporter:
             }
 
 
-def _figures(snapshot: Snapshot) -> dict[str, Any]:
+def _figures(snapshot: LoopSnapshot) -> dict[str, Any]:
     lag = snapshot.lag
     return {
         "wall": snapshot.wall,

@@ -23,7 +23,8 @@ from colonnade.observe.status_folder import made_folder, remove_old
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from colonnade.observe._report import HasStats, Monitor
+    from colonnade.observe._report import HasStats
+    from colonnade.observe.loop_monitor import LoopMonitor
 
 _SHORTEST_INTERVAL = 0.05
 _LONGEST_INTERVAL = 60.0
@@ -33,7 +34,7 @@ _log = logging.getLogger("colonnade.observe")
 
 
 def publish(
-    monitor: Monitor,
+    monitor: LoopMonitor,
     pools: Mapping[str, HasStats] | Iterable[HasStats] = (),
     path: str | os.PathLike[str] | None = None,
     interval: float = 1.0,
@@ -66,7 +67,7 @@ class Publication:
     """A report that is written again and again; made by `publish`."""
 
     def __init__(
-        self, monitor: Monitor, pools: Mapping[str, HasStats], path: str | None, interval: float
+        self, monitor: LoopMonitor, pools: Mapping[str, HasStats], path: str | None, interval: float
     ) -> None:
         self.interval = interval
         self._monitor = monitor

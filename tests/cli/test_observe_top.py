@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
 
-from colonnade.observe.status import read_status
+from colonnade.cli.observe.view import History, whole_view
+from colonnade.observe.status import Figures, Loop, Status, read_status
 from tests.cli.program import run, until
 from tests.cli.screen import on_screen
 from tests.observe.publisher import Publisher, publishing
@@ -33,8 +37,13 @@ def publisher(runtime: dict[str, str], dsn: str) -> Iterator[Publisher]:
     """A process that publishes, and has stalled."""
     with publishing(dsn, Path(runtime["XDG_RUNTIME_DIR"])) as publisher:
         publisher.tell("query")
-        publisher.tell("stall")
-        until(lambda: "blocked" in {one.cause for one in read_status(publisher.path).stalls})
+
+        def has_stalled() -> bool:
+            # On a busy machine, a stall may have another cause as well.
+            publisher.tell("stall")
+            return "blocked" in {one.cause for one in read_status(publisher.path).stalls}
+
+        until(has_stalled)
         until(lambda: len(read_status(publisher.path).statements) > 0)
         yield publisher
 
@@ -101,6 +110,22 @@ def test_it_follows_the_size_of_the_terminal(publisher: Publisher, runtime: dict
         assert publisher.process.poll() is None
         screen.type(b"q")
         assert screen.await_end() == 0
+
+
+def test_the_newest_values_are_in_sight() -> None:
+    figures = Figures(1.0, 1.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, {}, {})
+    history = History()
+    for second in range(60):
+        idle = replace(figures, utilization=0.0)
+        history.add(Loop(1, replace(figures, wall=second), idle))
+    history.add(Loop(1, figures, figures))
+    status = Status(1, "x", "3", 1.0, 0.0, Loop(1, figures, figures), [], [], [])
+    console = Console(width=60, file=io.StringIO())
+    with console.capture() as shown:
+        console.print(whole_view(status, history, height=24))
+    bar, past = shown.get().splitlines()[2:4]
+    assert bar.split()[1:3] == ["█" * 30, "100%"]
+    assert past.split() == ["█"]
 
 
 def test_it_says_when_reports_stop(publisher: Publisher, runtime: dict[str, str]) -> None:

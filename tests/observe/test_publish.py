@@ -41,14 +41,14 @@ def test_a_process_tells_of_its_loop_pools_and_statements(
     with publishing(dsn, runtime, loop=kind) as publisher:
         publisher.tell("query")
         publisher.tell("query")
-        publisher.tell("stall")
 
         def is_told() -> bool:
+            publisher.tell("stall")
             told = read_status(publisher.path)
             causes = {stall.cause for stall in told.stalls}
             return "blocked" in causes and [one.count for one in told.statements] == [2]
 
-        # A busy machine adds stalls of its own.
+        # On a busy machine, a stall may have another cause as well.
         until(is_told)
         status = read_status(publisher.path)
         assert status.pid == publisher.process.pid
@@ -58,7 +58,8 @@ def test_a_process_tells_of_its_loop_pools_and_statements(
         assert status.loop.whole.lag_max >= status.loop.whole.lag_p50 > 0
         assert 0 < status.loop.recent.wall < status.loop.whole.wall
         blocked = next(stall for stall in status.stalls if stall.cause == "blocked")
-        assert blocked.duration >= 0.05
+        # It is known to one interval on uvloop.
+        assert blocked.duration >= 0.04
         assert status.loop.whole.stalls["blocked"] >= 1
         assert blocked.place is not None
         assert "publishing.py" in blocked.place

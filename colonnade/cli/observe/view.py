@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 # A report that is older has missed several intervals.
 _OLD_INTERVALS = 3
 _OLD_SECONDS = 3.0
-_HISTORY = 60
+# As many reports as the bar has characters, so that both have one width.
+_HISTORY = _BAR_WIDTH = 30
 _UPPER_LINES = 12
 _TENTHS_BELOW_MS = 10
-_BAR_WIDTH = 30
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 # The folders of a place tell less than its file.
 _PLACE_PARTS = 2
@@ -155,8 +155,8 @@ def _title(status: Status) -> Text:
 
 def _loop_table(loop: Loop, history: History) -> Table:
     table = Table.grid(padding=(0, 2))
-    # In a narrow terminal, the bar and the last column give way.
-    for width in (len("utilization"), None, len("1.0 ms"), None):
+    # In a narrow terminal, the last column gives way: the newest values end the second.
+    for width in (len("utilization"), _BAR_WIDTH, len("1.0 ms"), None):
         table.add_column(no_wrap=True, overflow="ellipsis", min_width=width)
     recent, whole = loop.recent, loop.whole
     filled = round(recent.utilization * _BAR_WIDTH)

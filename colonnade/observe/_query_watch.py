@@ -83,7 +83,7 @@ class QueryWatch:
     """A tracer of all queries and an observer of some pools."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.phases = dict.fromkeys(PHASES, 0.0)
+        self.phases: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         """The seconds that all queries have spent in each phase."""
         self._recorder = recorder
         self._summaries = Summaries(SUMMARIES_MAX)

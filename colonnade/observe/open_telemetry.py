@@ -127,8 +127,9 @@ class OpenTelemetryMetrics:
         except ValueError:
             # The monitor was started anew.
             new = snapshot
-        self._counted = snapshot
         if new is not None:
+            # What is counted since then follows at the next collection.
+            self._counted = new
             for value, count in _spread(new.lag):
                 for _ in range(count):
                     self._delay.record(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade.observe import _metrics
@@ -123,17 +124,21 @@ class _Recorder:
             "acquired": _made(library, _metrics.WAIT),
             "released": _made(library, _metrics.USE),
         }
+        # The library looks labels up under a lock, which takes longer than to observe a value.
+        self._operation = lru_cache(1024)(lambda labels: self._operations.labels(*labels))
+        self._row = lru_cache(1024)(lambda labels: self._rows.labels(*labels))
+        self._pool_time = lru_cache(256)(lambda event, pool: self._pool_times[event].labels(pool))
 
     def query(self, labels: tuple[str, ...], seconds: float, rows: int | None) -> None:
-        self._operations.labels(*labels).observe(seconds)
+        self._operation(labels).observe(seconds)
         if rows is not None:
-            self._rows.labels(*labels).observe(rows)
+            self._row(labels).observe(rows)
 
     def pool_event(self, pool: str, event: PoolEvent, seconds: float) -> None:
         if event == "timed_out":
             self._timeouts.labels(pool).inc()
         else:
-            self._pool_times[event].labels(pool).observe(seconds)
+            self._pool_time(event, pool).observe(seconds)
 
     def collect(self) -> Iterator[Any]:
         for metric in (self._operations, self._rows, self._timeouts, *self._pool_times.values()):

@@ -82,7 +82,7 @@ class _Account:
         self._lock = threading.RLock()
         self._count = 0
         self._seconds = 0.0
-        self._phases = dict.fromkeys(PHASES, 0.0)
+        self._phases: dict[str, float] = dict.fromkeys(PHASES, 0.0)
         self._listed: list[tuple[str, float]] = []
 
     def add_query(self, text: str, seconds: float, phases: Mapping[str, float]) -> None:

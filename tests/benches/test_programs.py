@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from benches import imports, parallel, stream, threads
 from benches.hold import __main__ as hold
+from benches.observe import queries
 from benches.performance import boxes
 from benches.rows import __main__ as rows
 from benches.small import RAW, __main__ as small
@@ -82,3 +83,10 @@ def test_fetches_of_one_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     times = json.loads((tmp_path / "results.json").read_text())["seconds"]
     assert list(times) == ["100"]
     assert len(times["100"]["colonnade-columns"]) >= boxes.FETCHES_MIN
+
+
+def test_observers_take_turns(capsys: pytest.CaptureFixture[str]) -> None:
+    queries.main(["--rounds", "1"])
+    told = capsys.readouterr().out
+    for name in queries.SLICES:
+        assert f"\n{name} " in told

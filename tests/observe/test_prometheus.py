@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -219,3 +223,41 @@ def test_the_dashboard_can_be_imported() -> None:
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
     for metric in (_metrics.OPERATIONS, _metrics.WAIT):
         assert metric.prometheus_name in json.dumps(DASHBOARD)
+
+
+MANY_PROCESSES = """
+import os, sys
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+import colonnade
+from colonnade import observe
+
+with (
+    observe.PrometheusMetrics(CollectorRegistry()),
+    colonnade.sync.connect(sys.argv[1]) as connection,
+):
+    connection.fetchval("SELECT 1")
+if len(sys.argv) > 2:
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)
+    print(generate_latest(registry).decode())
+"""
+
+
+def test_processes_share_the_metrics_of_queries(dsn: str, tmp_path: Path) -> None:
+    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    for arguments in ([dsn], [dsn, "scrape"]):
+        scraped = subprocess.run(
+            [sys.executable, "-c", MANY_PROCESSES, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    (family,) = [
+        family
+        for family in text_string_to_metric_families(scraped)
+        if family.name == "db_client_operation_duration_seconds"
+    ]
+    counts = [sample.value for sample in family.samples if sample.name.endswith("_count")]
+    assert counts == [2]

@@ -47,6 +47,9 @@ pub(crate) struct Pulse {
     pings: u64,
     times_at_ping: Option<ThreadTimes>,
     last_lag: Duration,
+    /// The loop did not run when it was looked at: the next answer tells that it runs again, and
+    /// nothing else.
+    is_paused: bool,
     pub(crate) waiting: Option<Ping>,
     pub(crate) late: Option<LateAnswer>,
     pub(crate) lag: DurationHistogram,
@@ -67,6 +70,14 @@ impl Pulse {
         self.waiting = Some(Ping { number: self.pings, due, stopped, before, busy_before });
     }
 
+    /// Withdraws a ping: the loop does not run, so it cannot be late.
+    pub(crate) fn withdraw(&mut self, number: u64) {
+        if self.waiting.is_some_and(|ping| ping.number == number) {
+            self.waiting = None;
+        }
+        self.is_paused = true;
+    }
+
     /// Leaves out the ping of a loop at rest, which would answer as it did last.
     pub(crate) fn rest(&mut self) {
         self.lag_total += self.last_lag;
@@ -76,6 +87,9 @@ impl Pulse {
     /// Answers the ping; None if it was answered or withdrawn before.
     pub(crate) fn answer(&mut self, now: Instant, interval: Duration) -> Option<(Ping, Duration)> {
         let ping = self.waiting.take()?;
+        if std::mem::take(&mut self.is_paused) {
+            return None;
+        }
         let lag = now.saturating_duration_since(ping.due);
         self.beats += 1;
         self.lag_total += lag;

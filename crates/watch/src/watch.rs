@@ -189,8 +189,7 @@ impl Watch {
 
     /// Withdraws the ping: the loop does not run, so it cannot be late.
     pub(crate) fn withdraw(&self, number: u64) {
-        let mut shared = self.lock();
-        shared.pulse.waiting = shared.pulse.waiting.filter(|ping| ping.number != number);
+        self.lock().pulse.withdraw(number);
     }
 
     /// Waits until `moment`, a late answer or the end. Also returns how much later than `moment`

@@ -53,13 +53,9 @@ class Summaries:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._seen: set[str] = set()
-        self._cached = lru_cache(1024)(self._of)
 
     def of(self, text: str) -> str:
         """The summary of a statement."""
-        return self._cached(text) if len(text) <= _READ_CHARACTERS else self._of(text)
-
-    def _of(self, text: str) -> str:
         summary = summary_of(text)
         if summary not in self._seen:
             if len(self._seen) >= self._limit:
@@ -70,7 +66,10 @@ class Summaries:
 
 def summary_of(text: str) -> str:
     """The operations and tables of a statement in their order; no value of the text is in it."""
-    text = text[:_READ_CHARACTERS]
+    return _cached(text) if len(text) <= _READ_CHARACTERS else _read(text[:_READ_CHARACTERS])
+
+
+def _read(text: str) -> str:
     first = operation_name(text)
     words = [first[:_LENGTH_MAX]]
     if first in _WITH_TABLES:
@@ -80,6 +79,9 @@ def summary_of(text: str) -> str:
     while len(words) > _WORDS_MAX or len(" ".join(words)) > _LENGTH_MAX:
         words.pop()
     return " ".join(words)
+
+
+_cached = lru_cache(1024)(_read)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:

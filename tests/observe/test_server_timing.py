@@ -86,6 +86,42 @@ async def test_tasks_of_a_request_count(dsn: str, served_by: str) -> None:
         assert found["db-pool-wait"].milliseconds >= 40
 
 
+async def test_threads_that_a_request_starts_count(dsn: str) -> None:
+    def count_types() -> Any:
+        with colonnade.sync.connect(dsn) as connection:
+            return connection.fetchval("SELECT count(*) FROM pg_type")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        del scope, receive
+        await asyncio.to_thread(count_types)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    timed = observe.ServerTiming(app, expose=True)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=timed), base_url="http://service"
+    ) as client:
+        found = await timing(client, "/")
+    assert found["db"].description == "1 query"
+    assert found["q1"].description == "SELECT pg_type"
+
+
+async def test_a_request_that_fails_is_watched_no_longer() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        del scope, receive, send
+        assert tracing.active is not None
+        raise LookupError
+
+    async def unused(*_: Any) -> Any:
+        raise AssertionError
+
+    scope = {"type": "http", "method": "GET", "headers": []}
+    with pytest.raises(LookupError):
+        await observe.ServerTiming(app, expose=True)(scope, unused, unused)
+    assert tracing.active is None
+    assert not tracing.pool_observers
+
+
 @pytest.mark.parametrize("served_by", SERVERS)
 async def test_requests_at_the_same_time_do_not_mix(dsn: str, served_by: str) -> None:
     async with client_of(dsn, served_by) as client:

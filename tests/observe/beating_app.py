@@ -18,7 +18,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     if scope["path"] == "/hang":
         while True:
             time.sleep(60)  # noqa: ASYNC251 - the fault to be seen
-    body = f"{os.getpid()} {beat.is_alive()}".encode()
+    body = f"{os.getpid()} {beat.is_alive(max_age=60)}".encode()
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": body})
 

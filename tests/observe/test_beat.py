@@ -50,7 +50,7 @@ def test_a_loop_beats_from_inside(run: Callable[[Any], None], tmp_path: Path) ->
     async def main() -> None:
         async with observe.Beat(path, 0.01) as beat:
             assert beat.is_beating
-            assert beat.is_alive()
+            assert beat.is_alive(LONG)
             assert observe.is_alive(path, LONG)
             first = path.read_bytes()
             assert len(first) == RECORD_BYTES
@@ -62,7 +62,7 @@ def test_a_loop_beats_from_inside(run: Callable[[Any], None], tmp_path: Path) ->
             assert beat.age >= 0.1
             assert not beat.is_alive()
             assert not observe.is_alive(path, 0.1)
-            await until(lambda: observe.is_alive(path, 0.1))
+            await until(lambda: observe.is_alive(path, 0.1) and beat.is_alive())
         assert not path.exists()
         assert "not started" in repr(beat)
         assert beat.age == math.inf
@@ -80,7 +80,7 @@ async def test_a_beat_starts_once(tmp_path: Path) -> None:
     async with observe.Beat(tmp_path / "beat") as beat:
         with pytest.raises(RuntimeError, match="has started already"):
             beat.start()
-        assert "0.0 s old" in repr(beat)
+        assert " s old" in repr(beat)
     assert "not started" in repr(beat)
 
 

@@ -56,7 +56,7 @@ def tell(process: subprocess.Popen[str], order: str) -> str:
 def test_a_loop_that_hangs_is_not_alive(loop: str, tmp_path: Path) -> None:
     path = tmp_path / "beat"
     with beating(path, loop) as process:
-        assert observe.is_alive(path, SOON)
+        assert observe.is_alive(path, LONG)
         # A thread of the process still writes this answer.
         assert tell(process, "hang") == "hangs"
         until(lambda: not observe.is_alive(path, SOON))

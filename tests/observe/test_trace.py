@@ -39,7 +39,8 @@ async def seen_from_inside(log: list[Any], name: str) -> str:
     log.append((given_name, variable.get(), task.cancelling()))
     coroutine: Any = task.get_coro()
     log.append((type(coroutine).__name__, coroutine.cr_code.co_name, coroutine.cr_running))
-    log.append([frame.f_code.co_name for frame in task.get_stack()])
+    # Below an eager task are the frames of those who make it, and ours among them.
+    log.append(task.get_stack()[-1].f_code.co_name)
     await asyncio.sleep(0)
     return name
 
@@ -175,6 +176,8 @@ async def test_an_eager_task_interrupts_the_one_that_makes_it() -> None:
         return await asyncio.create_task(inner(), name="inner")
 
     asyncio.get_running_loop().set_task_factory(eager_task_factory())
+    if not asyncio.create_task(inner()).done():
+        pytest.skip("this loop starts no task at once")
     async with observe.trace() as timeline:
         assert await asyncio.create_task(outer(), name="outer") == "at once"
     lanes = {lane.coroutine.rpartition(".")[2]: lane for lane in timeline.lanes}

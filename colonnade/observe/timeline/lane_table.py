@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import asyncio
     from types import FrameType
 
     from colonnade.observe.timeline.native import TracedCoroutine
@@ -33,6 +34,11 @@ class LaneEntry:
     def bind(self, task: asyncio.Future[Any]) -> None:
         """Tell which task the lane is of."""
         self._task = weakref.ref(task)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is known which task the lane is of."""
+        return self._task is not None
 
     def read_name(self) -> None:
         """Keep the task's name, which it may take along."""
@@ -65,16 +71,29 @@ class LaneTable:
         entry = self.entries[number] = LaneEntry(number, coroutine, site)
         return entry
 
-    def bind(self, number: int, task: asyncio.Future[Any]) -> None:
-        """Tell which task a lane is of."""
-        self.entries[number].bind(task)
+    def bind(self, number: int, task: Any) -> None:
+        """Tell which task a lane is of; the task shows its own coroutine, not the one around it."""
+        entry = self.entries[number]
+        if entry.is_bound:
+            return
+        entry.bind(task)
         self._numbers[task] = number
+        traced = None if entry.traced is None else entry.traced()
+        # A task that has ended at once has no coroutine any more; a foreign one may refuse.
+        with contextlib.suppress(AttributeError, TypeError):
+            if traced is not None and task.get_coro() is traced:
+                task.get_coro = traced.traced_coroutine
 
     def opened(self, number: int) -> None:
         """Note that the task of a lane begins to run; only now it has its own name."""
         entry = self.entries.get(number)
-        if entry is not None:
-            entry.read_name()
+        if entry is None:
+            return
+        task = None if entry.is_bound else asyncio.current_task()
+        if task is not None:
+            # It is eager: it runs before the one that makes it has it.
+            self.bind(number, task)
+        entry.read_name()
 
     def number_of(self, task: Any) -> int | None:
         """The lane of a task."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import functools
 import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -31,11 +31,16 @@ class TracedTasks:
         self._table = table
         self._former: Callable[..., Any] | None = None
         # One object, to be recognized by its identity.
-        self._factory = self._make
+        self._factory: Callable[..., Any] = self._make
+        self._eager_constructor: Any = None
 
     def install(self) -> None:
         """Become the loop's task factory."""
         self._former = self._loop.get_task_factory()
+        self._eager_constructor = _eager_constructor(self._former)
+        if self._eager_constructor is not None:
+            # Others (anyio) recognize eager factories, and take the constructor out of them.
+            self._factory = vars(asyncio)["create_eager_task_factory"](self._construct)
         self._loop.set_task_factory(self._factory)
 
     def remove(self) -> None:
@@ -51,31 +56,36 @@ class TracedTasks:
         )
 
     def _make(self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> Any:
+        if self._former is None:
+            return self._made(asyncio.Task, coro, {"loop": loop, **options})
+        return self._made(functools.partial(self._former, loop), coro, options)
+
+    def _construct(self, coro: Any, **options: Any) -> Any:
+        return self._made(self._eager_constructor, coro, options)
+
+    def _made(self, make: Any, coro: Any, options: dict[str, Any]) -> Any:
         recorder = self._recorder
         if not recorder.is_on or recorder.is_full or not asyncio.iscoroutine(coro):
-            return self._make_untraced(loop, coro, options)
+            return make(coro, **options)
         traced = recorder.traced(coro)
         number = traced.lane
         entry = self._table.add(number, coro, creation_site())
         entry.traced = weakref.ref(traced)
         was_making = recorder.set_making(True)
         try:
-            task = self._make_untraced(loop, traced, options)
+            task = make(traced, **options)
         except BaseException:
             recorder.close(number)
             raise
         finally:
             recorder.set_making(was_making)
         self._table.bind(number, task)
-        # A task that has ended at once has no coroutine any more; a foreign one may refuse.
-        with contextlib.suppress(AttributeError, TypeError):
-            if task.get_coro() is traced:
-                task.get_coro = traced.traced_coroutine
         return task
 
-    def _make_untraced(
-        self, loop: asyncio.AbstractEventLoop, coro: Any, options: dict[str, Any]
-    ) -> Any:
-        if self._former is None:
-            return asyncio.Task(coro, loop=loop, **options)
-        return self._former(loop, coro, **options)
+
+def _eager_constructor(factory: Any) -> Any:
+    """What a factory of `asyncio.create_eager_task_factory` makes its tasks with; else None."""
+    eager = vars(asyncio).get("eager_task_factory")
+    if eager is None or getattr(factory, "__code__", None) is not eager.__code__:
+        return None
+    return factory.__closure__[0].cell_contents

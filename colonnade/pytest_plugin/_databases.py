@@ -77,13 +77,18 @@ class Databases:
         connection, self._connection = self._connection, None
         if connection is None or connection.is_closed():
             return
-        try:
-            with connection:
-                for name in self._created:
-                    connection.execute(_drop_command(name))
-        except (OSError, errors.PostgresError, errors.InterfaceError):
-            if not connection.is_closed():
-                raise
+        failures: list[Exception] = []
+        with connection:
+            for name in self._created:
+                try:
+                    _drop(connection.execute, name, _drop_command(name))
+                except (OSError, errors.PostgresError, errors.InterfaceError) as error:
+                    if connection.is_closed():
+                        return
+                    # The other databases are dropped all the same.
+                    failures.append(error)
+        if failures:
+            raise failures[0]
 
     @contextlib.contextmanager
     def copy(self, fill: Fill | None) -> Generator[str]:
@@ -131,7 +136,7 @@ class Databases:
         return name
 
     def _drop(self, name: str) -> None:
-        self._execute(_drop_command(name))
+        _drop(self._execute, name, _drop_command(name))
         self._created.discard(name)
 
     def _seal(self, name: str) -> None:
@@ -179,7 +184,8 @@ class Databases:
                 continue
             # Another role's database, or one that somebody has connected to, is left alone.
             with contextlib.suppress(errors.InsufficientPrivilegeError, errors.ObjectInUseError):
-                connection.execute(f"DROP DATABASE IF EXISTS {quote_identifier(name)}")
+                command = f"DROP DATABASE IF EXISTS {quote_identifier(name)}"
+                _drop(connection.execute, name, command)
             connection.fetchval(_UNLOCK, key)
 
     def _address(self, name: str) -> str:
@@ -189,6 +195,15 @@ class Databases:
 def _drop_command(name: str) -> str:
     # FORCE ends connections that a test has left open.
     return f"DROP DATABASE IF EXISTS {quote_identifier(name)} WITH (FORCE)"
+
+
+def _drop(execute: Callable[[str], object], name: str, command: str) -> None:
+    try:
+        execute(command)
+    except errors.WrongObjectTypeError:
+        # A test has declared it a template, which PostgreSQL does not drop.
+        execute(f"ALTER DATABASE {quote_identifier(name)} IS_TEMPLATE false")
+        execute(command)
 
 
 def _lock_key(run: int) -> int:

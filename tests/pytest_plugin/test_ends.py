@@ -105,6 +105,32 @@ def test_a_test_that_drops_its_own_database(project: Project) -> None:
     project.run().assert_outcomes(passed=2)
 
 
+def test_a_test_that_declares_its_database_a_template(project: Project) -> None:
+    project.write(
+        test_declare="""
+            import colonnade.sync
+
+            def test_declare(colonnade_server_dsn, colonnade_sync_connection):
+                name = colonnade_sync_connection.fetchval("SELECT current_database()")
+                with colonnade.sync.connect(colonnade_server_dsn) as connection:
+                    connection.execute(f"ALTER DATABASE {name} IS_TEMPLATE true")
+        """,
+        test_then=AFTER,
+    )
+    project.run().assert_outcomes(passed=2)
+    assert project.databases() == set()
+
+
+def test_the_next_run_drops_what_was_declared_a_template(project: Project) -> None:
+    project.write(test_kill=KILLED, test_in_turn=IN_TURN)
+    project.run("test_kill.py")
+    with psycopg.connect(project.dsn, autocommit=True) as connection:
+        for name in project.databases():
+            connection.execute(f"ALTER DATABASE {name} IS_TEMPLATE true")
+    project.run("test_in_turn.py").assert_outcomes(passed=1)
+    assert project.databases() == set()
+
+
 def test_a_test_that_ends_every_other_connection(project: Project) -> None:
     """The connection that creates the databases among them."""
     project.write(

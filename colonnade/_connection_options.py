@@ -21,7 +21,7 @@ from colonnade._transport.tls_context import tls_policy
 from colonnade.errors import ClientConfigurationError, InterfaceWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     Password = str | Callable[[], str | Awaitable[str | None] | None]
 
@@ -134,7 +134,7 @@ def resolve(
         import random
 
         random.shuffle(endpoints)
-    policy = tls_policy(tls.ssl, _tls_options(info))
+    policy = tls_policy(tls.ssl, _tls_options(info, endpoints))
     return ConnectionOptions(
         info,
         tuple(endpoints),
@@ -252,7 +252,13 @@ def _warn(text: str) -> None:
     warnings.warn(text, InterfaceWarning, stacklevel=6)
 
 
-def _tls_options(info: _core.ConnInfo) -> TlsOptions:
+def _tls_options(info: _core.ConnInfo, endpoints: Sequence[Endpoint]) -> TlsOptions:
+    """The options of TLS; without TLS if no endpoint can use it, as in libpq.
+
+    The environment may ask for TLS with servers elsewhere, and name certificates that are missing.
+    """
+    if endpoints and all(isinstance(endpoint.address, UnixAddress) for endpoint in endpoints):
+        return TlsOptions(mode=SslMode.DISABLE)
     words = info.tls_words
     options: dict[str, Any] = {**words, "mode": SslMode(words["mode"])}
     return TlsOptions(**options)

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.x509.oid import NameOID
 
+from colonnade._connection_options import TlsArguments, resolve
 from colonnade._transport.address import TcpAddress, UnixAddress
 from colonnade._transport.channel_binding import server_end_point
 from colonnade._transport.tls import SslMode, TlsOptions, TlsPolicy
@@ -413,3 +414,15 @@ def test_garbage_has_no_binding(rsa_key: rsa.RSAPrivateKey) -> None:
             damaged[position] ^= 0xFF
             server_end_point(bytes(damaged))
     assert server_end_point(b"\x30\x80\x00\x00") is None
+
+
+def test_a_unix_socket_asks_for_no_certificates(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The environment may name those of servers elsewhere, as for libpq."""
+    monkeypatch.setenv("PGSSLMODE", "verify-full")
+    monkeypatch.setenv("PGSSLROOTCERT", str(tmp_path / "missing.crt"))
+    options = resolve(f"postgresql://user@/database?host={tmp_path}", {}, None, TlsArguments())
+    assert options.tls.mode is SslMode.DISABLE
+    with pytest.raises(ClientConfigurationError, match="missing"):
+        resolve("postgresql://user@server/database", {}, None, TlsArguments())

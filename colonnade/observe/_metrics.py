@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from colonnade import PoolStats
-    from colonnade.observe._query_watch import Snapshot
+    from colonnade.observe.loop_snapshot import LoopSnapshot
 
 PHASES = ("pool_wait", "prepare", "send", "server_wait", "transfer", "decode", "loop_delay")
 """The phases of `QueryTiming`; a tracer gets them as `colonnade.pool_wait` and so on."""
@@ -138,7 +138,7 @@ def of_pool(metric: Metric, name: str, stats: PoolStats) -> list[tuple[tuple[str
     return [((name,), values[metric])]
 
 
-def of_loop(metric: Metric, snapshot: Snapshot) -> list[tuple[tuple[str, ...], float]]:
+def of_loop(metric: Metric, snapshot: LoopSnapshot) -> list[tuple[tuple[str, ...], float]]:
     """The labels and values of a metric of `OF_LOOPS` that is no histogram."""
     if metric is LOOP_TIME:
         idle = max(0.0, snapshot.wall - snapshot.busy)

@@ -19,54 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from colonnade import PoolStats
+    from colonnade.observe.loop_monitor import LoopMonitor
+    from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.tracing import PoolEvent
 
 # Distinct summaries of statements; the others are `other`.
 SUMMARIES_MAX = 200
 _USUAL_PORT = 5432
-
-
-class Lag(Protocol):
-    """A histogram of durations, as a monitor gives it."""
-
-    @property
-    def count(self) -> int: ...
-    @property
-    def mean(self) -> float: ...
-    @property
-    def max(self) -> float: ...
-    def buckets(self, bounds: Any) -> list[int]:
-        """Numbers of durations up to each bound."""
-        ...
-
-
-class Snapshot(Protocol):
-    """What metrics read of a `LoopSnapshot`."""
-
-    @property
-    def wall(self) -> float: ...
-    @property
-    def busy(self) -> float: ...
-    @property
-    def lag(self) -> Lag: ...
-    @property
-    def tasks(self) -> int: ...
-    @property
-    def gc_pauses(self) -> int: ...
-    @property
-    def gc_time(self) -> float: ...
-    @property
-    def stalls(self) -> Mapping[str, int]: ...
-    @property
-    def stall_time(self) -> Mapping[str, float]: ...
-
-
-class Monitor(Protocol):
-    """What metrics read of a `LoopMonitor`."""
-
-    def snapshot(self, since: Any = None) -> Snapshot:
-        """What was counted since the start, or an earlier snapshot."""
-        ...
 
 
 class Recorder(Protocol):
@@ -216,7 +175,9 @@ class QueryWatch:
         self._collecting = threading.get_ident() if phase == "start" else None
 
 
-def snapshot_of(monitor: Monitor | None, since: Any = None) -> Snapshot | None:
+def monitor_snapshot(
+    monitor: LoopMonitor | None, since: LoopSnapshot | None = None
+) -> LoopSnapshot | None:
     """What a monitor has counted; None if there is none, or if it was not started."""
     if monitor is None:
         return None

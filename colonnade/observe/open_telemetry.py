@@ -8,14 +8,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade.observe import _metrics
-from colonnade.observe._query_watch import QueryWatch, snapshot_of
+from colonnade.observe._query_watch import QueryWatch, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import TracebackType
 
+    from colonnade._core.watch import DurationHistogram
     from colonnade.observe._metrics import Metric
-    from colonnade.observe._query_watch import Lag, Monitor, Snapshot
+    from colonnade.observe.loop_monitor import LoopMonitor
+    from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.tracing import PoolEvent
 
 # An asynchronous instrument cannot be a histogram, so the delays of a loop are recorded one by one
@@ -38,12 +40,12 @@ class OpenTelemetryMetrics:
         self,
         meter_provider: Any = None,
         pools: Mapping[str, Any] | Iterable[Any] = (),
-        monitor: Monitor | None = None,
+        monitor: LoopMonitor | None = None,
     ) -> None:
         self._api: Any = importlib.import_module("opentelemetry.metrics")
         meter = self._api.get_meter("colonnade", meter_provider=meter_provider)
         self._monitor = monitor
-        self._counted: Snapshot | None = None
+        self._counted: LoopSnapshot | None = None
         self._is_open = True
         self._recorder = _Recorder(meter)
         self._watch = QueryWatch(self._recorder)
@@ -112,7 +114,7 @@ class OpenTelemetryMetrics:
                 yield value, dict(zip(metric.labels, labels, strict=True))
 
     def _loop_figures(self, metric: Metric) -> Iterator[tuple[float, dict[str, str]]]:
-        snapshot = snapshot_of(self._monitor)
+        snapshot = monitor_snapshot(self._monitor)
         if snapshot is None:
             return
         if metric is _metrics.LOOP_TIME:
@@ -120,10 +122,10 @@ class OpenTelemetryMetrics:
         for labels, value in _metrics.of_loop(metric, snapshot):
             yield value, dict(zip(metric.labels, labels, strict=True))
 
-    def _record_delays(self, snapshot: Snapshot) -> None:
+    def _record_delays(self, snapshot: LoopSnapshot) -> None:
         """Record the delays since the last collection."""
         try:
-            new = snapshot_of(self._monitor, self._counted)
+            new = monitor_snapshot(self._monitor, self._counted)
         except ValueError:
             # The monitor was started anew.
             new = snapshot
@@ -183,7 +185,7 @@ def _attributes(labels: tuple[str, ...]) -> dict[str, str | int]:
     }
 
 
-def _spread(lag: Lag) -> Iterator[tuple[float, int]]:
+def _spread(lag: DurationHistogram) -> Iterator[tuple[float, int]]:
     """A value for each narrow bucket, and how many durations are in it."""
     counts = [0, *lag.buckets(_FINE_BOUNDS), lag.count]
     bounds = [0.0, *_FINE_BOUNDS, _FINE_BOUNDS[-1]]

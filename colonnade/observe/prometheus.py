@@ -7,14 +7,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade.observe import _metrics
-from colonnade.observe._query_watch import QueryWatch, snapshot_of
+from colonnade.observe._query_watch import QueryWatch, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
 
+    from colonnade._core.watch import DurationHistogram
     from colonnade.observe._metrics import Metric
-    from colonnade.observe._query_watch import Lag, Monitor
+    from colonnade.observe.loop_monitor import LoopMonitor
     from colonnade.tracing import PoolEvent
 
 
@@ -34,7 +35,7 @@ class PrometheusMetrics:
         self,
         registry: Any = None,
         pools: Mapping[str, Any] | Iterable[Any] = (),
-        monitor: Monitor | None = None,
+        monitor: LoopMonitor | None = None,
     ) -> None:
         library: Any = importlib.import_module("prometheus_client")
         self._core: Any = importlib.import_module("prometheus_client.core")
@@ -83,7 +84,7 @@ class PrometheusMetrics:
                 for labels, value in _metrics.of_pool(metric, name, stats):
                     family.add_metric(list(labels), value)
             yield family
-        snapshot = snapshot_of(self._monitor)
+        snapshot = monitor_snapshot(self._monitor)
         if snapshot is None:
             return
         for metric in _metrics.OF_LOOPS:
@@ -152,7 +153,7 @@ def _made(library: Any, metric: Metric) -> Any:
     return library.Histogram(metric.prometheus_name, metric.text, buckets=metric.bounds, **options)
 
 
-def _add_delays(family: Any, lag: Lag) -> None:
+def _add_delays(family: Any, lag: DurationHistogram) -> None:
     bounds = _metrics.LOOP_DELAY.bounds
     counts = lag.buckets(bounds)
     buckets = [(str(bound), count) for bound, count in zip(bounds, counts, strict=True)]

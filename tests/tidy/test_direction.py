@@ -103,6 +103,8 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/observe/_stall_reports.py", "_core"): "the type of the watchdog's reports",
     ("colonnade/observe/_summaries.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/observe/loop_snapshot.py", "_core"): "the type of what the watchdog counts",
+    ("colonnade/observe/open_telemetry.py", "_core"): "the type of the histogram of lags",
+    ("colonnade/observe/prometheus.py", "_core"): "the type of the histogram of lags",
     ("colonnade/observe/timeline/native.py", "_core"): "the recorder of steps is native",
     ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
     (

@@ -295,7 +295,8 @@ async def test_a_stream_whose_caller_works_between_is_told_apart(dsn: str) -> No
     assert kinds.count("sleep") == 3
     assert "server" in kinds
     read = next(task for task in timeline.summary().tasks if task.name == "reads")
-    assert read.seconds["sleep"] >= 3 * WAIT_S * 0.9
+    # uvloop's timers may end a millisecond early.
+    assert read.seconds["sleep"] >= 3 * (WAIT_S - 0.001)
 
 
 async def test_connecting_waits_for_the_server(dsn: str) -> None:

@@ -10,12 +10,13 @@ mod record;
 mod traced;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// Adds the module `lanes`, which can be imported like any other.
 pub(crate) fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = parent.py();
     let module = PyModule::new(py, "lanes")?;
-    module.add("KINDS", record::KINDS)?;
+    module.add("KINDS", PyTuple::new(py, record::KINDS)?)?;
     module.add_class::<traced::Recorder>()?;
     module.add_class::<traced::TracedCoroutine>()?;
     module.add_function(wrap_pyfunction!(columns::batch_of_lists, &module)?)?;

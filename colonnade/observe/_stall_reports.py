@@ -30,25 +30,36 @@ class StallReports:
         recent: deque[Stall],
         logger: logging.Logger | None,
         on_stall: Callable[[Stall], object] | None,
-        on_end: Callable[[], None],
     ) -> None:
         self._watch = watch
         self._recent = recent
         self._logger = logger
         self._on_stall = on_stall
-        self._on_end = on_end
-        self._thread = threading.Thread(target=self._run, name="colonnade-stalls", daemon=True)
+        self._thread: threading.Thread | None = None
+
+    def start(self, on_begin: Callable[[], None], on_end: Callable[[], None]) -> None:
+        """Start the thread, which calls `on_begin` before this returns, and `on_end` at its end."""
+        has_begun = threading.Event()
+
+        def run() -> None:
+            on_begin()
+            has_begun.set()
+            self._tell_all()
+            on_end()
+
+        self._thread = threading.Thread(target=run, name="colonnade-stalls", daemon=True)
         self._thread.start()
+        has_begun.wait()
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until all stalls of a watchdog that has ended are told.
 
         Returns at once in the thread itself, where a callback has ended the watchdog.
         """
-        if threading.current_thread() is not self._thread:
+        if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join(timeout)
 
-    def _run(self) -> None:
+    def _tell_all(self) -> None:
         while (report := self._watch.next_stall()) is not None:
             stall = _stall(report)
             self._recent.append(stall)
@@ -56,7 +67,6 @@ class StallReports:
                 self._logger.warning("%s", stall, extra={"stall": stall})
             if self._on_stall is not None:
                 self._tell(self._on_stall, stall)
-        self._on_end()
 
     def _tell(self, on_stall: Callable[[Stall], object], stall: Stall) -> None:
         try:

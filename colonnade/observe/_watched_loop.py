@@ -46,12 +46,12 @@ class WatchedLoop:
         self._watch: LoopWatch | None = watch.LoopWatch(
             interval, threshold, sys.getswitchinterval(), self._see
         )
-        self._collector = self._watch.collector
+        self._collector: Callable[[str, dict[str, int]], None] | None = self._watch.collector
         self._reports: StallReports | None = None
         self._timed: tuple[selectors.BaseSelector, TimedSelect] | None = None
         self._last: Totals | None = None
         self._fileno = self._watch.fileno()
-
+        self._is_attached = True
         self._begin(self._watch, recent, logger, on_stall)
 
     def _begin(
@@ -68,10 +68,10 @@ class WatchedLoop:
         except BaseException:
             self.loop.remove_reader(self._fileno)
             raise
-        gc.callbacks.append(self._collector)
         self._time_selects(watch)
         _running.add(self)
-        self._reports = StallReports(watch, recent, logger, on_stall, self.end)
+        self._reports = StallReports(watch, recent, logger, on_stall)
+        self._reports.start(self._attach_collector, self._finish)
 
     @property
     def is_watching(self) -> bool:
@@ -95,21 +95,41 @@ class WatchedLoop:
 
     def end(self, timeout: float | None = None) -> None:
         """End the watch, from any thread, and wait until its stalls are reported."""
-        watch, self._watch = self._watch, None
+        watch = self._watch
         if watch is None:
             return
-        watch.stop()
-        self._last = watch.totals()
-        _running.discard(self)
-        _remove_collector(self._collector)
         if threading.get_ident() == self._thread_ident:
             self._detach()
-        else:
+        watch.stop()
+        reports = self._reports
+        if reports is not None:
+            reports.join(timeout)
+        self._finish()
+
+    def _attach_collector(self) -> None:
+        """Time the collector from now on.
+
+        The thread of the reports does so, and takes everything down again: unlike the main thread,
+        it is never interrupted by Ctrl-C.
+        """
+        if self._collector is not None:
+            gc.callbacks.append(self._collector)
+
+    def _finish(self) -> None:
+        """Take everything down; a second time does nothing."""
+        watch = self._watch
+        if watch is None:
+            return
+        self._last = watch.totals()
+        self._watch = None
+        _running.discard(self)
+        _remove_collector(self._collector)
+        if self._is_attached:
             # The loop may be closed at any moment; then there is nothing left to detach from.
             with contextlib.suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(self._detach)
-        if self._reports is not None:
-            self._reports.join(timeout)
+        # The watch refers to this object, and its descriptor closes when it is dropped.
+        self._collector = self._reports = None
 
     def forget(self) -> None:
         """In a forked child: nothing of the parent's watch may be called or waited for."""
@@ -117,7 +137,10 @@ class WatchedLoop:
         _remove_collector(self._collector)
 
     def _detach(self) -> None:
-        """Take the watch off the loop, in its thread."""
+        """Take the watch off the loop, in its thread, once: the number may be another's later."""
+        if not self._is_attached:
+            return
+        self._is_attached = False
         if not self.loop.is_closed():
             self.loop.remove_reader(self._fileno)
         if self._timed is not None:
@@ -125,6 +148,7 @@ class WatchedLoop:
             # Another monitor may have put its own in front of it: then it stays behind that.
             if vars(selector).get("select") is timed:
                 del vars(selector)["select"]
+            self._timed = None
 
     def _time_selects(self, watch: LoopWatch) -> None:
         """Time the waits of the loop's selector, if it has one of the standard library's."""
@@ -151,7 +175,7 @@ class WatchedLoop:
 
 def _remove_collector(collector: Any) -> None:
     # A program may have cleared the list.
-    if collector in gc.callbacks:
+    with contextlib.suppress(ValueError):
         gc.callbacks.remove(collector)
 
 

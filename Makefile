@@ -22,7 +22,7 @@ THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/cli/test_faulty_files.py tests/cli/test_observe_top.py tests/faults tests/leaks \
     tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
-    tests/security/test_shadows.py tests/soak tests/sqlalchemy/test_compliance.py \
+    tests/security/test_shadows.py tests/serve/test_servers.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
 # These have their own targets.
 APART := tests/docs tests/libraries
@@ -41,7 +41,7 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit coverage demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        libraries leaks sanitize sanitize-extension miri soak bench performance instructions \
+        libraries leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds
@@ -73,7 +73,7 @@ coverage: build drain ## Count the lines and branches that make test runs (TEST_
 	@$(PY) -m tools.coverage $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART) $(TRACING)) \
 	    $(addprefix --deselect=,$(INTERRUPTED)) $(TEST_ARGS)
 
-test-long: soak faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
+test-long: soak soak-serve faults leaks sanitize sanitize-extension test-servers ## Hours: for a release
 
 check: fmt-check lint types pyright tidy drift ## Formatting, lints, types, tidiness, drift
 
@@ -134,6 +134,12 @@ fuzz: | need-cargo ## Fuzz the code that reads a server's bytes: FUZZ_SECONDS=60
 soak: build ## Cancel, kill, interrupt and restart for a long time: SOAK_OPERATIONS=100000 each, SOAK_SEED
 	@SOAK_EVERY_STRIKE=1 $(PY) -m pytest -q tests/soak/test_every_await.py
 	@$(PY) -W error -m tests.soak $(SOAK_ARGS)
+
+soak-serve: build ## Cut, reset and stall tables over HTTP: SOAK_ARGS="--tries 10000 --seed 1"
+	@$(PY) -W error -m tests.serve.soak $(SOAK_ARGS)
+
+bench-serve: build ## Measure exports over HTTP, and pings beside them (BENCH_ARGS)
+	@$(PY) -m benches.serve $(BENCH_ARGS)
 
 faults: build ## Run every exchange through every fault at every message (FAULTS_ARGS)
 	@$(PY) -m tests.faults $(FAULTS_ARGS)

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from colonnade._async.reconnecting_listener import listen
     from colonnade._async.result import HeldResult as HeldResult, Result as Result
     from colonnade._asyncpg_names import install_as_asyncpg as install_as_asyncpg
+    from colonnade._gather.costs import QueryCosts as QueryCosts
+    from colonnade._gather.gathered import Gathered as Gathered
+    from colonnade._gather.query import Query as Query
     from colonnade._logged_query import LoggedQuery as LoggedQuery
     from colonnade._named import Named as Named, named
     from colonnade._notification import (
@@ -122,6 +125,9 @@ _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of
         "colonnade._async.pool.pool": "Pool create_pool",
         "colonnade._async.result": "HeldResult Result",
         "colonnade._asyncpg_names": "install_as_asyncpg",
+        "colonnade._gather.costs": "QueryCosts",
+        "colonnade._gather.gathered": "Gathered",
+        "colonnade._gather.query": "Query",
         "colonnade._logged_query": "LoggedQuery",
         "colonnade._named": "Named named",
         "colonnade._notification": "Notification NotificationGap",

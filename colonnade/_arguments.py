@@ -25,6 +25,13 @@ def check_count(option: str, value: object) -> None:
         raise ValueError(msg)
 
 
+def check_whole(option: str, value: object) -> None:
+    """Raise TypeError unless `value` is an int; the caller checks its range."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        msg = f"{option} must be a whole number, not {shown(value)}"
+        raise TypeError(msg)
+
+
 def check_number(option: str, value: object) -> None:
     """Raise TypeError unless `value` is an int or a float; the caller checks its range."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -81,12 +88,12 @@ def check_callable(option: str, value: object) -> None:
         raise TypeError(msg)
 
 
-def checked_timeout(timeout: float | None) -> float | None:
+def checked_timeout(timeout: float | None, option: str = "timeout") -> float | None:
     """Return the timeout in seconds, None for no limit. Raises ValueError for any other object."""
     if timeout is None:
         return None
     if not _is_time(timeout):
-        msg = f"invalid timeout value: expected a number of seconds or None, got {shown(timeout)}"
+        msg = f"invalid {option} value: expected a number of seconds or None, got {shown(timeout)}"
         raise ValueError(msg)
     return None if timeout > LONGEST_WAIT_S else float(timeout)
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from colonnade import errors, types
     from colonnade._blocking_listener import listen
     from colonnade._core import Record
+    from colonnade._gather.costs import QueryCosts as QueryCosts
+    from colonnade._gather.gathered import Gathered as Gathered
+    from colonnade._gather.query import Query as Query
     from colonnade._named import named
     from colonnade._notification import Notification, NotificationGap as NotificationGap
     from colonnade._supply.stats import PoolStats as PoolStats
@@ -60,6 +63,9 @@ _HOMES = {name: f"colonnade.{name}" for name in ("errors", "types")} | _lazy_nam
     {
         "colonnade._core": "Record",
         "colonnade._blocking_listener": "listen",
+        "colonnade._gather.costs": "QueryCosts",
+        "colonnade._gather.gathered": "Gathered",
+        "colonnade._gather.query": "Query",
         "colonnade._named": "named",
         "colonnade._notification": "Notification NotificationGap",
         "colonnade._supply.stats": "PoolStats",

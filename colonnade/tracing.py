@@ -12,7 +12,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from colonnade._outside_collections import OutsideCollections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -197,6 +200,7 @@ class OpenTelemetryTracer:
         trace: Any = importlib.import_module("opentelemetry.trace")
         self._trace = trace
         self._tracer = trace.get_tracer("colonnade", tracer_provider=tracer_provider)
+        self._calls = OutsideCollections()
 
     def query_started(self, name: str, attributes: Mapping[str, Attribute]) -> Any:
         """Start the span of a query."""
@@ -207,7 +211,14 @@ class OpenTelemetryTracer:
         self, span: Any, attributes: Mapping[str, Attribute], error: BaseException | None
     ) -> None:
         """End the span of a query."""
-        span.set_attributes(dict(attributes))
-        if error is not None:
-            span.set_status(self._trace.StatusCode.ERROR, str(error))
-        span.end()
+        ended_ns = time.time_ns()
+        status = None if error is None else str(error)
+
+        def end() -> None:
+            span.set_attributes(dict(attributes))
+            if status is not None:
+                span.set_status(self._trace.StatusCode.ERROR, status)
+            span.end(ended_ns)
+
+        # The collector may end a stream while this thread holds a lock of the SDK.
+        self._calls.call(end)

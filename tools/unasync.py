@@ -52,9 +52,10 @@ CODE = {
     "AsyncioTransport": "BlockingTransport",
     "_transport.asyncio": "_transport.blocking",
     "_supply.asyncio": "_supply.threads",
+    "_gather.asyncio": "_gather.threads",
     # A pool's blocking `acquire` returns the connection itself.
     "-> PoolAcquireContext": "-> PoolConnectionProxy",
-    "PoolAcquireContext(self, self._lent, timeout)": "self._lent(timeout)",
+    "PoolAcquireContext(self, self._lent, timeout, priority)": "self._lent(timeout, priority)",
     "_async": "_sync",
     "aclose": "close",
     # Names in tests.

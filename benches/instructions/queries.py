@@ -73,6 +73,14 @@ def _blocking(dsn: str) -> None:
             fetch = _fetching(connection, sql)
             _count("rows", name, 1, fetch, values=ROWS * COLUMNS)
 
+    with sync.create_pool(dsn, min_size=1, max_size=1) as pool:
+        _count("query", "acquire of a pool, blocking", QUERIES, lambda: _acquire_blocking(pool))
+
+
+def _acquire_blocking(pool: sync.Pool) -> None:
+    with pool.acquire():
+        pass
+
 
 def _fetching(connection: sync.Connection, sql: str) -> Callable[[], object]:
     return lambda: connection.fetch(sql)
@@ -98,6 +106,21 @@ async def _on_a_loop(dsn: str, loop: str) -> None:
     await _count_waits(f"a row as columns, {loop}", lambda: connection.fetch_columns(_ONE_ROW, 7))
     await connection.close()
     await bare.close()
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as pool:
+        await _count_waits(f"acquire of a pool, {loop}", lambda: _acquire(pool))
+        await _count_waits(f"acquire that waits, {loop}", lambda: _acquire_while_lent(pool))
+
+
+async def _acquire(pool: colonnade.Pool) -> None:
+    async with pool.acquire():
+        pass
+
+
+async def _acquire_while_lent(pool: colonnade.Pool) -> None:
+    async with pool.acquire():
+        waiting = asyncio.ensure_future(_acquire(pool))
+        await asyncio.sleep(0)
+    await waiting
 
 
 async def _count_waits(name: str, work: Callable[[], Awaitable[object]]) -> None:

@@ -194,6 +194,7 @@ _BY_CLASS: tuple[tuple[type[BaseException], type[Error]], ...] = (
     (errors.UnsupportedServerFeatureError, NotSupportedError),
     (errors.AuthenticationError, OperationalError),
     (errors.TargetServerAttributeNotMatched, OperationalError),
+    (errors.PoolExhaustedError, OperationalError),
     (errors.ProtocolError, OperationalError),
     (errors.InterfaceError, InterfaceError),
     (errors.InternalClientError, InternalError),

@@ -6,16 +6,19 @@ import asyncio
 import logging
 import time
 from asyncio import _get_running_loop
-from collections import OrderedDict, deque
+from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colonnade._supply.ledger import (
     CLOSE_SECONDS_MAX,
+    NO_ROOM,
+    OUTRANKED,
     RETRY_SECONDS_MAX,
     RETRY_SECONDS_MIN,
     H,
     Ledger,
 )
+from colonnade._supply.waiting import WaitingList
 from colonnade._transport.loops import of_another_loop
 from colonnade.errors import InterfaceError
 
@@ -44,9 +47,9 @@ def check_callback(name: str, callback: Callable[..., Any] | None) -> None:
 class Supply(Ledger[H]):
     """Lends connections and takes them back.
 
-    Two rules make it fair and lose no connection. A new caller queues behind those already waiting:
-    a free connection goes to the caller that has waited longest. And at each moment a connection
-    belongs either to the idle ones, to a caller, or to a task of the supply.
+    Two rules make it fair and lose no connection. A new caller does not go past those already
+    waiting: a free connection goes to the first of the waiting list. And at each moment a
+    connection belongs either to the idle ones, to a caller, or to a task of the supply.
 
     Separate tasks open connections, so a caller that stops waiting does not stop the opening.
     """
@@ -66,8 +69,8 @@ class Supply(Ledger[H]):
         # Connections being closed; they count while the server may still have them.
         self._retiring: set[H] = set()
         self._opening = 0
-        # In order, with fast removal from the middle.
-        self._waiters: OrderedDict[asyncio.Future[H], None] = OrderedDict()
+        self._waiting: WaitingList[asyncio.Future[H]] = WaitingList()
+        self._waiters = self._waiting.callers
         self._tasks: set[asyncio.Task[None]] = set()
         self._openers: set[asyncio.Task[None]] = set()
         self._floor: asyncio.Task[None] | None = None
@@ -97,18 +100,27 @@ class Supply(Ledger[H]):
                 return holder
         return None
 
-    async def wait(self) -> H:
-        """The next free connection, after all callers already waiting."""
+    async def wait(self, priority: int = 0, timeout: float | None = None) -> H:
+        """A free connection, when it is this caller's turn.
+
+        The caller ends the wait after `timeout` seconds; here they only count for the turn. Raises
+        PoolExhaustedError if there is no room in the waiting list.
+        """
         tally = self.tally
+        began = time.monotonic()
+        if self.options.max_waiting is not None:
+            self._make_room(self.options.max_waiting, priority)
         waiter: asyncio.Future[H] = self._loop.create_future()
-        self._waiters[waiter] = None
+        if timeout is None:
+            self._waiting.add(waiter, priority)
+        else:
+            self._waiting.add(waiter, priority, began + timeout)
         self._grow()
         tally.waited += 1
-        began = time.monotonic()
         try:
             holder = await waiter
         except BaseException:
-            self._waiters.pop(waiter, None)
+            self._waiting.remove(waiter)
             if waiter.done() and not waiter.cancelled():
                 if waiter.exception() is None:
                     # It arrived, but the caller no longer takes it.
@@ -125,7 +137,7 @@ class Supply(Ledger[H]):
     # Back
 
     def put_back(self, holder: H) -> None:
-        """Take back a reset connection: it goes to the longest-waiting caller, or becomes idle."""
+        """Take back a reset connection: it goes to the first waiting caller, or becomes idle."""
         if holder.lent_at is not None:
             self._note_return(holder, holder.lent_at)
         if self._waiters:
@@ -227,8 +239,9 @@ class Supply(Ledger[H]):
             self._reaper = None
         for task in self._tasks:
             task.cancel()
-        while self._waiters:
-            waiter, _ = self._waiters.popitem(last=False)
+        waiters = list(self._waiters)
+        self._waiting.clear()
+        for waiter in waiters:
             if not waiter.done():
                 waiter.set_exception(InterfaceError("pool is closed"))
         for holder in (*self._holders, *self._retiring):
@@ -241,7 +254,7 @@ class Supply(Ledger[H]):
 
     def _end_after_loop(self) -> None:
         """Close every socket after the loop is closed: no caller waits, and no task can run."""
-        self._waiters.clear()
+        self._waiting.clear()
         self._tasks.clear()
         self._reaper = self._drained = None
         for holder in (*self._holders, *self._retiring):
@@ -253,7 +266,7 @@ class Supply(Ledger[H]):
         """Serve no caller, in a forked child: the loop is the parent's."""
         self._is_terminated = True
         self._stopping.set()
-        self._waiters.clear()
+        self._waiting.clear()
         self._reaper = self._drained = None
 
     async def finish(self, work: Callable[..., Coroutine[Any, Any, None]], *args: object) -> None:
@@ -305,13 +318,38 @@ class Supply(Ledger[H]):
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _hand_on(self, holder: H) -> None:
-        while self._waiters:
-            waiter, _ = self._waiters.popitem(last=False)
-            if not waiter.done():
-                waiter.set_result(holder)
+    def _make_room(self, most: int, priority: int) -> None:
+        """Refuse the new caller, or one of lower priority, if as many wait as may.
+
+        Callers for whom there is a place, or will be when a connection is closed, do not count.
+        """
+        if len(self._waiters) < most + self.options.max_size - len(self._holders):
+            return
+        if self._waiters:
+            lowest, last = self._waiting.last()
+            if lowest < priority:
+                self._waiting.remove(last)
+                # One whose task was cancelled has left already.
+                if not last.done():
+                    last.set_exception(self._refusal(OUTRANKED))
                 return
-        self.put_back(holder)
+        raise self._refusal(NO_ROOM)
+
+    def _next_waiter(self) -> asyncio.Future[H] | None:
+        """The next caller to be served, which from now on does not wait."""
+        while self._waiters:
+            waiter = self._waiting.first()
+            self._waiting.note_served(waiter)
+            if not waiter.done():
+                return waiter
+        return None
+
+    def _hand_on(self, holder: H) -> None:
+        waiter = self._next_waiter()
+        if waiter is None:
+            self.put_back(holder)
+        else:
+            waiter.set_result(holder)
 
     def _free(self, holder: H) -> None:
         """Offer a new connection, or one whose caller did not take it."""
@@ -377,7 +415,7 @@ class Supply(Ledger[H]):
     async def _open_one(self) -> Exception | None:
         """Open a connection already counted as opening.
 
-        A failure goes to the longest-waiting caller, and is also returned.
+        A failure goes to the first waiting caller, and is also returned.
         """
         try:
             holder = await self._opened()
@@ -399,11 +437,9 @@ class Supply(Ledger[H]):
             failure.__cause__ = error
         else:
             failure = error
-        while self._waiters:
-            waiter, _ = self._waiters.popitem(last=False)
-            if not waiter.done():
-                waiter.set_exception(failure)
-                return
+        waiter = self._next_waiter()
+        if waiter is not None:
+            waiter.set_exception(failure)
 
     async def _opened(self) -> H:
         """A new connection, after the user's `init`, that counts."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from colonnade import _core, tracing
 from colonnade._supply.stats import PoolStats, Tally
+from colonnade.errors import PoolExhaustedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from colonnade.tracing import PoolEvent
 
 logger = logging.getLogger("colonnade.pool")
+
+# The reasons of a `PoolExhaustedError`.
+NO_ROOM = "no connection is free, and no more callers may wait"
+OUTRANKED = "a caller of higher priority took the place of this one among the waiting callers"
 
 # After a failure to open a connection for the minimum, the pause before the next attempt; it
 # doubles with each further failure.
@@ -83,6 +88,10 @@ class Ledger(Generic[H]):
         """Discard a connection that is closed or must be: its place becomes free."""
         raise NotImplementedError
 
+    def stats(self) -> PoolStats:
+        """The current figures."""
+        raise NotImplementedError
+
     def timed_out(self, seconds: float) -> None:
         """Tell that a caller got no connection within its limit."""
         if tracing.pool_observers:
@@ -99,6 +108,19 @@ class Ledger(Generic[H]):
         if tracing.pool_observers:
             holder.lent_at = time.monotonic()
             self._tell_of(holder, "acquired", seconds)
+
+    def _refusal(self, reason: str) -> PoolExhaustedError:
+        """Count a caller that may not wait, and return its error."""
+        self.tally.refused += 1
+        stats = self.stats()
+        return PoolExhaustedError(
+            f"{reason}: size {stats.size}, busy {stats.busy}, waiting {stats.waiting}, "
+            f"max_waiting {self.options.max_waiting}",
+            size=stats.size,
+            busy=stats.busy,
+            waiting=stats.waiting,
+            hint="Try again after a pause, or give create_pool a larger max_size or max_waiting.",
+        )
 
     def _note_created(self, holder: H, began: float) -> None:
         """Count a connection whose opening began at that time."""
@@ -155,6 +177,7 @@ class Ledger(Generic[H]):
             wait_seconds_total=tally.wait_seconds_total,
             wait_seconds_max=tally.wait_seconds_max,
             given_up=tally.given_up,
+            refused=tally.refused,
             opened=tally.opened,
             open_failures=tally.open_failures,
             closed=dict(tally.closed),

@@ -25,6 +25,7 @@ class PoolOptions:
     max_queries: int
     max_inactive_connection_lifetime: float
     max_lifetime: float | None
+    max_waiting: int | None
     connect: Connect
     setup: Callback | None
     init: Callback | None

@@ -36,6 +36,8 @@ class PoolStats:
     """The longest such wait."""
     given_up: int
     """How often a caller stopped waiting, by a timeout or a cancelled task."""
+    refused: int
+    """How often a caller got `PoolExhaustedError`, because `max_waiting` callers waited."""
     opened: int
     """How many connections were opened."""
     open_failures: int
@@ -56,6 +58,7 @@ class Tally:
         "given_up",
         "open_failures",
         "opened",
+        "refused",
         "wait_seconds_max",
         "wait_seconds_total",
         "waited",
@@ -67,6 +70,7 @@ class Tally:
         self.wait_seconds_total = 0.0
         self.wait_seconds_max = 0.0
         self.given_up = 0
+        self.refused = 0
         self.opened = 0
         self.open_failures = 0
         self.closed: Counter[str] = Counter()

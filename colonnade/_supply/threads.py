@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import math
 import queue
 import threading
 import time
@@ -19,11 +20,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from colonnade._shown import shown
 from colonnade._supply.ledger import (
     CLOSE_SECONDS_MAX,
+    NO_ROOM,
+    OUTRANKED,
     RETRY_SECONDS_MAX,
     RETRY_SECONDS_MIN,
     H,
     Ledger,
 )
+from colonnade._supply.waiting import WaitingList
 from colonnade._transport.blocking import RECOVERY_TIMEOUT_S, deadline, least, remaining
 from colonnade.errors import InterfaceError
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
     from colonnade._supply.options import PoolOptions
     from colonnade._supply.stats import PoolStats
+    from colonnade.errors import PoolExhaustedError
 
 P = TypeVar("P", bound=contextlib.AbstractContextManager[Any])
 
@@ -68,9 +73,10 @@ class _Place:
 class Supply(Ledger[H]):
     """Lends connections and takes them back.
 
-    A new caller queues behind those already waiting: a free connection goes to the thread that has
-    waited longest. So does a free place, and then that thread opens the connection. A connection
-    belongs to the owner of its holder object: the idle ones, a waiting caller's queue, or a caller.
+    A new caller does not go past those already waiting: a free connection goes to the first thread
+    of the waiting list. So does a free place, and then that thread opens the connection. A
+    connection belongs to the owner of its holder object: the idle ones, a waiting caller's queue,
+    or a caller.
     The supply itself has only a weak reference. So if Ctrl-C, which may strike between any two
     steps, drops a holder, its place becomes free and cannot be lost.
 
@@ -90,8 +96,9 @@ class Supply(Ledger[H]):
         self._idle: deque[H] = deque()
         self._members: set[weakref.ref[H]] = set()
         self._places: set[weakref.ref[_Place]] = set()
-        # The waiting callers, in order; each gets a connection, a place, or an error.
-        self._waiters: deque[queue.SimpleQueue[H | _Place | Exception]] = deque()
+        # Each waiting caller gets a connection, a place, or an error.
+        self._waiting: WaitingList[queue.SimpleQueue[H | _Place | Exception]] = WaitingList()
+        self._waiters = self._waiting.callers
         self._drains: deque[queue.SimpleQueue[None]] = deque()
         self._lock = threading.RLock()
         self._is_serving = False
@@ -121,13 +128,14 @@ class Supply(Ledger[H]):
             self._hand_out(holder, 0.0)
         return holder
 
-    def wait(self) -> H:
-        """The next free connection, after all callers already waiting.
+    def wait(self, priority: int = 0, timeout: float | None = None) -> H:
+        """A free connection, when it is this caller's turn.
 
-        Raises TimeoutError when the caller's time is over.
+        The caller's `deadline` ends the wait by TimeoutError; `timeout`, in seconds, only counts
+        for the turn. Raises PoolExhaustedError if there is no room in the waiting list.
         """
         began = time.monotonic()
-        given = self._given()
+        given = self._given(priority, math.inf if timeout is None else began + timeout)
         if isinstance(given, Exception):
             raise given
         holder = None
@@ -153,7 +161,7 @@ class Supply(Ledger[H]):
     # Back
 
     def put_back(self, holder: H) -> None:
-        """Take back a reset connection: it goes to the longest-waiting caller, or becomes idle."""
+        """Take back a reset connection: it goes to the first waiting caller, or becomes idle."""
         if holder.lent_at is not None:
             self._note_return(holder, holder.lent_at)
         if self._is_terminated:
@@ -250,7 +258,7 @@ class Supply(Ledger[H]):
         self._is_stopping = self._is_terminated = True
         self._is_serving = False
         self._lock = threading.RLock()
-        self._waiters.clear()
+        self._waiting.clear()
         self._drains.clear()
 
     def finish(self, work: Callable[..., None], *args: object) -> None:
@@ -290,11 +298,13 @@ class Supply(Ledger[H]):
 
     # Inside, lending
 
-    def _given(self) -> H | _Place | Exception:
+    def _given(self, priority: int, due: float) -> H | _Place | Exception:
         """The result of a caller's wait."""
         own: queue.SimpleQueue[H | _Place | Exception] = queue.SimpleQueue()
         try:
-            self._waiters.append(own)
+            refusal = self._admit(own, priority, due)
+            if refusal is not None:
+                return refusal
             self._serve()
             if own.empty():
                 self.tally.waited += 1
@@ -308,10 +318,34 @@ class Supply(Ledger[H]):
             self._leave(own)
             raise
 
+    def _admit(
+        self, own: queue.SimpleQueue[H | _Place | Exception], priority: int, due: float
+    ) -> PoolExhaustedError | None:
+        """Let a caller wait; if there is no room, refuse it or one of lower priority."""
+        with self._lock:
+            try:
+                # A finalizer must not serve in the middle of this; `_serve` follows.
+                self._is_serving = True
+                if not self._has_room():
+                    lowest, last = self._waiting.last() if self._waiters else (priority, own)
+                    if lowest >= priority:
+                        return self._refusal(NO_ROOM)
+                    last.put(self._refusal(OUTRANKED))
+                    self._waiting.remove(last)
+                self._waiting.add(own, priority, due)
+            finally:
+                self._is_serving = False
+        return None
+
+    def _has_room(self) -> bool:
+        """Whether another caller may wait. Callers with a connection in sight do not count."""
+        most = self.options.max_waiting
+        return most is None or len(self._waiters) < most + len(self._idle) + self._free_places
+
     def _leave(self, own: queue.SimpleQueue[H | _Place | Exception]) -> None:
         """Stop waiting, and pass on a connection that has arrived nevertheless."""
-        with self._lock, contextlib.suppress(ValueError):
-            self._waiters.remove(own)
+        with self._lock:
+            self._waiting.remove(own)
         with contextlib.suppress(queue.Empty):
             given = own.get_nowait()
             if isinstance(given, _Place):
@@ -346,14 +380,14 @@ class Supply(Ledger[H]):
             return
         # A caller that is gone, or is served twice, drops the connection, and its place becomes
         # free.
-        first = self._waiters[0]
+        first = self._waiting.first()
         if self._is_terminated:
             first.put(InterfaceError("pool is closed"))
         elif self._idle:
             first.put(self._idle.pop())
         else:
             first.put(self._new_place())
-        self._waiters.popleft()
+        self._waiting.note_served(first)
 
     def _is_drained(self) -> bool:
         return not self._waiters and not self._places and len(self._members) == len(self._idle)

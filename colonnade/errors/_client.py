@@ -11,10 +11,14 @@ Three families, never mixed:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from colonnade._shown import shown
 from colonnade.errors._base import with_detail_and_hint
 from colonnade.errors._sqlstate import DataError, FeatureNotSupportedError
+
+# How far a query has come.
+Phase: TypeAlias = Literal["waiting", "running", "arriving"]
 
 
 class _InterfaceMessage:
@@ -74,6 +78,31 @@ class DTypeError(SchemaError):
     """The dtype of a query does not match its result: see ``colonnade.rkt``."""
 
 
+class DeadlineError(TimeoutError):
+    """The deadline of a `Pool.gather` came before a query's result."""
+
+    safe_to_retry: bool = False
+    """The query may have run, and even have committed."""
+
+    def __init__(self, name: str, phase: Phase, seconds: float) -> None:
+        super().__init__(name, phase, seconds)
+        self.name = name
+        """The name of the query."""
+        self.phase = phase
+        """What the query waited for: "waiting" for a connection; "running" on the server, or on
+        its way there; "arriving", if a part of the result was there."""
+        self.seconds = seconds
+        """The time that the gather had."""
+
+    def __str__(self) -> str:
+        doing = {
+            "waiting": "was still waiting for a connection",
+            "running": "was still running",
+            "arriving": "had begun to answer, and its result was still arriving",
+        }[self.phase]
+        return f"the query {shown(self.name)} {doing} after {self.seconds:g} s"
+
+
 class LocalProtocolError(InterfaceError):
     """The caller asked for something the protocol does not allow, or not at this moment."""
 
@@ -86,6 +115,40 @@ class AuthenticationError(InterfaceError):
     identity. If the server rejects the client, the error is ``InvalidPasswordError`` or
     ``InvalidAuthorizationSpecificationError``.
     """
+
+
+class PoolExhaustedError(InterfaceError):
+    """A pool has no free connection, and ``max_waiting`` callers wait for one.
+
+    The caller was refused at once, or a caller of higher priority took its place. Nothing was sent.
+    """
+
+    # Nothing has run, and connections are given back all the time.
+    safe_to_retry = True
+
+    def __init__(
+        self,
+        msg: str,
+        *,
+        size: int = 0,
+        busy: int = 0,
+        waiting: int = 0,
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(msg, detail=detail, hint=hint)
+        self.size = size
+        """Open connections, when the caller was refused."""
+        self.busy = busy
+        """Connections that were lent or being reset."""
+        self.waiting = waiting
+        """Waiting callers."""
+
+    def with_msg(self, msg: str) -> InterfaceError:
+        """The same error, with another text."""
+        copy = super().with_msg(msg)
+        vars(copy).update(size=self.size, busy=self.busy, waiting=self.waiting)
+        return copy
 
 
 class UnsupportedClientFeatureError(InterfaceError):
@@ -182,3 +245,14 @@ class OutdatedTypeError(DecodeError, OutdatedSchemaCacheError):
 
 class EncodeError(DataError):
     """An argument cannot be sent as the type the statement expects; nothing was sent."""
+
+
+class IncompleteTableError(InternalClientError):
+    """A table that was read over HTTP is not complete: it was cut, or its server failed."""
+
+    # Reading a table again changes nothing on the server.
+    safe_to_retry = True
+
+
+class FaultyTableError(InternalClientError):
+    """The bytes of a table that was read over HTTP are not valid."""

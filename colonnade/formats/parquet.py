@@ -25,6 +25,11 @@ _GROUPS_MIN = 8
 #: The rows of each batch when reading.
 _BATCH_ROWS = 65_536
 
+#: What is sent is compressed by default, like a file.
+_STREAM_CODEC = "zstd"
+#: The most bytes of one piece: a web server's loop copies it at once.
+_PIECE_BYTES = 256 << 10
+
 
 class ParquetEncoding:
     """Encodes a result as row groups."""
@@ -97,6 +102,61 @@ class ParquetWriter:
                     hint=f'ask for their text with schema={{"{name}": "utf8"}}, or for durations '
                     f'with schema={{"{name}": "duration[us]"}}',
                 )
+
+
+class ParquetStream:
+    """Encodes a result as a file that is sent row group by row group."""
+
+    def __init__(self) -> None:
+        self._sink = _Pending()
+        self._writer: ParquetWriter | None = None
+
+    def encode(self, batch: Columns) -> Iterator[bytes]:
+        """Return the bytes of the row group that the batch completes, if any."""
+        if self._writer is None:
+            self._writer = ParquetWriter(self._sink, batch, _STREAM_CODEC)
+        self._writer.write(batch)
+        return self._sink.taken()
+
+    def finish(self) -> Iterator[bytes]:
+        """Return the last row group and the footer, without which no reader opens the file."""
+        if self._writer is not None:
+            self._writer.finish()
+        return self._sink.taken()
+
+    def spoil(self) -> bytes:
+        """Return nothing: the footer is missing."""
+        return b""
+
+
+class _Pending:
+    """A file in memory, whose bytes are taken away."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: Any) -> int:
+        """Append bytes."""
+        piece = bytes(data)
+        self._pieces.append(piece)
+        self._size += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        """Return the number of bytes written so far."""
+        return self._size
+
+    def flush(self) -> None:
+        """Do nothing: there is no buffer."""
+
+    def taken(self) -> Iterator[bytes]:
+        """Return the bytes written since the last call, in pieces of limited size."""
+        pieces, self._pieces = self._pieces, []
+        joined = b"".join(pieces)
+        return (joined[at : at + _PIECE_BYTES] for at in range(0, len(joined), _PIECE_BYTES))
 
 
 @contextmanager

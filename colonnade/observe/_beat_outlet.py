@@ -11,6 +11,7 @@ import weakref
 from pathlib import Path
 from typing import Protocol
 
+from colonnade._shown import shown
 from colonnade.observe.beat_file import MAGIC, RECORD_BYTES, Record, boot_id, ended, lock
 
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -60,7 +61,7 @@ class _FileOutlet:
         self._name = name
         self._boot = boot_id()
         self._descriptor, self._is_locked = _opened(name)
-        _opened_files.add(self)
+        _opened_outlets.add(self)
 
     def beat(self) -> None:
         if not _is_in_place(self._descriptor, self._name):
@@ -98,6 +99,7 @@ class _PipeOutlet:
         self._boot = boot_id()
         self._descriptor: int | None = None
         self._open()
+        _opened_outlets.add(self)
 
     def beat(self) -> None:
         if self._descriptor is None:
@@ -139,7 +141,7 @@ class _PipeOutlet:
         self._descriptor = descriptor
 
 
-_opened_files: weakref.WeakSet[_FileOutlet] = weakref.WeakSet()
+_opened_outlets: weakref.WeakSet[_FileOutlet | _PipeOutlet] = weakref.WeakSet()
 
 
 def _opened(name: str) -> tuple[int, bool]:
@@ -151,6 +153,9 @@ def _opened(name: str) -> tuple[int, bool]:
             if error.errno == errno.ELOOP:
                 said = "is a symbolic link, and a beat follows none"
                 raise _refusal(errno.ELOOP, said, name) from error
+            if isinstance(error, FileNotFoundError):
+                said = f"cannot be made: create the folder {shown(str(Path(name).parent))} first"
+                raise _refusal(errno.ENOENT, said, name) from error
             raise
         try:
             _check_ours(descriptor, name)
@@ -199,9 +204,10 @@ def _refusal(number: int, said: str, name: str) -> OSError:
 
 
 def _forget_all() -> None:
-    for outlet in list(_opened_files):
+    for outlet in list(_opened_outlets):
         outlet.forget()
 
 
-# A forked child that kept the file open would keep its lock after the death of the parent.
+# A forked child that kept the file open would keep its lock after the death of the parent, and
+# the reader of a pipe would never see its end.
 os.register_at_fork(after_in_child=_forget_all)

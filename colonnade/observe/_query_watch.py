@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import gc
+import logging
 import threading
 import time
 import weakref
-from collections import deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from colonnade import tracing
-from colonnade._shown import class_name, shown
+from colonnade._outside_collections import OutsideCollections
+from colonnade._shown import shown
 from colonnade.observe._metrics import PHASES
+from colonnade.observe._pool_names import given_pools, name_of
 from colonnade.observe._summaries import Summaries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
 
     from colonnade import PoolStats
     from colonnade.observe.loop_monitor import LoopMonitor
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # Distinct summaries of statements; the others are `other`.
 SUMMARIES_MAX = 200
 _USUAL_PORT = 5432
+
+_log = logging.getLogger("colonnade.observe")
 
 
 class Recorder(Protocol):
@@ -47,27 +50,26 @@ class QueryWatch:
         self._recorder = recorder
         self._summaries = Summaries(SUMMARIES_MAX)
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-        # A collection of garbage may strike while this thread is inside a library's lock, and end
-        # a stream that was dropped. What it reports then is recorded later.
-        self._collecting: int | None = None
-        self._delayed: deque[Callable[[], None]] = deque()
+        self._calls = OutsideCollections()
+        self._is_watching = False
+        self._has_failed = False
         self._phases_lock = threading.Lock()
 
     def start(self) -> None:
         """Watch all later queries."""
         tracing.add_tracer(self)
         tracing.add_pool_observer(self)
-        gc.callbacks.append(self._note_collection)
+        self._is_watching = True
 
     @property
     def is_watching(self) -> bool:
         """Whether it was started, and not stopped."""
-        return self._note_collection in gc.callbacks
+        return self._is_watching
 
     def stop(self) -> None:
         """Watch no longer; does nothing the second time."""
-        if self.is_watching:
-            gc.callbacks.remove(self._note_collection)
+        if self._is_watching:
+            self._is_watching = False
             tracing.remove_tracer(self)
             tracing.remove_pool_observer(self)
 
@@ -75,26 +77,16 @@ class QueryWatch:
 
     def add_pools(self, pools: Mapping[str, Any] | Iterable[Any]) -> None:
         """Observe these pools; those without a name are numbered."""
-        if isinstance(pools, Mapping):
-            for name, pool in pools.items():
-                self.add_pool(pool, name)
-        else:
-            for pool in pools:
-                self.add_pool(pool, None)
+        for name, pool in given_pools(pools):
+            self.add_pool(pool, name)
 
     def add_pool(self, pool: Any, name: str | None) -> None:
         """Observe a pool.
 
         Raises TypeError for another object, ValueError for a name that another pool has.
         """
-        if not hasattr(pool, "get_stats"):
-            raise TypeError(f"pools must be of colonnade, not {class_name(pool)}")
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"the name of a pool must be a str, not {class_name(name)}")
         used = {known for other, known in self._names.items() if other is not pool}
-        if name is None:
-            numbered = (f"pool-{number}" for number in range(1, len(used) + 2))
-            name = next(free for free in numbered if free not in used)
+        name = name_of(pool, name, used)
         if name in used:
             raise ValueError(f"another pool has the name {shown(name)}: names tell pools apart")
         self._names[pool] = name
@@ -104,7 +96,7 @@ class QueryWatch:
         self._names.pop(pool, None)
 
     def pool_stats(self) -> Iterator[tuple[str, PoolStats]]:
-        """Names and figures of the observed pools, except for those that were not opened yet."""
+        """Names and figures of the observed pools; a pool that is not open yet has none."""
         for pool, name in list(self._names.items()):
             try:
                 stats = pool.get_stats()
@@ -158,21 +150,55 @@ class QueryWatch:
     # Inside
 
     def _record(self, record: Callable[[], None]) -> None:
-        if self._collecting == threading.get_ident():
-            self._delayed.append(record)
-            return
-        record()
-        while self._delayed:
-            self._delayed.popleft()()
+        self._calls.call(lambda: self._try(record))
+
+    def _try(self, record: Callable[[], None]) -> None:
+        """Record; where a library fails, the query that is recorded has succeeded nevertheless."""
+        try:
+            record()
+        except Exception:  # noqa: BLE001 - see above, and it is logged
+            if not self._has_failed:
+                _log.exception("metrics cannot be recorded; further errors are not logged")
+            self._has_failed = True
 
     def _add_phases(self, times: list[float]) -> None:
         with self._phases_lock:
             for phase, spent in zip(PHASES, times, strict=True):
                 self.phases[phase] += spent
 
-    def _note_collection(self, phase: str, info: dict[str, int]) -> None:
-        del info
-        self._collecting = threading.get_ident() if phase == "start" else None
+
+class Metrics:
+    """What the owner of either kind of metrics can do with them."""
+
+    def __init__(self, recorder: Recorder, pools: Mapping[str, Any] | Iterable[Any]) -> None:
+        self._watch = QueryWatch(recorder)
+        self._watch.add_pools(pools)
+
+    def add_pool(self, pool: Any, name: str | None = None) -> None:
+        """Observe a pool that was made later; without a name it is numbered.
+
+        Raises TypeError for another object, ValueError for a name that another pool has.
+        """
+        self._watch.add_pool(pool, name)
+
+    def remove_pool(self, pool: Any) -> None:
+        """Observe a pool no longer."""
+        self._watch.remove_pool(pool)
+
+    def close(self) -> None:
+        """Record no longer; does nothing the second time."""
+        self._watch.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 def monitor_snapshot(

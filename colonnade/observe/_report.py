@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from colonnade.observe.beat_file import boot_id
+from colonnade.observe.visible import TEXT_MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     from colonnade.observe.loop_snapshot import LoopSnapshot
     from colonnade.observe.stall import Stall
 
-VERSION = 1
+VERSION = 2
 STALLS_MOST = 10
 STATEMENTS_MOST = 10
 POOLS_MOST = 20
-TEXT_MOST = 300
 
 
 class HasStats(Protocol):
@@ -72,7 +72,12 @@ class Reporter:
             # The monitor was started again.
             recent = whole
         self._last = whole
-        return {"tasks": whole.tasks, "whole": _figures(whole), "recent": _figures(recent)}
+        return {
+            "tasks": whole.tasks,
+            "stalled": whole.current_stall,
+            "whole": _figures(whole),
+            "recent": _figures(recent),
+        }
 
     def _pool_figures(self) -> Iterator[dict[str, Any]]:
         for name, pool in list(self._pools.items())[:POOLS_MOST]:
@@ -91,6 +96,7 @@ class Reporter:
                 "waited": stats.waited,
                 "wait_max": stats.wait_seconds_max,
                 "given_up": stats.given_up,
+                "refused": stats.refused,
             }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 from pathlib import Path
@@ -12,7 +13,7 @@ from colonnade.observe.stall import Frame, Holder
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
-    from types import FrameType
+    from types import CodeType, FrameType
 
 _ASYNCIO = Path(asyncio.__file__).parent
 # More frames than this tell nothing new: recursion.
@@ -29,13 +30,29 @@ class Sight(NamedTuple):
     holder: Holder | None
 
 
-def look_at(loop: asyncio.AbstractEventLoop, thread_ident: int) -> Sight:
-    """Look at a loop that runs in another thread. It is short: the interpreter is held."""
+def ground_of_task() -> CodeType | None:
+    """The code that called the running task's coroutine: the loop's, or uvloop's caller.
+
+    None outside of a task, and where its coroutine has no frame.
+    """
+    task = asyncio.current_task()
+    frame = getattr(None if task is None else task.get_coro(), "cr_frame", None)
+    return None if frame is None or frame.f_back is None else frame.f_back.f_code
+
+
+def look_at(loop: asyncio.AbstractEventLoop, thread_ident: int, ground: CodeType | None) -> Sight:
+    """Look at a loop that runs in another thread. It is short: the interpreter is held.
+
+    A stack that ends at the ground shows no frame: native code of the loop runs, no Python.
+    """
     stacks = sys._current_frames()  # noqa: SLF001 - the documented way to another thread's stack
+    frame = stacks.get(thread_ident)
+    if frame is not None and frame.f_code is ground:
+        frame = None
     # A task of a loop in another thread is found by naming the loop.
     task = asyncio.current_task(loop)
     return Sight(
-        frames=_frames(stacks.get(thread_ident)),
+        frames=_frames(frame),
         task=None if task is None else task.get_name(),
         coroutine=None if task is None else _coroutine_name(task),
         task_created=None if task is None else _creation_site(task),
@@ -53,10 +70,15 @@ def find_holder(native_id: int | None) -> Holder | None:
 
 
 def _frames(frame: FrameType | None) -> tuple[Frame, ...]:
+    # The collector calls them in whatever line it has interrupted, and that line is wanted.
+    callbacks = [getattr(callback, "__code__", None) for callback in gc.callbacks]
     frames: list[Frame] = []
     while frame is not None and len(frames) < _MOST_FRAMES:
         code = frame.f_code
-        frames.append(Frame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
+        if code in callbacks:
+            frames.clear()
+        else:
+            frames.append(Frame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
         frame = frame.f_back
     return tuple(reversed(frames))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
+from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from colonnade.observe.stall import StackSample, Stall
 
@@ -38,18 +40,26 @@ class StallReports:
         self._thread: threading.Thread | None = None
 
     def start(self, on_begin: Callable[[], None], on_end: Callable[[], None]) -> None:
-        """Start the thread, which calls `on_begin` before this returns, and `on_end` at its end."""
-        has_begun = threading.Event()
+        """Start the thread, which calls `on_begin` before this returns, and `on_end` at its end.
+
+        Raises what `on_begin` raises; then the thread has ended.
+        """
+        begun: Future[None] = Future()
 
         def run() -> None:
-            on_begin()
-            has_begun.set()
+            try:
+                on_begin()
+            except BaseException as error:  # noqa: BLE001 - the starting thread raises it
+                begun.set_exception(error)
+                return
+            begun.set_result(None)
             self._tell_all()
             on_end()
 
-        self._thread = threading.Thread(target=run, name="colonnade-stalls", daemon=True)
-        self._thread.start()
-        has_begun.wait()
+        thread = threading.Thread(target=run, name="colonnade-stalls", daemon=True)
+        thread.start()
+        self._thread = thread
+        begun.result()
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until all stalls of a watchdog that has ended are told.
@@ -64,15 +74,23 @@ class StallReports:
             stall = _stall(report)
             self._recent.append(stall)
             if self._logger is not None:
-                self._logger.warning("%s", stall, extra={"stall": stall})
+                # A filter or a handler may fail.
+                _told(_log, self._logger, stall)
             if self._on_stall is not None:
-                self._tell(self._on_stall, stall)
+                _told(self._on_stall, stall)
 
-    def _tell(self, on_stall: Callable[[Stall], object], stall: Stall) -> None:
-        try:
-            on_stall(stall)
-        except Exception:  # noqa: BLE001 - it is the caller's, and logged
-            _errors.exception("on_stall has failed for: %s", stall)
+
+def _log(logger: logging.Logger, stall: Stall) -> None:
+    logger.warning("%s", stall, extra={"stall": stall})
+
+
+def _told(tell: Callable[..., object], *arguments: Any) -> None:
+    """Call the owner's function. Later stalls are told, too, if it raises whatever it may raise."""
+    try:
+        tell(*arguments)
+    except BaseException:  # noqa: BLE001 - `sys.exit()` and cancelled futures end no thread of ours
+        with contextlib.suppress(Exception):
+            _errors.exception("telling of a stall has failed: %s", arguments[-1])
 
 
 def _stall(report: Report) -> Stall:

@@ -48,7 +48,7 @@ _WITH_TABLES = {
 
 
 class Summaries:
-    """Summaries of statements, of which there are at most `limit`, and `OTHER`."""
+    """Summarizes statements: gives out at most `limit` summaries, and `OTHER` after them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

@@ -13,7 +13,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from colonnade.observe._sight import Sight, find_holder, look_at
+from colonnade.observe._sight import Sight, find_holder, ground_of_task, look_at
 from colonnade.observe._stall_reports import StallReports
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class WatchedLoop:
 
         self.loop = asyncio.get_running_loop()
         self._thread_ident = threading.get_ident()
+        self._ground = ground_of_task()
         self._watch: LoopWatch | None = watch.LoopWatch(
             interval, threshold, sys.getswitchinterval(), self._see
         )
@@ -62,16 +63,17 @@ class WatchedLoop:
         on_stall: Callable[[Stall], object] | None,
     ) -> None:
         """Start the watchdog and the thread that reports its stalls."""
-        self.loop.add_reader(self._fileno, watch.beat)
         try:
+            self.loop.add_reader(self._fileno, watch.beat)
             watch.start()
+            self._time_selects(watch)
+            _running.add(self)
+            self._reports = StallReports(watch, recent, logger, on_stall)
+            self._reports.start(self._attach_collector, self._finish)
         except BaseException:
-            self.loop.remove_reader(self._fileno)
+            # No thread can be had, or Ctrl-C: nothing stays behind.
+            self.end(timeout=1)
             raise
-        self._time_selects(watch)
-        _running.add(self)
-        self._reports = StallReports(watch, recent, logger, on_stall)
-        self._reports.start(self._attach_collector, self._finish)
 
     @property
     def is_watching(self) -> bool:
@@ -79,7 +81,7 @@ class WatchedLoop:
         return self._watch is not None
 
     def totals(self) -> Totals:
-        """What was counted so far, or until the end.
+        """The counts up to now; after the end, those at the end.
 
         Raises RuntimeError in a forked child: the watchdog stayed with the parent.
         """
@@ -93,8 +95,8 @@ class WatchedLoop:
             )
         return watch.totals()
 
-    def end(self, timeout: float | None = None) -> None:
-        """End the watch, from any thread, and wait until its stalls are reported."""
+    def end(self, timeout: float) -> None:
+        """End the watch, from any thread, and wait that long until its stalls are reported."""
         watch = self._watch
         if watch is None:
             return
@@ -132,8 +134,14 @@ class WatchedLoop:
         self._collector = self._reports = None
 
     def forget(self) -> None:
-        """In a forked child: nothing of the parent's watch may be called or waited for."""
-        self._watch = None
+        """In a forked child: nothing of the parent's watch may be called or waited for.
+
+        The loop may go on in the child, which shares its selector with the parent: so the
+        descriptor stays there, and its callback does nothing any more.
+        """
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.leave_to_parent()
         _remove_collector(self._collector)
 
     def _detach(self) -> None:
@@ -143,20 +151,17 @@ class WatchedLoop:
         self._is_attached = False
         if not self.loop.is_closed():
             self.loop.remove_reader(self._fileno)
-        if self._timed is not None:
-            selector, timed = self._timed
-            # Another monitor may have put its own in front of it: then it stays behind that.
-            if vars(selector).get("select") is timed:
-                del vars(selector)["select"]
-            self._timed = None
+        timed, self._timed = self._timed, None
+        if timed is not None:
+            _remove_timed(*timed)
 
     def _time_selects(self, watch: LoopWatch) -> None:
         """Time the waits of the loop's selector, if it has one of the standard library's."""
         selector: Any = getattr(self.loop, "_selector", None)
         if isinstance(selector, selectors.BaseSelector) and hasattr(selector, "__dict__"):
             timed = watch.timed(selector.select)
-            vars(selector)["select"] = timed
             self._timed = (selector, timed)
+            vars(selector)["select"] = timed
 
     def _see(self, is_over: bool, holder_native_id: int | None) -> Sight | bool | None:
         """Look at the stalled loop, in the watchdog's thread.
@@ -170,7 +175,23 @@ class WatchedLoop:
         holder = find_holder(holder_native_id)
         if is_over:
             return Sight((), None, None, None, holder)
-        return look_at(self.loop, self._thread_ident)._replace(holder=holder)
+        return look_at(self.loop, self._thread_ident, self._ground)._replace(holder=holder)
+
+
+def _remove_timed(selector: selectors.BaseSelector, timed: TimedSelect) -> None:
+    """Put back the `select` from before: the selector's own, or another tool's.
+
+    Where another monitor has put its own in front since, it stays until that is removed.
+    """
+    if vars(selector).get("select") is not timed:
+        return
+    former = timed.select
+    while isinstance(former, type(timed)) and former.is_over:
+        former = former.select
+    if former == selector.__class__.select.__get__(selector):
+        del vars(selector)["select"]
+    else:
+        vars(selector)["select"] = former
 
 
 def _remove_collector(collector: Any) -> None:

@@ -123,7 +123,7 @@ def is_alive(path: Path, max_age: float) -> bool:
 
     False if there is no such file, if it is no file of a beat, if its process has ended, or if it
     was written on another machine or before the last start of this one. Where `path` is a folder,
-    every process that has a beat there and has not ended must be alive, and at least one.
+    at least one process must beat in it, and all must be alive, except for ended ones.
 
     Raises only for bad arguments: TypeError or ValueError.
     """
@@ -144,7 +144,7 @@ def judge(path: Path, max_age: float) -> tuple[bool, str]:
 
 
 def _judge_folder(folder: str, max_age: float) -> tuple[bool, str]:
-    """Judge all processes of a folder; those that have ended do not count."""
+    """Judge all processes of a folder; ended ones do not count."""
     told: dict[str, list[str]] = {"alive": [], "hung": [], "ended": []}
     for name in _names(folder):
         try:
@@ -191,7 +191,7 @@ def _judge_file(name: str, max_age: float) -> tuple[str, str]:
     if age < 0:
         return "hung", f"{name!r} is of a process with another clock, {-age:.1f} s ahead"
     if age > max_age:
-        late = f"process {record.pid} has not beat for {age:.1f} s, more than {max_age:g} s"
+        late = f"process {record.pid} has not beaten for {age:.1f} s, more than {max_age:g} s"
         return "hung", f"{late}: its event loop hangs, or it is stopped"
     return "alive", f"process {record.pid} beat {age:.1f} s ago"
 

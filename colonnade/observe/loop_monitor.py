@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _SHORTEST_INTERVAL = 0.001
 _LONGEST_INTERVAL = 60.0
+# How long a stop waits for the reports of stalls.
+_PATIENCE_SECONDS = 5.0
 
 
 class LoopMonitor:
@@ -93,11 +95,12 @@ class LoopMonitor:
     def stop(self) -> None:
         """Stop watching, from any thread; `snapshot()` stays at what was counted until now.
 
-        All stalls so far are reported when it returns, unless it is called by `on_stall`. Does
-        nothing if the monitor is not running.
+        All stalls so far are reported when it returns, unless it is called by `on_stall`, or
+        `on_stall` takes longer than five seconds: it may wait for this loop. Does nothing if the
+        monitor is not running.
         """
         if self._watched is not None:
-            self._watched.end()
+            self._watched.end(_PATIENCE_SECONDS)
 
     @property
     def is_running(self) -> bool:

@@ -46,6 +46,9 @@ class LoopSnapshot:
     """The number of stalls, by cause."""
     stall_time: Mapping[str, float]
     """Their time, by cause."""
+    current_stall: float
+    """How long the stall that lasts at this moment has taken so far, and 0 without one. It counts
+    in the other figures when it has ended."""
     _totals: Totals = field(repr=False, compare=False)
     # Of two starts of a monitor, or of two monitors, no difference has a meaning.
     _run: object = field(repr=False, compare=False)
@@ -58,11 +61,13 @@ class LoopSnapshot:
     def __str__(self) -> str:
         lag = self.lag
         stalls = ", ".join(f"{count} {cause}" for cause, count in self.stalls.items() if count)
+        now = f", stalled for {self.current_stall:.2f} s now" if self.current_stall else ""
         return (
             f"{self.wall:.1f} s: utilization {self.utilization:.1%}, "
             f"lag p50 {lag.percentile(50) * 1e3:.1f} ms, p99 {lag.percentile(99) * 1e3:.1f} ms, "
             f"max {lag.max * 1e3:.1f} ms, {self.tasks} tasks, "
-            f"gc {self.gc_pauses} times {self.gc_time * 1e3:.1f} ms, stalls: {stalls or 'none'}"
+            f"gc {self.gc_pauses} times {self.gc_time * 1e3:.1f} ms, "
+            f"stalls: {stalls or 'none'}{now}"
         )
 
 
@@ -94,6 +99,7 @@ def snapshot_of(
         gc_longest=pauses.max,
         stalls={cause: count - counted[cause][0] for cause, (count, _) in stalls.items()},
         stall_time={cause: time - counted[cause][1] for cause, (_, time) in stalls.items()},
+        current_stall=totals.stalled,
         _totals=totals,
         _run=run,
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from colonnade.observe import _metrics
-from colonnade.observe._query_watch import QueryWatch, monitor_snapshot
+from colonnade.observe._query_watch import Metrics, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from types import TracebackType
 
     from colonnade._core.watch import DurationHistogram
     from colonnade.observe._metrics import Metric
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _FINE_BOUNDS = [0.0001 * 1.2**step for step in range(80)]
 
 
-class OpenTelemetryMetrics:
+class OpenTelemetryMetrics(Metrics):
     """Records queries, pools and an event loop with `opentelemetry-api`, from its making on.
 
     `pools` are pools of either colour, or a mapping of names to pools; `monitor` is a `LoopMonitor`
@@ -48,8 +47,7 @@ class OpenTelemetryMetrics:
         self._counted: LoopSnapshot | None = None
         self._is_open = True
         self._recorder = _Recorder(meter)
-        self._watch = QueryWatch(self._recorder)
-        self._watch.add_pools(pools)
+        super().__init__(self._recorder, pools)
         self._delay = _made(meter, _metrics.LOOP_DELAY)
         self._observe(meter, _metrics.PHASE, self._phases)
         for metric in _metrics.OF_POOLS:
@@ -60,32 +58,10 @@ class OpenTelemetryMetrics:
                     self._observe(meter, metric, partial(self._loop_figures, metric))
         self._watch.start()
 
-    def add_pool(self, pool: Any, name: str | None = None) -> None:
-        """Observe a pool that was made later; without a name it is numbered.
-
-        Raises TypeError for another object, ValueError for a name that another pool has.
-        """
-        self._watch.add_pool(pool, name)
-
-    def remove_pool(self, pool: Any) -> None:
-        """Observe a pool no longer."""
-        self._watch.remove_pool(pool)
-
     def close(self) -> None:
         """Record no longer; what was recorded stays with the meter's provider."""
         self._watch.stop()
         self._is_open = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # Inside
 

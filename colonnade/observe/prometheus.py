@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from colonnade.observe import _metrics
-from colonnade.observe._query_watch import QueryWatch, monitor_snapshot
+from colonnade.observe._query_watch import Metrics, monitor_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from types import TracebackType
 
     from colonnade._core.watch import DurationHistogram
     from colonnade.observe._metrics import Metric
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from colonnade.tracing import PoolEvent
 
 
-class PrometheusMetrics:
+class PrometheusMetrics(Metrics):
     """Records queries, pools and an event loop with `prometheus_client`, from its making on.
 
     It is a collector of `registry`, by default `prometheus_client.REGISTRY`. `pools` are pools of
@@ -42,21 +41,9 @@ class PrometheusMetrics:
         self._registry = library.REGISTRY if registry is None else registry
         self._monitor = monitor
         self._recorder = _Recorder(library)
-        self._watch = QueryWatch(self._recorder)
-        self._watch.add_pools(pools)
+        super().__init__(self._recorder, pools)
         self._registry.register(self)
         self._watch.start()
-
-    def add_pool(self, pool: Any, name: str | None = None) -> None:
-        """Observe a pool that was made later; without a name it is numbered.
-
-        Raises TypeError for another object, ValueError for a name that another pool has.
-        """
-        self._watch.add_pool(pool, name)
-
-    def remove_pool(self, pool: Any) -> None:
-        """Observe a pool no longer."""
-        self._watch.remove_pool(pool)
 
     def close(self) -> None:
         """Record no longer, and remove the collector; the second time, do nothing."""
@@ -95,17 +82,6 @@ class PrometheusMetrics:
                 for labels, value in _metrics.of_loop(metric, snapshot):
                     family.add_metric(list(labels), value)
             yield family
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _family(self, metric: Metric) -> Any:
         """An empty family of samples."""

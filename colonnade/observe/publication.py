@@ -9,18 +9,19 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from colonnade import tracing
 from colonnade._shown import class_name, shown
+from colonnade.observe._pool_names import given_pools, name_of
 from colonnade.observe._report import STATEMENTS_MOST, Reporter
 from colonnade.observe._statement_times import StatementTimes
 from colonnade.observe.beat_file import check_seconds, checked_path
 from colonnade.observe.status_folder import made_folder, remove_old
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from types import TracebackType
 
     from colonnade.observe._report import HasStats
@@ -148,9 +149,15 @@ class Publication:
             # Of a process of the same id that was killed while it wrote.
             new.unlink()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(new, flags, _PRIVATE), "wb") as file:
-            file.write(data)
-        new.replace(path)
+        try:
+            with os.fdopen(os.open(new, flags, _PRIVATE), "wb") as file:
+                file.write(data)
+            new.replace(path)
+        except BaseException:
+            # The disk may be full.
+            with contextlib.suppress(OSError):
+                new.unlink()
+            raise
 
     def __enter__(self) -> Self:
         self.start()
@@ -171,17 +178,9 @@ class Publication:
 
 def _named(pools: Any) -> dict[str, HasStats]:
     """Name each pool. Raises TypeError for anything else."""
-    if isinstance(pools, Mapping):
-        named = dict(pools)
-    elif isinstance(pools, Iterable):
-        named = {f"pool-{number}": pool for number, pool in enumerate(pools, 1)}
-    else:
-        raise TypeError(f"pools must be pools or a mapping of them, not {class_name(pools)}")
-    for name, pool in named.items():
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a pool must be a str, not {class_name(name)}")
-        if not hasattr(pool, "get_stats"):
-            raise TypeError(f"pools must be pools of colonnade, not {class_name(pool)}")
+    named: dict[str, HasStats] = {}
+    for name, pool in given_pools(pools):
+        named[name_of(pool, name, named)] = pool
     return named
 
 

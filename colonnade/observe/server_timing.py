@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -31,6 +32,10 @@ _LISTED_MAX = 20
 # Shorter times are shown as nothing.
 _SECONDS_MIN = 0.000_005
 _NO_BODY = {204, 304}
+# The messages that have or name a body; extensions of ASGI send files.
+_BODIES = {"http.response.body", "http.response.zerocopysend", "http.response.pathsend"}
+
+_log = logging.getLogger("colonnade.observe")
 
 
 class ServerTiming:
@@ -44,8 +49,9 @@ class ServerTiming:
     without a length has the whole in a trailer, too, if server and client can.
 
     Times and names of tables are nobody's business by default: `expose` is True, or a function that
-    is called with the scope of each HTTP request and says whether this client may see them. Other
-    requests are not watched and cost nothing. Raises TypeError for another `expose`.
+    is called with the scope of each HTTP request and says whether this client may see them; if it
+    raises, that is logged, and the client sees nothing. Other requests are not watched and cost
+    nothing. Raises TypeError for another `expose`.
     """
 
     def __init__(self, app: App, *, expose: bool | Callable[[Scope], bool] = False) -> None:
@@ -60,8 +66,7 @@ class ServerTiming:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        expose = self._expose
-        if scope["type"] != "http" or not (expose(scope) if callable(expose) else expose):
+        if scope["type"] != "http" or not self._may_see(scope):
             await self._app(scope, receive, send)
             return
         account = _Account()
@@ -72,6 +77,26 @@ class ServerTiming:
         finally:
             _watch.leave()
             _current.reset(token)
+
+    def _may_see(self, scope: Scope) -> bool:
+        """Ask `expose`; a function that fails says no."""
+        expose = self._expose
+        if not callable(expose):
+            return expose
+        try:
+            return _answered(expose(scope))
+        except Exception:  # noqa: BLE001 - the request succeeds without it; it is logged
+            _log.exception("expose has failed, so this client sees no Server-Timing")
+            return False
+
+
+def _answered(answer: object) -> bool:
+    # A coroutine is true, whatever it would return.
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError("expose must be a plain function: it has returned an awaitable")
+    return bool(answer)
 
 
 class _Account:
@@ -216,7 +241,7 @@ class _Answer:
         elif kind == "http.response.trailers" and not message.get("more_trailers", False):
             message = {**message, "headers": [*message.get("headers", ()), self._line()]}
         await self._send(message)
-        is_end = kind == "http.response.body" and not message.get("more_body", False)
+        is_end = kind in _BODIES and not message.get("more_body", False)
         if is_end and self._trails and not self._is_apps_trailer:
             await self._send({"type": "http.response.trailers", "headers": [self._line()]})
 

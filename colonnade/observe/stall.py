@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from colonnade._shown import shown
+from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,6 +24,8 @@ _SAID = {
     "blocked": "a call blocked the loop's thread",
     "code": "code ran without giving way",
 }
+# The longest path of Linux, and a name.
+_FRAME_MOST = 4500
 # A stack whose thread was waited for as long as this was taken at the release of the interpreter.
 _LATE_SECONDS = 0.02
 
@@ -35,7 +38,7 @@ class Frame(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} in {self.function}"
+        return visible(f"{self.file}:{self.line} in {self.function}", _FRAME_MOST)
 
 
 class Holder(NamedTuple):
@@ -127,7 +130,8 @@ class Stall:
             lines += [f"    {frame}" for frame in sample.frames]
             if sample.task is not None:
                 created = "" if sample.task_created is None else f", created {sample.task_created}"
-                lines.append(f"    task {shown(sample.task)} ({sample.coroutine}){created}")
+                coroutine = visible(sample.coroutine or "")
+                lines.append(f"    task {shown(sample.task)} ({coroutine}){created}")
         if self.holder is not None:
             lines.append(
                 f"  stack of thread {shown(self.holder.name)}, as it released the interpreter:"

@@ -14,8 +14,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from colonnade.observe._report import POOLS_MOST, STALLS_MOST, STATEMENTS_MOST, TEXT_MOST, VERSION
+from colonnade.observe._report import POOLS_MOST, STALLS_MOST, STATEMENTS_MOST, VERSION
 from colonnade.observe.beat_file import boot_id
+from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +51,8 @@ class Loop:
     """An event loop: since the monitor started, and since the report before this one."""
 
     tasks: int
+    stalled: float
+    """How long the loop has not answered; 0 if it does."""
     whole: Figures
     recent: Figures
 
@@ -79,6 +82,7 @@ class PoolFigures:
     waited: int
     wait_max: float
     given_up: int
+    refused: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +130,6 @@ def read_status(path: Path) -> Status:
         raise StatusError(f"{visible(str(path))}: {error}") from None
 
 
-def visible(text: str, most: int = TEXT_MOST) -> str:
-    """Escape every character that does not show, and cut the text."""
-    shown = "".join(
-        character if character.isprintable() else ascii(character)[1:-1]
-        for character in text[:most]
-    )
-    return shown if len(text) <= most else f"{shown}..."
-
-
 def _content(path: Path) -> bytes:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     with os.fdopen(os.open(path, flags), "rb") as file:
@@ -165,9 +160,9 @@ class _Part:
     def number(self, key: str) -> float:
         value = self._raw.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise StatusError(f"{key} is not a number")
+            raise StatusError(f"{visible(key)} is not a number")
         if not 0 <= value <= _NUMBER_MOST:
-            raise StatusError(f"{key} is out of range")
+            raise StatusError(f"{visible(key)} is out of range")
         return float(value)
 
     def count(self, key: str) -> int:
@@ -223,7 +218,7 @@ def _status(part: _Part) -> Status:
 
 def _loop(part: _Part) -> Loop:
     whole, recent = _figures(part.part("whole")), _figures(part.part("recent"))
-    return Loop(part.count("tasks"), whole, recent)
+    return Loop(part.count("tasks"), part.number("stalled"), whole, recent)
 
 
 def _figures(part: _Part) -> Figures:
@@ -263,6 +258,7 @@ def _pool(part: _Part) -> PoolFigures:
         waited=part.count("waited"),
         wait_max=part.number("wait_max"),
         given_up=part.count("given_up"),
+        refused=part.count("refused"),
     )
 
 

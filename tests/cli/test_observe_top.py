@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from colonnade.cli.observe.view import History, whole_view
-from colonnade.observe.status import Figures, Loop, Status, read_status
+from colonnade.cli.observe.view import History, plain_lines, whole_view
+from colonnade.observe.status import Figures, Loop, StatementFigures, Status, read_status
 from tests.cli.program import run, until
 from tests.cli.screen import on_screen
 from tests.observe.publisher import Publisher, publishing
@@ -117,9 +117,9 @@ def test_the_newest_values_are_in_sight() -> None:
     history = History()
     for second in range(60):
         idle = replace(figures, utilization=0.0)
-        history.add(Loop(1, replace(figures, wall=second), idle))
-    history.add(Loop(1, figures, figures))
-    status = Status(1, "x", "3", 1.0, 0.0, Loop(1, figures, figures), [], [], [])
+        history.add(Loop(1, 0.0, replace(figures, wall=second), idle))
+    history.add(Loop(1, 0.0, figures, figures))
+    status = Status(1, "x", "3", 1.0, 0.0, Loop(1, 0.0, figures, figures), [], [], [])
     console = Console(width=60, file=io.StringIO())
     with console.capture() as shown:
         console.print(whole_view(status, history, height=24))
@@ -128,15 +128,33 @@ def test_the_newest_values_are_in_sight() -> None:
     assert past.split() == ["█"]
 
 
+def test_it_says_since_when_the_loop_hangs(publisher: Publisher, runtime: dict[str, str]) -> None:
+    publisher.tell("hang")
+    until(lambda: (loop := read_status(publisher.path).loop) is not None and loop.stalled > 0)
+    with on_screen("observe", "top", env=runtime) as screen:
+        screen.await_text("the loop has not answered for")
+        screen.type(b"q")
+        assert screen.await_end() == 0
+    done = run(None, "observe", "top", env=runtime)
+    assert "the loop has not answered for" in done.stdout
+
+
+def test_one_is_no_plural() -> None:
+    one = StatementFigures("SELECT orders", 1, 1, 0.01, 0.01)
+    status = Status(1, "x", "3", 1.0, 0.0, None, [], [], [one])
+    assert plain_lines(status)[-1].startswith("statement: SELECT orders: 1 time, 1 error, ")
+
+
 def test_it_says_when_reports_stop(publisher: Publisher, runtime: dict[str, str]) -> None:
     pid = str(publisher.process.pid)
     with on_screen("observe", "top", pid, env=runtime) as screen:
         screen.await_text("utilization")
         publisher.process.send_signal(signal.SIGSTOP)
         screen.await_text("the process is stopped or gone")
-        done = run(None, "observe", "top", pid, env=runtime)
-        assert done.returncode == 1
-        assert "no report for" in done.stdout
+        for named in ([pid], []):
+            done = run(None, "observe", "top", *named, env=runtime)
+            assert done.returncode == 1
+            assert "no report for" in done.stdout
         publisher.process.send_signal(signal.SIGCONT)
         publisher.end()
         screen.await_text(f"process {pid} publishes nothing, or has ended")

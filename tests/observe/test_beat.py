@@ -215,6 +215,44 @@ async def test_a_file_that_was_removed_comes_back(
     assert "cannot be written" in caplog.text
 
 
+async def test_a_forked_child_leaves_the_pipe_to_its_parent(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    waiting, going_on = os.pipe()
+    beat = observe.Beat(path)
+    beat.start()
+    process = os.fork()
+    if not process:
+        os.close(going_on)
+        os.read(waiting, 1)
+        os._exit(0)
+    beat.stop()
+    assert os.read(reader, 1000).count(b"\n") == 1
+
+    def has_ended() -> bool:
+        try:
+            return os.read(reader, 1000) == b""
+        except BlockingIOError:
+            return False
+
+    try:
+        await until(has_ended)
+    finally:
+        os.close(going_on)
+    os.waitpid(process, 0)  # noqa: ASYNC222 - the child ends at once
+    os.close(reader)
+    os.close(waiting)
+
+
+async def test_a_folder_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="create the folder 'missing' first"):
+        observe.Beat("missing/x.beat").start()
+
+
 async def test_a_pipe_gets_a_line_for_each_beat(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -248,7 +286,7 @@ def test_age_alone_decides_where_nothing_is_locked(tmp_path: Path) -> None:
     path = written(tmp_path / "beat", fresh())
     assert judge(path, LONG)[0]
     written(path, fresh(beat_ns=time.monotonic_ns() - 10**10))
-    assert judge(path, 5)[1].startswith("process 1 has not beat for 10.0 s, more than 5 s")
+    assert judge(path, 5)[1].startswith("process 1 has not beaten for 10.0 s, more than 5 s")
 
 
 def test_what_others_left_is_not_alive(tmp_path: Path) -> None:

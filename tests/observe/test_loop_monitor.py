@@ -104,16 +104,30 @@ def test_blocked(run: Run) -> None:
 
 
 def test_gc(run: Run) -> None:
+    def callback(phase: str, info: dict[str, int]) -> None:
+        # It runs on top of the line that the collector has interrupted, and lets a stack be taken.
+        del phase, info
+        time.sleep(0.001)
+
+    def collect() -> None:
+        gc.collect()
+
     kept: list[list[int]] = []
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         kept += [[number] for number in range(2_000_000)]
-        stall = longest(stalls_of(run, gc.collect))
+        gc.callbacks.append(callback)
+        stall = longest(stalls_of(run, collect))
     finally:
+        gc.callbacks.remove(callback)
         if was_enabled:
             gc.enable()
     check_cause(stall, "gc")
+    # Callbacks of weak references may run above that line, too.
+    functions = [frame.function for frame in stall.stacks[0].frames]
+    assert "test_gc.<locals>.collect" in functions, stall.explain()
+    assert "test_gc.<locals>.callback" not in functions
 
 
 def test_gil(run: Run) -> None:
@@ -155,6 +169,9 @@ def test_decode(run: Run, dsn: str) -> None:
     if "starved" in causes and "decode" not in causes:
         pytest.skip("the machine had no processor for the loop")
     assert "decode" in causes, [stall.explain() for stall in stalls]
+    # The frame that runs the loop would be no place of the decoding.
+    places = [stall.place for stall in stalls if stall.place is not None]
+    assert [place for place in places if place.file == asyncio.runners.__file__] == []
 
 
 def test_starved() -> None:
@@ -491,6 +508,42 @@ def test_a_forked_child_is_not_watched_and_may_start_anew() -> None:
                 os._exit(1)
             os._exit(0)
         print(where)
+    """)
+    assert (done.stdout, done.returncode) == ("parent\n", 0), done.stderr
+
+
+# Not on uvloop: a forked child shares libuv's ring with its parent, and assertions of libuv
+# (uv__epoll_ctl_flush) end one of them.
+@pytest.mark.parametrize("kind", ["asyncio"])
+def test_a_child_that_goes_on_in_the_loop_takes_no_ping_from_its_parent(kind: str) -> None:
+    done = python(f"""
+        import asyncio, os, signal, sys, time, warnings
+        from colonnade import observe
+
+        warnings.simplefilter("ignore", DeprecationWarning)
+        if {kind!r} == "uvloop":
+            import uvloop
+            asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+
+        async def main():
+            async with observe.LoopMonitor(interval=0.001, logger=None) as monitor:
+                for _ in range(5):
+                    process = os.fork()
+                    if not process:
+                        signal.alarm(10)
+                        ends = time.monotonic() + 0.1
+                        while time.monotonic() < ends:
+                            await asyncio.sleep(0)
+                        monitor.stop()
+                        os._exit(0)
+                    before = monitor.snapshot()
+                    while (ended := os.waitpid(process, os.WNOHANG)) == (0, 0):
+                        await asyncio.sleep(0)
+                    assert ended == (process, 0), ended
+                    assert monitor.snapshot(before).beats > 5, monitor.snapshot(before)
+            print("parent")
+
+        asyncio.run(main())
     """)
     assert (done.stdout, done.returncode) == ("parent\n", 0), done.stderr
 

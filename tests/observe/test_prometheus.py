@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import prometheus_client
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -261,3 +263,26 @@ def test_processes_share_the_metrics_of_queries(dsn: str, tmp_path: Path) -> Non
     ]
     counts = [sample.value for sample in family.samples if sample.name.endswith("_count")]
     assert counts == [2]
+
+
+def test_a_library_that_fails_fails_no_query(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise LookupError
+
+    monkeypatch.setattr(prometheus_client.Histogram, "observe", fail)
+    with (
+        observe.PrometheusMetrics(CollectorRegistry()),
+        colonnade.sync.connect(dsn) as connection,
+    ):
+        assert connection.fetchval("SELECT 1") == 1
+        assert connection.fetchval("SELECT 2") == 2
+    assert caplog.text.count("metrics cannot be recorded") == 1
+
+
+def test_closing_needs_no_list_of_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = observe.PrometheusMetrics(CollectorRegistry())
+    monkeypatch.setattr(gc, "callbacks", [])
+    metrics.close()
+    assert tracing.active is None

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import stat
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "run"
     folder.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    # Other processes of this machine may publish in the temporary directory.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return folder
 
 
@@ -203,14 +206,14 @@ def example() -> dict[str, Any]:
         ("wall", "utilization", "lag_p50", "lag_p99", "lag_max", "gc_pauses", "gc_time"), 0
     ) | {"gc_longest": 0.0, "stalls": {"code": 1}, "stall_time": {"code": 0.1}}
     return {
-        "version": 1,
+        "version": 2,
         "pid": 1,
         "program": "x",
         "python": "3",
         "boot": "b",
         "monotonic": 1,
         "interval": 1,
-        "loop": {"tasks": 1, "whole": figures, "recent": figures},
+        "loop": {"tasks": 1, "stalled": 0.0, "whole": figures, "recent": figures},
         "stalls": [],
         "pools": [],
         "statements": [],
@@ -226,7 +229,7 @@ def test_the_example_is_a_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 2},
+        {"version": 1},
         {"pid": "1"},
         {"pid": True},
         {"pid": -1},
@@ -290,3 +293,13 @@ def test_texts_cannot_drive_a_terminal(tmp_path: Path) -> None:
     texts = [status.program, *(one.summary for one in status.statements)]
     assert len(texts) == 11
     assert all(text.isprintable() and len(text) < 400 for text in texts)
+
+
+def test_names_in_a_refusal_cannot_drive_a_terminal(tmp_path: Path) -> None:
+    report = example()
+    report["loop"]["whole"]["stalls"] = {"\x1b[2J": "many"}
+    path = tmp_path / "report"
+    path.write_text(json.dumps(report))
+    with pytest.raises(StatusError, match="is not a number") as refused:
+        read_status(path)
+    assert str(refused.value).isprintable()

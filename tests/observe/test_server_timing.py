@@ -304,3 +304,33 @@ async def coroutine_function(scope: Any) -> bool:
 def test_other_arguments_are_refused(app: Any, expose: Any, text: str) -> None:
     with pytest.raises(TypeError, match=text):
         observe.ServerTiming(app, expose=expose)
+
+
+class Asked:
+    """An object that is called as a coroutine function is."""
+
+    async def __call__(self, scope: Any) -> bool:
+        return scope["client"] is not None
+
+
+@pytest.mark.parametrize("expose", [lambda scope: scope["client"][0], Asked()])
+async def test_who_cannot_be_judged_sees_nothing(
+    expose: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On a Unix socket there is no client; a coroutine is true, whatever it would return."""
+    sent: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def unused() -> Any:
+        raise AssertionError
+
+    scope: Any = {"type": "http", "method": "GET", "headers": [], "client": None}
+    await observe.ServerTiming(app, expose=expose)(scope, unused, send)
+    assert sent == [{"type": "http.response.start", "status": 200, "headers": []}]
+    assert "expose has failed" in caplog.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import inspect
 import sys
 import traceback
 import warnings
@@ -27,8 +28,25 @@ needs_eager_tasks = pytest.mark.skipif(
 
 
 def eager_task_factory() -> Any:
+    """Python's own factory, which the running loop has from now on."""
     # Type checkers look at the oldest Python.
-    return vars(asyncio)["eager_task_factory"]
+    factory = vars(asyncio)["eager_task_factory"]
+    loop = asyncio.get_running_loop()
+    takes = inspect.signature(factory).parameters.values()
+    if type(loop).__module__ == "uvloop" and all(each.kind != each.VAR_KEYWORD for each in takes):
+        pytest.skip("uvloop passes eager_start, which this Python's factory does not take")
+    loop.set_task_factory(factory)
+    return factory
+
+
+async def factories_keep_names() -> bool:
+    """Whether a task without a name gets one: under any factory, Python 3.13.0 calls it None."""
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(lambda loop, work, **options: asyncio.Task(work, loop=loop, **options))
+    task = asyncio.create_task(asyncio.sleep(0))
+    loop.set_task_factory(None)
+    await task
+    return task.get_name() != "None"
 
 
 async def seen_from_inside(log: list[Any], name: str) -> str:
@@ -148,6 +166,8 @@ async def log_of(program: Callable[[list[Any]], Coroutine[Any, Any, None]]) -> l
 
 @pytest.mark.parametrize("program", PROGRAMS)
 async def test_a_traced_program_sees_no_difference(program: Any) -> None:
+    if not await factories_keep_names():
+        pytest.skip("this Python renames the tasks of every factory")
     untraced = await log_of(program)
     async with observe.trace() as timeline:
         traced = await log_of(program)
@@ -158,13 +178,12 @@ async def test_a_traced_program_sees_no_difference(program: Any) -> None:
 @needs_eager_tasks
 @pytest.mark.parametrize("program", PROGRAMS)
 async def test_eager_tasks_stay_eager(program: Any) -> None:
-    loop = asyncio.get_running_loop()
-    loop.set_task_factory(eager_task_factory())
+    factory = eager_task_factory()
     untraced = await log_of(program)
     async with observe.trace():
         traced = await log_of(program)
     assert traced == untraced
-    assert loop.get_task_factory() is eager_task_factory()
+    assert asyncio.get_running_loop().get_task_factory() is factory
 
 
 @needs_eager_tasks
@@ -175,7 +194,7 @@ async def test_an_eager_task_interrupts_the_one_that_makes_it() -> None:
     async def outer() -> str:
         return await asyncio.create_task(inner(), name="inner")
 
-    asyncio.get_running_loop().set_task_factory(eager_task_factory())
+    eager_task_factory()
     if not asyncio.create_task(inner()).done():
         pytest.skip("this loop starts no task at once")
     async with observe.trace() as timeline:
@@ -409,7 +428,7 @@ async def test_starts_and_stops_come_in_pairs() -> None:
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(TypeError, match="loop must be an event loop, not int"):
         observe.trace(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="limit must be a number"):
+    with pytest.raises(TypeError, match="limit must be a whole number"):
         observe.trace(limit="many")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="limit must be 1 or more"):
         observe.trace(limit=0)

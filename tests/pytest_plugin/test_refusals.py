@@ -275,6 +275,7 @@ def test_pytest_starts_without_the_driver(project: Project) -> None:
                 assert loaded == {
                     "colonnade",
                     "colonnade._core",
+                    "colonnade._core.formats",
                     "colonnade._core.lanes",
                     "colonnade._core.watch",
                     "colonnade._lazy_names",

@@ -142,7 +142,7 @@ OWN = {
     "observe/beat_file.py judge": "a path, made a plain str",
     "observe/beat_file.py _judge_folder": "a path, made a plain str",
     "observe/beat_file.py _judge_file": "a path, made a plain str",
-    "observe/status.py visible": "one character of a text",
+    "observe/visible.py visible": "one character of a text",
     "sqlalchemy/_rewritable.py check_shared": "the text of a clause",
     "sqlalchemy/_rewritable.py _check_call": "an option's name",
     "sqlalchemy/dialect.py create_connect_args": "a word of the URL",

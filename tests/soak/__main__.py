@@ -1,6 +1,7 @@
 """`make soak`: the soaks at full size, with counts of their operations.
 
     python -m tests.soak [asyncio] [uvloop] [threads] [interrupts]
+                         [gathers-asyncio] [gathers-uvloop] [gathers-threads]
 
 `SOAK_OPERATIONS` is their size, `SOAK_SEED` the seed; each soak prints its seed.
 """
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import uvloop
 
-from tests.soak import interrupts, tasks, threads
+from tests.soak import gathers, interrupts, tasks, threads
 from tests.soak.books import TABLES, Tally
 from tests.soak.storm import Weather
 from tests.support.restarts import RestartableServer
@@ -86,11 +87,36 @@ def soak_interrupted(
     return tally, []
 
 
+def soak_gathers(
+    factory: Callable[[], asyncio.AbstractEventLoop],
+) -> Callable[[RestartableServer, int, int], tuple[Tally, list[int]]]:
+    """A gather has up to a dozen queries, so a tenth of the operations."""
+
+    def run(server: RestartableServer, seed: int, operations: int) -> tuple[Tally, list[int]]:
+        soak = gathers.Tasks(server.dsn, seed)
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(soak.run(max(1, operations // 10), say))
+        return soak.tally, soak.resident
+
+    return run
+
+
+def soak_gathers_of_threads(
+    server: RestartableServer, seed: int, operations: int
+) -> tuple[Tally, list[int]]:
+    soak = gathers.Threads(server.dsn, seed)
+    soak.run(max(1, operations // 50), say)
+    return soak.tally, soak.resident
+
+
 SOAKS = {
     "asyncio": soak_tasks(asyncio.new_event_loop),
     "uvloop": soak_tasks(uvloop.new_event_loop),
     "threads": soak_threads,
     "interrupts": soak_interrupted,
+    "gathers-asyncio": soak_gathers(asyncio.new_event_loop),
+    "gathers-uvloop": soak_gathers(uvloop.new_event_loop),
+    "gathers-threads": soak_gathers_of_threads,
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.soak import interrupts, tasks, threads
+from tests.soak import gathers, interrupts, tasks, threads
 from tests.soak.books import TABLES, Books, WrongResultError
 from tests.soak.storm import Weather
 from tests.support.restarts import RestartableServer
@@ -50,6 +50,20 @@ def test_ctrl_c(restartable: RestartableServer, mode: str) -> None:
     done = interrupts.soak(restartable.dsn, mode, 100, SEED, 60.0)
     assert done["outcomes"]["interrupted"] > 0
     assert done["outcomes"]["its own result"] > 0
+
+
+async def test_gathers(restartable: RestartableServer) -> None:
+    soak = gathers.Tasks(restartable.dsn, SEED)
+    await soak.run(200, print)
+    assert soak.tally.outcomes["cancelled"] >= 200
+    assert soak.tally.checks["connections without statement_timeout"] > 0
+
+
+def test_gathers_of_threads(restartable: RestartableServer) -> None:
+    soak = gathers.Threads(restartable.dsn, SEED)
+    soak.run(100, print)
+    assert soak.tally.total == 100
+    assert soak.tally.outcomes["broken off by DivisionByZeroError"] > 0
 
 
 # The oracle itself

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import colonnade
-from colonnade.errors import EncodeError, InvalidSQLStatementNameError
+from colonnade import Query
+from colonnade.errors import DeadlineError, EncodeError, InvalidSQLStatementNameError
 from tests.support.pooler import Pooler, program
 
 if TYPE_CHECKING:
@@ -142,3 +143,23 @@ def test_session_mode_needs_nothing(dsn: str) -> None:
                 assert connection.fetchval("SELECT $1::int", 1) == 1
         with colonnade.sync.connect(pooler.dsn) as connection:
             assert connection.fetchval("SELECT $1::int", 5) == 5
+
+
+def test_a_gathers_deadline_stays_with_its_queries(pooler: Pooler) -> None:
+    sleeping = {str(n): Query.value(f"SELECT 1 FROM pg_sleep({n + 20})") for n in range(2)}
+    short = {str(n): Query.value("SELECT $1::int", n, cost=0) for n in range(20)}
+    wrong = {"wrong": Query.value("SELECT 1 / 0")}
+    options: dict[str, Any] = {"min_size": 2, "max_size": 2, "statement_cache_size": 0}
+    with colonnade.sync.create_pool(pooler.dsn, **options) as pool:
+        for _ in range(3):
+            results = pool.gather(sleeping, deadline=0.1, on_error="return")
+            assert {type(error) for error in results.errors.values()} == {DeadlineError}
+            results = pool.gather(short | wrong, deadline=20, on_error="return")
+            assert [results[name] for name in short] == list(range(20))
+            assert list(results.errors) == ["wrong"]
+        # Both servers of the pooler, at the same time.
+        limit = "current_setting('statement_timeout')"
+        shown = Query.row(f"SELECT pg_backend_pid(), {limit}, pg_sleep(0.2)")
+        rows = list((pool.gather({"one": shown, "other": shown})).values())
+        assert [row[1] for row in rows] == ["0", "0"]
+        assert rows[0][0] != rows[1][0], "the test needs both server processes"

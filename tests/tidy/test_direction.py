@@ -19,6 +19,7 @@ _PUBLIC_CLASSES = {
     "_copy_plan",
     "_copy_options",
     "_core",
+    "_gather",
     "_gssapi",
     "_listening",
     "_logged_query",
@@ -44,7 +45,8 @@ ROOMS: dict[str, set[str]] = {
     "_one_interpreter": {"_core"},
     "errors": set(),
     "types": set(),
-    "tracing": set(),
+    "_outside_collections": set(),
+    "tracing": {"_outside_collections"},
     # The forms of columns; `columns` is their public module.
     "_conversion": {"_core", "_schema", "errors"},
     "columns": {"_core", "_conversion", "_schema", "errors"},
@@ -52,6 +54,8 @@ ROOMS: dict[str, set[str]] = {
     "_transport": {"_core", "errors"},
     # Decides which caller gets which connection of a pool; the connections come from above.
     "_supply": {"_core", "_transport", "errors", "tracing"},
+    # The values, the order and the workers of `Pool.gather`; the queries run above.
+    "_gather": {"_core", "_schema", "_transport", "columns", "errors"},
     # Shared by both colours: the text of a COPY statement, connection options, requested columns.
     "_quoting": set(),
     "_shown": set(),
@@ -101,11 +105,17 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/observe/_watched_loop.py", "_core"): "the watchdog is native",
     ("colonnade/observe/stall.py", "_core"): "the type of what the watchdog counts",
     ("colonnade/observe/_stall_reports.py", "_core"): "the type of the watchdog's reports",
+    (
+        "colonnade/observe/_query_watch.py",
+        "_outside_collections",
+    ): "metrics have locks",
     ("colonnade/observe/_summaries.py", "_sql_text"): "what is code, and what is quoted",
     ("colonnade/observe/loop_snapshot.py", "_core"): "the type of what the watchdog counts",
     ("colonnade/observe/open_telemetry.py", "_core"): "the type of the histogram of lags",
     ("colonnade/observe/prometheus.py", "_core"): "the type of the histogram of lags",
     ("colonnade/observe/timeline/native.py", "_core"): "the recorder of steps is native",
+    ("colonnade/formats/streams.py", "_core"): "the encoders are native",
+    ("colonnade/serve/reading.py", "_core"): "the reader of Arrow streams is native",
     ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
     (
         "colonnade/dbapi/adbc_methods.py",
@@ -126,6 +136,8 @@ FOR_EVERY_ROOM = {"_arguments", "_lazy_names", "_shown"}
 SUBJECTS = {
     "cli": {"click", "rich"},
     "pytest_plugin": {"pytest"},
+    # A module for each framework that needs one, named after it.
+    "serve": {"quart", "starlette"},
     "sqlalchemy": {"sqlalchemy"},
 }
 # The transports hold the only sockets; `embedded` needs one to find a free port.
@@ -144,8 +156,9 @@ CRATES: dict[str, set[str]] = {
     "protocol": set(),
     "columnar": {"protocol"},
     "session": {"protocol", "columnar"},
+    "formats": set(),
     "watch": set(),
-    "python": {"protocol", "columnar", "session", "watch"},
+    "python": {"protocol", "columnar", "session", "formats", "watch"},
 }
 # Each block of `unsafe` has its reason beside it, and is in one of these files.
 UNSAFE_FILES = {
@@ -173,7 +186,7 @@ UNSAFE_FILES = {
 # Prefix of a dependency's name -> the crates that may have it.
 CRATE_LIBRARIES: dict[str, set[str]] = {
     "adbc": {"python"},
-    "arrow": {"columnar", "session", "python"},
+    "arrow": {"columnar", "session", "formats", "python"},
     "pyo3": {"python"},
     "async-": set(),
     "futures": set(),
@@ -244,7 +257,11 @@ def modules_imported(path: Path, tree: ast.Module, known: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "room", ["_async", "_sync", "_sources", "_supply", "_transport", "_conversion", "_pep249"]
+    "room",
+    [
+        *("_async", "_sync", "_gather", "_sources", "_supply", "_transport", "_conversion"),
+        "_pep249",
+    ],
 )
 def test_the_modules_of_a_room_import_in_one_direction(room: str) -> None:
     trees = {

@@ -18,7 +18,7 @@ COLUMNS_MAX = 100
 ARCHITECTURE_LINES_MAX = 200
 
 # Directories that tasks and tools create in a checkout.
-MADE_FOLDERS = {"target", "build", "dist", "site", "__pycache__"}
+MADE_FOLDERS = {"target", "build", "dist", "site", "__pycache__", "node_modules"}
 # The mark near the top of a generated file, which has no size limit of its own.
 GENERATED = re.compile(r"^(?:# )?Generated (?:by|from) ", re.MULTILINE)
 GENERATED_WITHIN_LINES = 5

@@ -55,6 +55,7 @@ CALLS: dict[str, Call] = {
     "Connection.reset_type_codec": Call(("int4",)),
     "Connection.set_builtin_type_codec": Call(("int4",), {"codec_name": "int4"}),
     "Connection.set_type_codec": Call(("int4",), {"encoder": str, "decoder": str}),
+    "Pool.gather": Call(({"a": colonnade.Query.value(QUERY)},)),
     "PreparedStatement.executemany": Call(([()],)),
     "PreparedStatement.fetchmany": Call(([()],)),
     "read_sql": Call((QUERY,)),

@@ -22,7 +22,8 @@ FACES = [colonnade, sync]
 ONE_FACE_ALONE = {"sync"}
 # The modules of the package that `import colonnade` loads.
 OWN = [
-    *("colonnade", "colonnade._core", "colonnade._core.lanes", "colonnade._core.watch"),
+    *("colonnade", "colonnade._core", "colonnade._core.formats"),
+    *("colonnade._core.lanes", "colonnade._core.watch"),
     *("colonnade._lazy_names", "colonnade._one_interpreter"),
 ]
 
@@ -87,7 +88,7 @@ def test_connecting_needs_no_other_module_of_python() -> None:
     """Besides asyncio and ssl, which every connecting program loads."""
     new = loaded("from colonnade import connect")
     # The others are loaded by asyncio itself before Python 3.14.
-    known = {"__future__", "_typing", "array", "typing"}
+    known = {"__future__", "_typing", "array", "gc", "typing"}
     assert {name for name in new if name.split(".")[0] != "colonnade"} <= known
 
 

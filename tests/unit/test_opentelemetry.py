@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,3 +54,28 @@ def test_a_failed_query_is_a_failed_span(dsn: str, exporter: InMemorySpanExporte
     assert span.status.description == "division by zero"
     assert span.attributes is not None
     assert span.attributes["db.response.status_code"] == "22012"
+
+
+def test_a_stream_that_the_collector_ends_is_told_later(
+    dsn: str, exporter: InMemorySpanExporter
+) -> None:
+    """The library has locks, and the collector may strike while its thread holds one."""
+
+    class Cycle:
+        def __init__(self, stream: object) -> None:
+            self.itself = self
+            self.stream = stream
+
+    with colonnade.sync.connect(dsn) as connection:
+        gc.disable()
+        try:
+            stream = connection.iter_columns("SELECT generate_series(1, 1000000)")
+            next(iter(stream))
+            cycle = Cycle(stream)
+            del stream, cycle
+            gc.collect()
+        finally:
+            gc.enable()
+        assert not exporter.get_finished_spans()
+        connection.fetchval("SELECT 1")
+    assert len(exporter.get_finished_spans()) == 2

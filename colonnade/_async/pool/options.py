@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from colonnade._arguments import check_callable, check_number
+from colonnade._arguments import check_callable, check_number, check_whole
 from colonnade._async.connect import connect as open_connection
 from colonnade._async.connection import Connection
 from colonnade._core import Record
@@ -28,6 +28,7 @@ def checked_options(
     max_queries: int,
     max_inactive_connection_lifetime: float,
     max_lifetime: float | None,
+    max_waiting: int | None,
     connect: Connect | None,
     setup: Callback | None,
     init: Callback | None,
@@ -51,6 +52,10 @@ def checked_options(
         )
     if max_lifetime is not None and max_lifetime <= 0:
         raise ValueError("max_lifetime is expected to be greater than zero, or None")
+    if max_waiting is not None:
+        check_whole("max_waiting", max_waiting)
+        if max_waiting < 0:
+            raise ValueError("max_waiting is expected to be greater or equal to zero, or None")
     for name, callback in (
         ("connect", connect),
         ("setup", setup),
@@ -69,6 +74,7 @@ def checked_options(
         max_queries=max_queries,
         max_inactive_connection_lifetime=max_inactive_connection_lifetime,
         max_lifetime=max_lifetime,
+        max_waiting=max_waiting,
         connect=open_connection if connect is None else connect,
         setup=setup,
         init=init,
@@ -85,8 +91,7 @@ def _check_sizes(init_size: int | None, min_size: int, max_size: int) -> None:
     for name, size in sizes.items():
         check_number(name, size)
         if isinstance(size, float):
-            msg = f"{name} must be a whole number, not {size}"
-            raise TypeError(msg)
+            check_whole(name, size)
     if max_size <= 0:
         raise ValueError("max_size is expected to be greater than zero")
     if min_size < 0:

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import enum
 import logging
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
-from colonnade._arguments import check_name, checked_timeout
+from colonnade._arguments import check_name, check_whole, checked_timeout
 from colonnade._core import Record
+from colonnade._gather.costs import costs_or_new
+from colonnade._gather.threads import SharedReads
 from colonnade._shown import class_name, shown
 from colonnade._supply.threads import Supply, made
 from colonnade._sync.connection import Connection
+from colonnade._sync.pool.gather import Gather
 from colonnade._sync.pool.holder import PoolConnectionHolder
 from colonnade._sync.pool.mirrored import mirrored
 from colonnade._sync.pool.options import checked_options
@@ -24,8 +27,13 @@ from colonnade._transport.forks import tell_in_child
 from colonnade.errors import InterfaceError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
+    from colonnade._gather.costs import QueryCosts
+    from colonnade._gather.gathered import Gathered
+    from colonnade._gather.plan import Order
+    from colonnade._gather.query import Query
     from colonnade._supply.stats import PoolStats
     from colonnade._sync.pool.lender import Keeper
     from colonnade._sync.pool.options import Callback, Connect
@@ -63,7 +71,7 @@ class Pool:
     """Connections that are kept and shared; made by `create_pool`.
 
     The query methods take a connection for one call; `acquire` lends one for as long as needed.
-    Callers that wait for a connection are served in order.
+    Callers that wait for a connection are served by priority, deadline and arrival.
     """
 
     def __init__(
@@ -75,10 +83,12 @@ class Pool:
         max_queries: int = 50_000,
         max_inactive_connection_lifetime: float = 300.0,
         max_lifetime: float | None = None,
+        max_waiting: int | None = None,
         connect: Connect | None = None,
         setup: Callback | None = None,
         init: Callback | None = None,
         reset: Callback | None = None,
+        costs: QueryCosts | None = None,
         connection_class: type[Connection] = Connection,
         record_class: type[Record | tuple[Any, ...]] = Record,
         **connect_kwargs: Any,
@@ -90,6 +100,7 @@ class Pool:
             max_queries=max_queries,
             max_inactive_connection_lifetime=max_inactive_connection_lifetime,
             max_lifetime=max_lifetime,
+            max_waiting=max_waiting,
             connect=connect,
             setup=setup,
             init=init,
@@ -99,6 +110,9 @@ class Pool:
         )
         self._connect_args: tuple[Any, ...] = connect_args
         self._connect_kwargs: dict[str, Any] = connect_kwargs
+        self.costs: QueryCosts = costs_or_new(costs)
+        """The expected times of the queries, learned from each `gather`."""
+        self._shared_reads = SharedReads()
         self._state = _State.NEW
         self._supply: Supply[PoolConnectionHolder] | None = None
 
@@ -167,14 +181,21 @@ class Pool:
 
     # Connections
 
-    def acquire(self, *, timeout: float | None = None) -> PoolConnectionProxy:
+    def acquire(self, *, timeout: float | None = None, priority: int = 0) -> PoolConnectionProxy:
         """A connection, until it is given back: by `release`, or by the end of a `with`.
 
-        `timeout` limits the wait, in seconds. The caller that has waited longest gets the next free
-        connection.
+        `timeout` limits the wait, in seconds. The next free connection goes to the waiting caller
+        of the highest `priority`; among equals, to the one whose `timeout` ends first, and then to
+        the one that came first. At least every fourth goes to the caller that has waited longest.
+
+        Raises PoolExhaustedError if `max_waiting` callers of `create_pool` wait already, none of
+        them of a lower priority; TypeError if `priority` is no int.
         """
-        timeout = checked_timeout(timeout)
-        return self._lent(timeout)
+        if timeout is not None:
+            timeout = checked_timeout(timeout)
+        if type(priority) is not int:
+            check_whole("priority", priority)
+        return self._lent(timeout, priority)
 
     def release(self, connection: PoolConnectionProxy, *, timeout: float | None = None) -> None:
         """Give a connection back, and reset it to its initial state.
@@ -227,6 +248,43 @@ class Pool:
         in seconds, limits each wait for answers; None means the connection's `command_timeout`.
         """
         return PoolPipelineContext(self._borrow, timeout)
+
+    def gather(
+        self,
+        queries: Mapping[str, Query[Any]],
+        *,
+        deadline: float | None = None,
+        on_error: Literal["raise", "return"] = "raise",
+        limit: int | None = None,
+        order: Order = "longest-first",
+        priority: int = 0,
+    ) -> Gathered:
+        """Ask several queries at the same time, each on a connection of its own, and wait for all.
+
+        The queries have names and are made by `Query.columns`, `Query.rows`, `Query.row` and
+        `Query.value`; the result maps the names to their results, in the same order. Each query
+        is a transaction of its own. Short ones may be sent together on one connection.
+
+        `deadline` limits the whole, in seconds: the server ends the queries that still run
+        (`statement_timeout`, sent with each query), and the results that are there are given. The
+        error of the others is `DeadlineError`, which tells how far each had come. With a deadline,
+        statements that refuse to run in a transaction block, such as VACUUM, fail, and so do
+        procedures that commit.
+
+        With `on_error="raise"`, the first error stops all other queries and is raised, with a note
+        that names its query. With "return", it is in the result's `errors`, and the others go on.
+
+        `limit` is the number of connections used at once; None means `max_size`. The query that is
+        expected to take longest is sent first, if its statement has run often enough for `costs`
+        to tell, or if it has a `cost`; unknown ones come before those. `order="given"` keeps the
+        order of `queries`. `priority` is that of `acquire`, for each connection.
+
+        Raises TypeError or ValueError for arguments of a wrong class or value, and InterfaceError
+        for a shared query whose arguments cannot be compared.
+        """
+        most = self._options.max_size
+        gather = Gather(self._borrow, self.costs, self._shared_reads, most, priority)
+        return gather.results(queries, deadline, on_error, limit, order)
 
     # Figures
 
@@ -307,22 +365,16 @@ class Pool:
             )
         return connection
 
-    def _lent(self, timeout: float | None) -> PoolConnectionProxy:
+    def _lent(self, timeout: float | None, priority: int) -> PoolConnectionProxy:
         """A proxy, after the user's `setup`."""
         setup = self._options.setup
         if setup is None:
-            holder = self._take_idle()
-            if holder is None:
-                try:
-                    with deadline(timeout):
-                        holder = self._opened_supply().wait()
-                except TimeoutError as error:
-                    self._note_timeout(error, timeout)
-                    raise
+            holder = self._take_idle() or self._waited(priority, timeout)
             return holder.lend(timeout)
         try:
             with deadline(timeout):
-                holder = self._take_idle() or self._opened_supply().wait()
+                supply = self._opened_supply()
+                holder = self._take_idle() or supply.wait(priority, timeout)
                 proxy = holder.lend(timeout)
                 try:
                     setup(proxy)
@@ -345,19 +397,34 @@ class Pool:
         sizes = f"size {stats.size}, busy {stats.busy}{opening}, waiting {stats.waiting}"
         error.args = (f"no connection was free within {timeout:g} s: {sizes}",)
 
-    def _borrow(self) -> Keeper:
-        """A connection without a proxy, unless the user's `setup` needs one."""
+    def _borrow(self, priority: int = 0, timeout: float | None = None) -> Keeper:
+        """A connection without a proxy, unless the user's `setup` needs one.
+
+        `priority` and `timeout` are those of `acquire`, already checked.
+        """
         if self._options.setup is not None:
-            holder = (self._lent(None)).holder
+            holder = (self._lent(timeout, priority)).holder
             if holder is None:
                 raise InterfaceError("the pool's setup callback has given its connection back")
             return holder
-        return self._take_idle() or self._opened_supply().wait()
+        return self._take_idle() or self._waited(priority, timeout)
+
+    def _waited(self, priority: int, timeout: float | None) -> PoolConnectionHolder:
+        supply = self._opened_supply()
+        if timeout is None:
+            return supply.wait(priority)
+        try:
+            with deadline(timeout):
+                return supply.wait(priority, timeout)
+        except TimeoutError as error:
+            self._note_timeout(error, timeout)
+            raise
 
     def _take_idle(self) -> PoolConnectionHolder | None:
-        if self._state is not _State.OPEN:
+        supply = self._supply
+        if self._state is not _State.OPEN or supply is None:
             self._refuse()
-        return self._opened_supply().take()
+        return supply.take()
 
     def _opened_supply(self) -> Supply[PoolConnectionHolder]:
         if self._supply is None:
@@ -386,10 +453,12 @@ def create_pool(
     max_queries: int = 50_000,
     max_inactive_connection_lifetime: float = 300.0,
     max_lifetime: float | None = None,
+    max_waiting: int | None = None,
     connect: Connect | None = None,
     setup: Callback | None = None,
     init: Callback | None = None,
     reset: Callback | None = None,
+    costs: QueryCosts | None = None,
     connection_class: type[Connection] = Connection,
     record_class: type[Record | tuple[Any, ...]] = Record,
     **connect_kwargs: Any,
@@ -400,12 +469,16 @@ def create_pool(
     connections at first (None: `min_size`), at most `max_size` later. Those above `min_size` that
     are idle for `max_inactive_connection_lifetime` seconds are closed (0: never); if connections
     were lost and fewer than `min_size` are left, new ones are opened. A connection is replaced
-    after `max_queries` queries, and after about `max_lifetime` seconds (None: never).
+    after `max_queries` queries, and after about `max_lifetime` seconds (None: never). If
+    `max_waiting` callers wait for a connection, a further one gets PoolExhaustedError at once, or
+    takes the place of one of lower priority (None: any number waits).
 
     `init` is called with each new connection, `setup` with each one that is lent; `reset` with each
     one that is given back, instead of running `get_reset_query`. `connect` is called instead of
     `colonnade.sync.connect`, with `dsn`, `connection_class`, `record_class`, in asyncio `loop`, and
     `connect_kwargs`, which are those of `colonnade.sync.connect`.
+
+    `costs` has the expected times of queries for `Pool.gather`; None means a new one.
 
     Raises ValueError or TypeError for invalid sizes, lifetimes and classes.
     """
@@ -417,10 +490,12 @@ def create_pool(
         max_queries=max_queries,
         max_inactive_connection_lifetime=max_inactive_connection_lifetime,
         max_lifetime=max_lifetime,
+        max_waiting=max_waiting,
         connect=connect,
         setup=setup,
         init=init,
         reset=reset,
+        costs=costs,
         connection_class=connection_class,
         record_class=record_class,
         **connect_kwargs,

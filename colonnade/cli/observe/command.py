@@ -25,8 +25,8 @@ def observe() -> None:
 def check(*, path: str, max_age: float) -> int:
     """Tell whether the loop that beats in the file PATH (observe.Beat) did so recently.
 
-    If PATH is a folder, all processes that beat in it and have not ended must be alive, and at
-    least one. The exit status is 0 if it is alive, 1 if not, 2 for wrong usage.
+    If PATH is a folder, at least one process must beat in it, and all must be alive, except for
+    ended ones. The exit status is 0 if it is alive, 1 if not, 2 for wrong usage.
     """
     try:
         return checking.run(path, max_age)

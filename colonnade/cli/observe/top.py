@@ -24,8 +24,9 @@ from colonnade.cli.observe.view import (
     several_view,
     whole_view,
 )
-from colonnade.observe.status import Status, StatusError, read_status, visible
+from colonnade.observe.status import Status, StatusError, read_status
 from colonnade.observe.status_folder import reports
+from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,11 +47,6 @@ class Reports:
             self._pid = int(target)
         elif target is not None:
             self._path = Path(target)
-
-    @property
-    def is_one(self) -> bool:
-        """Whether one process was asked for."""
-        return self._path is not None or self._pid is not None
 
     def read(self) -> list[Status]:
         """Read them, by process id. Raises StatusError if there is none."""
@@ -84,7 +80,7 @@ def run(target: str | None, *, once: bool) -> int:
         raise CommandError(str(error), _HINT) from error
     console = Console(highlight=False)
     if once or not _can_draw(console):
-        return _print_once(statuses, wanted)
+        return _print_once(statuses)
     screen = _Picture(wanted, console)
     try:
         show(console, screen.draw)
@@ -102,15 +98,15 @@ def _can_draw(console: Console) -> bool:
     return is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
 
 
-def _print_once(statuses: list[Status], wanted: Reports) -> int:
-    """Print plain text; the exit status is 1 if a process that was asked for has stopped."""
+def _print_once(statuses: list[Status]) -> int:
+    """Print plain text; the exit status is 1 if it is of one process, which has stopped."""
     if len(statuses) == 1:
         for line in plain_lines(statuses[0]):
             click.echo(line)
     else:
         width = None if sys.stdout.isatty() else _PIPE_WIDTH
         Console(highlight=False, width=width).print(several_table(statuses))
-    return 1 if wanted.is_one and is_old(statuses[0]) else 0
+    return 1 if len(statuses) == 1 and is_old(statuses[0]) else 0
 
 
 class _Picture:

@@ -29,6 +29,7 @@ _TENTHS_BELOW_MS = 10
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 # The folders of a place tell less than its file.
 _PLACE_PARTS = 2
+_NOT_STARTED = "the monitor was not started yet"
 _BUSY, _FULL = 0.5, 0.8
 _LATE_S, _VERY_LATE_S = 0.02, 0.1
 
@@ -61,6 +62,11 @@ def old_text(status: Status) -> str:
     return f"no report for {status.age:.0f} s: the process is stopped or gone"
 
 
+def stalled_text(loop: Loop) -> str:
+    """Say since when the loop hangs."""
+    return f"the loop has not answered for {seconds_text(loop.stalled)}"
+
+
 def seconds_text(seconds: float) -> str:
     """Write a duration with two or three digits."""
     if seconds >= 1:
@@ -77,8 +83,10 @@ def whole_view(status: Status, history: History, height: int) -> Group:
     loop = status.loop
     if is_old(status):
         parts.append(Text(old_text(status), "bold red"))
+    elif loop is not None and loop.stalled:
+        parts.append(Text(stalled_text(loop), "bold red"))
     if loop is None:
-        parts.append(Text("the monitor has not been started", "yellow"))
+        parts.append(Text(_NOT_STARTED, "yellow"))
     else:
         parts += [Text(), _loop_table(loop, history)]
         parts += [Text(), Text(_stalls_line(loop), "bold", no_wrap=True, overflow="ellipsis")]
@@ -115,6 +123,8 @@ def several_table(statuses: Iterable[Status]) -> Table:
                 str(sum(loop.whole.stalls.values())),
             ]
         note = old_text(status) if is_old(status) else ""
+        if not note and loop is not None and loop.stalled:
+            note = stalled_text(loop)
         table.add_row(*(Text(word) for word in (str(status.pid), status.program, *known, note)))
     return table
 
@@ -122,26 +132,34 @@ def several_table(statuses: Iterable[Status]) -> Table:
 def plain_lines(status: Status) -> list[str]:
     """The report as lines of text, for a pipe."""
     lines = [_title(status).plain]
+    loop = status.loop
     if is_old(status):
         lines.append(old_text(status))
-    loop = status.loop
+    elif loop is not None and loop.stalled:
+        lines.append(stalled_text(loop))
     if loop is None:
-        lines.append("the monitor has not been started")
+        lines.append(_NOT_STARTED)
     else:
         lines += [_plain_figures("now", loop.recent), _plain_figures("whole", loop.whole)]
         lines += [f"tasks: {loop.tasks}", _stalls_line(loop)]
     lines += [f"stall: {_stall_line(stall)}" for stall in reversed(status.stalls)]
     lines += [
         f"pool {pool.name}: {pool.busy} busy, {pool.idle} idle of {pool.max_size}, "
-        f"{pool.waiting} waiting, longest wait {seconds_text(pool.wait_max)}"
+        f"{pool.waiting} waiting, longest wait {seconds_text(pool.wait_max)}, "
+        f"{pool.given_up} given up, {pool.refused} refused"
         for pool in status.pools
     ]
     lines += [
-        f"statement: {one.summary}: {one.count} times, {one.errors} errors, "
+        f"statement: {one.summary}: {_counted(one.count, 'time')}, "
+        f"{_counted(one.errors, 'error')}, "
         f"longest {seconds_text(one.max)}, total {seconds_text(one.total)}"
         for one in status.statements
     ]
     return lines
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def _title(status: Status) -> Text:
@@ -195,11 +213,12 @@ def _stall_table(stalls: Iterable[PastStall]) -> Table:
 
 def _pool_table(status: Status) -> Table:
     table = _table(
-        "pool", "busy", "idle", "most", "waiting", "acquired", "longest wait", "given up"
+        "pool", "busy", "idle", "most", "waiting", "acquired", "longest wait", "given up", "refused"
     )
     for pool in status.pools:
         numbers = (pool.busy, pool.idle, pool.max_size, pool.waiting, pool.acquired)
-        words = (*map(str, numbers), seconds_text(pool.wait_max), str(pool.given_up))
+        ends = (str(pool.given_up), str(pool.refused))
+        words = (*map(str, numbers), seconds_text(pool.wait_max), *ends)
         table.add_row(*(Text(word) for word in (pool.name, *words)))
     return table
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from colonnade.observe.timeline.kinds import KINDS
 from colonnade.observe.timeline.lane import Interval, Lane
 from colonnade.observe.timeline.queries import split_by_phases
+from colonnade.observe.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from colonnade.observe.timeline.lane_table import LaneEntry, LaneTable
     from colonnade.observe.timeline.native import Recorder
     from colonnade.observe.timeline.queries import Query, Row
+
+# Paths of files are long.
+_PLACE_MOST = 1000
 
 
 def assemble(
@@ -51,9 +55,10 @@ def _lane(entry: LaneEntry, recorder: Recorder, rows: list[Row], start: int, end
     began, ended = recorder.life(entry.number) or (start, None)
     return Lane(
         number=entry.number,
-        name=entry.name,
-        coroutine=entry.coroutine,
-        created_at=entry.created_at,
+        # A name may have characters that no file can hold, or that would drive a terminal.
+        name=visible(entry.name),
+        coroutine=visible(entry.coroutine),
+        created_at=None if entry.created_at is None else visible(entry.created_at, _PLACE_MOST),
         start=(began - start) / 1e9,
         end=((end if ended is None else min(ended, end)) - start) / 1e9,
         is_done=ended is not None,

@@ -29,19 +29,24 @@ def suspended_functions(awaitable: object) -> Iterator[Suspended]:
             return
         frame = _frame_of(awaitable)
         if frame is not None:
-            module = frame.f_globals.get("__name__") or _module_of(awaitable)
-            name = getattr(awaitable, "__qualname__", frame.f_code.co_name)
+            module = _text(frame.f_globals.get("__name__")) or _module_of(awaitable)
+            name = _text(getattr(awaitable, "__qualname__", None)) or frame.f_code.co_name
             yield Suspended(module, name, frame)
         elif hasattr(awaitable, "cr_await"):
             # A coroutine of compiled code, such as uvloop's.
-            name = getattr(awaitable, "__qualname__", "")
+            name = _text(getattr(awaitable, "__qualname__", None))
             yield Suspended(_module_of(awaitable), name, None)
         awaitable = _awaited_by(awaitable)
 
 
 def _module_of(awaitable: object) -> str:
     # Frames of compiled code have no globals.
-    return getattr(awaitable, "__module__", None) or ""
+    return _text(getattr(awaitable, "__module__", None))
+
+
+def _text(name: object) -> str:
+    # A program may set any object as a name.
+    return name if isinstance(name, str) else ""
 
 
 def _frame_of(awaitable: object) -> FrameType | None:

@@ -8,6 +8,8 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from colonnade._shown import class_name
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -25,7 +27,7 @@ class LaneEntry:
 
     def __init__(self, number: int, coroutine: Any, site: tuple[str, int, str] | None) -> None:
         self.number = number
-        self.coroutine: str = getattr(coroutine, "__qualname__", type(coroutine).__name__)
+        self.coroutine = _name_of(coroutine)
         self.site = site
         self.traced: weakref.ref[TracedCoroutine] | None = None
         self._name: str | None = None
@@ -104,14 +106,23 @@ class LaneTable:
             return None
 
 
+def _name_of(coroutine: Any) -> str:
+    """The qualified name of a coroutine; another library's may have none, or refuse to tell it."""
+    with contextlib.suppress(Exception):
+        name = getattr(coroutine, "__qualname__", None)
+        if isinstance(name, str):
+            return name
+    return class_name(coroutine)
+
+
 def creation_site() -> tuple[str, int, str] | None:
     """File, line and function that make a task, below the packages that pass coroutines on."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - a stack without its text, in 1 us
     for _ in range(_SITE_DEPTH_MAX):
         if frame is None:
             return None
-        module = frame.f_globals.get("__name__") or ""
-        if module.partition(".")[0] not in _PASSING_ON:
+        module = frame.f_globals.get("__name__")
+        if not isinstance(module, str) or module.partition(".")[0] not in _PASSING_ON:
             code = frame.f_code
             return code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)
         frame = frame.f_back

@@ -80,7 +80,8 @@ class QueryTracer:
         del error
         if span is None or not self._recorder.is_on:
             return
-        if len(self.queries) >= self._limit:
+        # Beyond the limit there are no waits that they could explain.
+        if self._recorder.is_full or len(self.queries) >= self._limit:
             self.dropped += 1
             return
         lane, name, start = span

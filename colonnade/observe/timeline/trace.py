@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import operator
 from typing import TYPE_CHECKING, Any
 
 from colonnade import tracing
-from colonnade._arguments import check_number
+from colonnade._arguments import check_count
+from colonnade._shown import class_name
 from colonnade.errors import InterfaceError
 from colonnade.observe.timeline.assembly import assemble
 from colonnade.observe.timeline.earlier_tasks import EarlierTasks
@@ -45,10 +48,8 @@ class trace:  # noqa: N801 - a context manager, called like a function
         self, loop: asyncio.AbstractEventLoop | None = None, *, limit: int = 1_000_000
     ) -> None:
         if loop is not None and not isinstance(loop, asyncio.AbstractEventLoop):
-            raise TypeError(f"loop must be an event loop, not {type(loop).__name__}")
-        check_number("limit", limit)
-        if limit < 1:
-            raise ValueError(f"limit must be 1 or more, not {limit}")
+            raise TypeError(f"loop must be an event loop, not {class_name(loop)}")
+        check_count("limit", limit)
         self._loop = loop
         self._limit = limit
         self._recording: Recording | None = None
@@ -62,8 +63,9 @@ class trace:  # noqa: N801 - a context manager, called like a function
         if self._recording is not None:
             raise InterfaceError("the trace was started already: stop() ends it")
         loop = self._loop or asyncio.get_running_loop()
-        self._recording = recording = Recording(loop, int(self._limit))
+        recording = Recording(loop, operator.index(self._limit))
         recording.start()
+        self._recording = recording
         return Timeline(recording)
 
     def stop(self) -> None:
@@ -117,12 +119,17 @@ class Recording:
         self._lanes: tuple[Lane, ...] | None = None
 
     def start(self) -> None:
-        """Begin to record."""
-        self._recorder.start()
-        self._began = self._recorder.now()
-        self._earlier.follow()
-        self._tasks.install()
-        tracing.add_tracer(self._tracer)
+        """Begin to record, or leave the loop as it was: it may have no task factories."""
+        with contextlib.ExitStack() as undo:
+            self._recorder.start()
+            undo.callback(self._recorder.stop)
+            self._began = self._recorder.now()
+            undo.callback(self._earlier.leave)
+            self._earlier.follow()
+            self._tasks.install()
+            undo.callback(self._tasks.remove)
+            tracing.add_tracer(self._tracer)
+            undo.pop_all()
 
     def stop(self) -> None:
         """End the recording."""

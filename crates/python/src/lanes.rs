@@ -12,17 +12,11 @@ mod traced;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Adds the module `lanes`, which can be imported like any other.
-pub(crate) fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = parent.py();
-    let module = PyModule::new(py, "lanes")?;
-    module.add("KINDS", PyTuple::new(py, record::KINDS)?)?;
+/// Fills the module `lanes`.
+pub(crate) fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("KINDS", PyTuple::new(module.py(), record::KINDS)?)?;
     module.add_class::<traced::Recorder>()?;
     module.add_class::<traced::TracedCoroutine>()?;
-    module.add_function(wrap_pyfunction!(columns::batch_of_lists, &module)?)?;
-    module.add_function(wrap_pyfunction!(traced::end_of_sleep, &module)?)?;
-    parent.add_submodule(&module)?;
-    let name = "colonnade._core.lanes";
-    module.setattr("__name__", name)?;
-    py.import("sys")?.getattr("modules")?.set_item(name, module)
+    module.add_function(wrap_pyfunction!(columns::batch_of_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(traced::end_of_sleep, module)?)
 }

@@ -24,6 +24,7 @@ mod copy_rows;
 mod create_types;
 mod errors;
 mod foreign_buffer;
+mod formats;
 mod held;
 mod inexact;
 mod lanes;
@@ -106,11 +107,27 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stopwatch::QueryTiming>()?;
 
     module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
-    lanes::add_to(module)?;
+    add_submodule(module, "formats", formats::fill)?;
+    add_submodule(module, "lanes", lanes::fill)?;
     record::add_to(module)?;
     #[cfg(target_os = "linux")]
-    watch::add_to(module)?;
+    add_submodule(module, "watch", watch::fill)?;
     type_table::add_tables(module)?;
     parameters::add_functions(module)?;
     session::add_functions(module)
+}
+
+/// Adds a module that can be imported like any other.
+fn add_submodule(
+    parent: &Bound<'_, PyModule>,
+    name: &str,
+    fill: fn(&Bound<'_, PyModule>) -> PyResult<()>,
+) -> PyResult<()> {
+    let py = parent.py();
+    let module = PyModule::new(py, name)?;
+    fill(&module)?;
+    parent.add_submodule(&module)?;
+    let whole_name = format!("colonnade._core.{name}");
+    module.setattr("__name__", &whole_name)?;
+    py.import("sys")?.getattr("modules")?.set_item(whole_name, module)
 }

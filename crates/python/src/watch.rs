@@ -157,6 +157,11 @@ impl Totals {
     }
 
     #[getter]
+    fn stalled(&self) -> f64 {
+        self.inner.stalled.as_secs_f64()
+    }
+
+    #[getter]
     fn beats(&self) -> u64 {
         self.inner.beats
     }
@@ -201,6 +206,18 @@ struct TimedSelect {
 
 #[pymethods]
 impl TimedSelect {
+    /// The `select` from before.
+    #[getter]
+    fn select(&self, py: Python<'_>) -> Py<PyAny> {
+        self.select.clone_ref(py)
+    }
+
+    /// Whether its watch was stopped.
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.watch.is_stopped()
+    }
+
     #[pyo3(signature = (*args))]
     fn __call__<'py>(&self, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         self.watch.enter_select();
@@ -288,6 +305,11 @@ impl LoopWatch {
         stall.map(|stall| told(py, stall)).transpose()
     }
 
+    /// In a forked child: leaves the pings to the parent, whatever is called later.
+    fn leave_to_parent(&self) {
+        self.watch.leave_to_parent();
+    }
+
     /// Ends the watchdog, and waits for that.
     fn stop(&self, py: Python<'_>) {
         self.watch.stop();
@@ -351,17 +373,11 @@ fn seconds(name: &str, given: f64) -> PyResult<Duration> {
     })
 }
 
-/// Adds the module `watch`, which can be imported like any other.
-pub(crate) fn add_to(parent: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = parent.py();
-    let module = PyModule::new(py, "watch")?;
+/// Fills the module `watch`.
+pub(crate) fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DurationHistogram>()?;
     module.add_class::<Evidence>()?;
     module.add_class::<LoopWatch>()?;
     module.add_class::<TimedSelect>()?;
-    module.add_class::<Totals>()?;
-    parent.add_submodule(&module)?;
-    let name = "colonnade._core.watch";
-    module.setattr("__name__", name)?;
-    py.import("sys")?.getattr("modules")?.set_item(name, module)
+    module.add_class::<Totals>()
 }

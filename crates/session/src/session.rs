@@ -9,6 +9,7 @@ mod statements;
 mod types;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use colonnade_columnar::{Catalog, Types};
@@ -59,6 +60,8 @@ pub(crate) struct Link {
     pub(crate) series_open: bool,
     /// The counts of the last series.
     series: Arc<Series>,
+    /// How long the server may take for each query from now on.
+    query_limit: Option<NonZeroU32>,
     parameters: Parameters,
     transaction_status: TransactionStatus,
     /// Whether a request was made since start-up or since the last reset.
@@ -142,6 +145,7 @@ impl<S: Sink> Session<S> {
             copying: false,
             series_open: false,
             series: Arc::default(),
+            query_limit: None,
             parameters: Parameters::default(),
             transaction_status: TransactionStatus::Idle,
             touched: false,

@@ -82,7 +82,7 @@ impl<S> Cases<S> {
         let mut cases = self.lock();
         let Some(place) = cases.iter().position(|case| case.number == answer.number) else {
             drop(cases);
-            self.report_unseen(watch, &answer);
+            self.tell(watch, &answer, Vec::new());
             return;
         };
         let Some(case) = cases.get_mut(place) else { return };
@@ -104,10 +104,6 @@ impl<S> Cases<S> {
         answer.evidence.interpreter_wait = Some(case.interpreter_wait);
         answer.evidence.left_when_asked = answer.at.saturating_duration_since(case.asked);
         self.tell(watch, &answer, case.stacks);
-    }
-
-    fn report_unseen(&self, watch: &Watch, answer: &LateAnswer) {
-        self.tell(watch, answer, Vec::new());
     }
 
     fn tell(&self, watch: &Watch, answer: &LateAnswer, stacks: Vec<Stack<S>>) {

@@ -98,6 +98,24 @@ impl Pulse {
         Some((ping, lag))
     }
 
+    /// How long the loop has not answered, zero below the threshold; and for how long of this its
+    /// thread was neither running nor queued.
+    pub(crate) fn stalled(
+        &self,
+        now: Instant,
+        times: &ThreadTimes,
+        threshold: Duration,
+    ) -> (Duration, Duration) {
+        let Some(ping) = self.waiting.filter(|_| !self.is_paused) else {
+            return Default::default();
+        };
+        let stalled = now.saturating_duration_since(ping.due);
+        if stalled < threshold {
+            return Default::default();
+        }
+        (stalled, stalled.saturating_sub(awake(&times.since(&ping.before.thread), &ping)))
+    }
+
     /// Keeps a late answer for the watchdog.
     pub(crate) fn was_late(
         &mut self,
@@ -118,11 +136,15 @@ impl Pulse {
             stopped: ping.stopped,
             ..Evidence::default()
         };
-        let awake = thread.running + thread.queued.unwrap_or_default() + ping.stopped;
-        self.asleep += evidence.lag.saturating_sub(awake);
+        self.asleep += evidence.lag.saturating_sub(awake(&thread, ping));
         let Ping { number, busy_before, .. } = *ping;
         self.late = Some(LateAnswer { number, at, since, busy_before, evidence });
     }
+}
+
+/// For how long of a ping's wait the thread ran or was queued, or the process was stopped.
+fn awake(thread: &ThreadTimes, ping: &Ping) -> Duration {
+    thread.running + thread.queued.unwrap_or_default() + ping.stopped
 }
 
 /// What a watch has counted since it began.
@@ -139,6 +161,8 @@ pub struct Totals {
     pub queued: Option<Duration>,
     /// The time of stalls in which it was neither.
     pub asleep: Duration,
+    /// How long the stall that lasts at this moment has taken so far; zero without one.
+    pub stalled: Duration,
     /// How many pings were answered.
     pub beats: u64,
     /// The sum of their lags.

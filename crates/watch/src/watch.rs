@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,8 @@ pub struct Watch {
     began: Instant,
     times_at_start: ThreadTimes,
     shared: Mutex<Shared>,
+    /// Whether this is a copy in a forked child; the lock may have been held at the fork.
+    is_parents: AtomicBool,
     /// Told of a late answer, and of the end.
     changed: Condvar,
 }
@@ -85,6 +88,7 @@ impl Watch {
             selects: Selects::default(),
             began: Instant::now(),
             shared: Mutex::default(),
+            is_parents: AtomicBool::new(false),
             changed: Condvar::new(),
         })
     }
@@ -94,8 +98,12 @@ impl Watch {
         self.wake.fileno()
     }
 
-    /// Answers the ping, in the loop's thread.
+    /// Answers the ping, in the loop's thread; does nothing in a forked child.
     pub fn beat(&self) {
+        // A child that acknowledged the ping would take it away from the parent.
+        if self.is_parents.load(Ordering::Relaxed) {
+            return;
+        }
         self.wake.acknowledge();
         let now = Instant::now();
         let mut shared = self.lock();
@@ -130,23 +138,37 @@ impl Watch {
         self.pauses.end();
     }
 
-    /// Ends the watchdog, which may take until the interpreter is free.
+    /// In a forked child: leaves the pings to the parent. The loop may go on there, and calls the
+    /// methods still; none of them takes the lock from now on, which may never be released.
+    pub fn leave_to_parent(&self) {
+        self.is_parents.store(true, Ordering::Relaxed);
+    }
+
+    /// Asks the watchdog to end. If it waits for the interpreter, it ends once it has had it.
     pub fn stop(&self) {
         self.lock().is_stopped = true;
         self.changed.notify_all();
     }
 
+    /// Whether the watchdog has ended, or is about to.
+    pub fn is_stopped(&self) -> bool {
+        self.is_parents.load(Ordering::Relaxed) || self.lock().is_stopped
+    }
+
     /// What was counted so far.
     pub fn totals(&self) -> Totals {
-        let thread = self.clock.read().since(&self.times_at_start);
+        let now = self.clock.read();
+        let thread = now.since(&self.times_at_start);
         let shared = self.lock();
         let pulse = &shared.pulse;
+        let (stalled, asleep) = pulse.stalled(Instant::now(), &now, self.settings.threshold);
         Totals {
             wall: self.began.elapsed(),
             idle: self.selects.idle(),
             running: thread.running,
             queued: thread.queued,
-            asleep: pulse.asleep,
+            asleep: pulse.asleep + asleep,
+            stalled,
             beats: pulse.beats,
             lag_total: pulse.lag_total,
             lag: pulse.lag.clone(),
@@ -231,5 +253,43 @@ impl Watch {
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watched() -> Watch {
+        let ms = Duration::from_millis;
+        let settings = Settings { interval: ms(10), threshold: ms(20), switch_interval: ms(5) };
+        Watch::of_this_thread(settings).unwrap()
+    }
+
+    #[test]
+    fn a_copy_in_a_forked_child_takes_neither_the_lock_nor_the_ping() {
+        let watch = watched();
+        watch.ping(Duration::ZERO);
+        let held = watch.lock();
+        watch.leave_to_parent();
+        watch.beat();
+        assert!(watch.is_stopped());
+        drop(held);
+        assert!(watch.lock().pulse.waiting.is_some());
+    }
+
+    #[test]
+    fn a_stall_is_told_while_it_lasts() {
+        let watch = watched();
+        assert_eq!(watch.totals().stalled, Duration::ZERO);
+        watch.ping(Duration::ZERO);
+        assert_eq!(watch.totals().stalled, Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(25));
+        let totals = watch.totals();
+        assert!(totals.stalled >= Duration::from_millis(25));
+        assert!(totals.asleep <= totals.stalled);
+        assert!(totals.asleep >= Duration::from_millis(10), "{:?}", totals.asleep);
+        watch.beat();
+        assert_eq!(watch.totals().stalled, Duration::ZERO);
     }
 }

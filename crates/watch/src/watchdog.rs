@@ -22,7 +22,7 @@ const MOST_UNREAD: usize = 1000;
 /// A stack that was taken during a stall.
 #[derive(Debug)]
 pub struct Stack<S> {
-    /// How long the stall had lasted.
+    /// How long the ping had waited for its answer.
     pub at: Duration,
     /// How long the watchdog had waited for the interpreter: a long wait means that the stack was
     /// taken when the interpreter was released.

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use pyo3::{PyTraverseError, PyVisit, intern};
@@ -44,34 +45,34 @@ impl Recorder {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// The kind of a wait, and when it was over. Errors are reported and change nothing.
+    /// The kind of a wait, and when it was over.
     fn explained(
         &self,
         py: Python<'_>,
         traced: &TracedCoroutine,
         wait: &Wait,
         now: u64,
-    ) -> (u8, u64) {
+    ) -> PyResult<(u8, u64)> {
         let place = place_of(traced.inner.bind(py), wait);
         if let Some((place, innermost)) = &place
             && let Some(kind) = self.known().kind(place)
         {
-            return (kind, over_at_known_place(kind, innermost, wait.since, now));
+            return Ok((kind, over_at_known_place(kind, innermost, wait.since, now)));
         }
         let told = (&traced.inner, &wait.on, &wait.callback, wait.since, now);
         let answer = self.explain.bind(py).call1(told);
         let answer = answer.and_then(|answer| answer.extract::<(u8, u64, bool)>());
-        match (answer, place) {
+        Ok(match (answer, place) {
             (Ok((kind, over, false)), _) | (Ok((kind, over, true)), None) => (kind, over),
             (Ok((kind, over, true)), Some((place, _))) => {
                 self.known().add(place, kind);
                 (kind, over)
             }
             (Err(error), _) => {
-                error.write_unraisable(py, Some(self.explain.bind(py)));
+                report(error, self.explain.bind(py))?;
                 (UNKNOWN, now)
             }
-        }
+        })
     }
 }
 
@@ -239,9 +240,12 @@ impl TracedCoroutine {
             return go_on(inner);
         }
         let began = recorder.time();
-        self.end_wait(py, recorder, began);
+        let interrupt = self.end_wait(py, recorder, began).err();
         let outer = recorder.record().enter(self.lane, began);
-        let outcome = go_on(inner);
+        let outcome = match interrupt {
+            None => go_on(inner),
+            Some(interrupt) => inner.call_method1(intern!(py, "throw"), (interrupt,)),
+        };
         let ended = recorder.time();
         let mut record = recorder.record();
         record.leave(outer, ended);
@@ -255,28 +259,30 @@ impl TracedCoroutine {
         outcome
     }
 
-    fn end_wait(&self, py: Python<'_>, recorder: &Recorder, now: u64) {
+    /// Records the wait. Fails only where Ctrl-C strikes meanwhile, which is the coroutine's.
+    fn end_wait(&self, py: Python<'_>, recorder: &Recorder, now: u64) -> PyResult<()> {
         let (wait, is_first) = {
             let mut state = self.state();
             let is_first = !std::mem::replace(&mut state.has_begun, true);
             (state.wait.take(), is_first)
         };
         if is_first && let Err(error) = recorder.opened.bind(py).call1((self.lane,)) {
-            error.write_unraisable(py, Some(recorder.opened.bind(py)));
+            report(error, recorder.opened.bind(py))?;
         }
-        let Some(wait) = wait else { return };
+        let Some(wait) = wait else { return Ok(()) };
         // A task that has not begun or has given its turn was ready all the time.
         let (kind, over) = if wait.on.is_none() {
             (LOOP_DELAY, now)
         } else if now.saturating_sub(wait.since) < recorder.patience {
             (UNKNOWN, now)
         } else {
-            recorder.explained(py, self, &wait, now)
+            recorder.explained(py, self, &wait, now)?
         };
         let over = over.clamp(wait.since, now);
         let mut record = recorder.record();
         record.add(self.lane, kind, wait.since, over);
         record.add(self.lane, LOOP_DELAY, over, now);
+        Ok(())
     }
 
     fn begin_wait(&self, yielded: &Bound<'_, PyAny>, since: u64) {
@@ -284,6 +290,17 @@ impl TracedCoroutine {
         let callback = on.is_some().then(|| first_callback(yielded)).flatten();
         self.state().wait = Some(Wait { since, on, callback });
     }
+}
+
+/// Reports an error of one of our own functions, which changes nothing for the traced program.
+/// Returns Ctrl-C and the like, which are the program's.
+fn report(error: PyErr, function: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = function.py();
+    if !error.is_instance_of::<PyException>(py) {
+        return Err(error);
+    }
+    error.write_unraisable(py, Some(function));
+    Ok(())
 }
 
 /// When a wait that is explained by its place was over.

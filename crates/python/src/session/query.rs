@@ -1,5 +1,6 @@
 //! Statements: preparing them, and running them for rows, for columns, or for their effect.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -73,6 +74,13 @@ impl Session {
     #[getter]
     fn cached_statements(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.lock(py)?.core.cached_statements())
+    }
+
+    /// Has the server end each query from now on after this time, unless its session has a shorter
+    /// `statement_timeout`; None and 0 end this. The limit travels with the query.
+    fn limit_queries(&self, py: Python<'_>, milliseconds: Option<u32>) -> PyResult<()> {
+        self.lock(py)?.core.limit_queries(milliseconds.and_then(NonZeroU32::new));
+        Ok(())
     }
 
     /// Begins to prepare a text; the Completion holds the Statement. `declared` has OIDs of its

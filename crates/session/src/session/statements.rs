@@ -1,5 +1,6 @@
 //! Statements and portals, as the owner uses them.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use colonnade_protocol::frontend::{self, EncodedParams};
 use colonnade_protocol::{Format, Oid};
 
 use super::Session;
-use crate::exchange::{Keeper, PortalRows, Prepare, Query};
+use crate::exchange::{Keeper, Limited, PortalRows, Prepare, Query, limit};
 use crate::lease::Target;
 use crate::statement::{Conversions, Found, key, plain_key};
 use crate::{Error, Portal, Sink, Statement};
@@ -115,8 +116,26 @@ impl<S: Sink> Session<S> {
     ) -> Result<(), Error> {
         self.talk.check_encoding()?;
         self.talk.close_returned();
-        let exchange = Query::start(statement, parameters, row_limit, sink, &mut self.talk.out)?;
-        self.talk.begin(exchange)
+        let out = &mut self.talk.out;
+        let Some(milliseconds) = self.talk.link.query_limit else {
+            let exchange = Query::start(statement, parameters, row_limit, sink, out)?;
+            return self.talk.begin(exchange);
+        };
+        let start = out.len();
+        limit(milliseconds, out)?;
+        match Query::start(statement, parameters, row_limit, sink, out) {
+            Ok(query) => self.talk.begin(Limited::new(query)),
+            Err(error) => {
+                self.talk.out.truncate(start);
+                Err(error)
+            }
+        }
+    }
+
+    /// Has the server end each query from now on after this time, unless its session has a shorter
+    /// `statement_timeout`; None ends this.
+    pub const fn limit_queries(&mut self, milliseconds: Option<NonZeroU32>) {
+        self.talk.link.query_limit = milliseconds;
     }
 
     /// Begins to bind a statement to its arguments, under a new portal name; fetch its rows with

@@ -1,0 +1,1 @@
+"""Measures `Pool.gather`: schedules, flights, deadlines."""

@@ -1,0 +1,57 @@
+"""`Answer`: the status, headers and body of a response."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+from colonnade.serve.body import Body
+
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response that has begun: a stream that is not sent must be closed."""
+
+    status: HTTPStatus
+    headers: list[tuple[bytes, bytes]]
+    body: Body | bytes | None = None
+    """None if the status or the method allows no body."""
+
+    async def send(self, send: Send) -> None:
+        """Send it as ASGI messages. An error leaves the response unfinished."""
+        body = self.body
+        headers = list(self.headers)
+        if isinstance(body, bytes):
+            headers.append((b"content-length", b"%d" % len(body)))
+        try:
+            await send(
+                {"type": "http.response.start", "status": int(self.status), "headers": headers}
+            )
+            if isinstance(body, Body):
+                await _send_pieces(body, send)
+                body = None
+            await send({"type": "http.response.body", "body": body or b"", "more_body": False})
+        finally:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """End a stream early; the query is cancelled."""
+        if isinstance(self.body, Body):
+            await self.body.aclose()
+
+
+async def _send_pieces(body: Body, send: Send) -> None:
+    try:
+        async for piece in body:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except Exception:
+        # Some middleware, such as Starlette's BaseHTTPMiddleware, ends the response of a failed
+        # application as if it were complete. It fails as well at a message that ASGI does not have.
+        with suppress(Exception):
+            await send({"type": "http.response.failed", "more_body": True})
+        raise

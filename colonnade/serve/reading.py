@@ -1,0 +1,198 @@
+"""Reads tables over HTTP, and refuses those that are not complete."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from colonnade import Columns
+from colonnade._core import Batch
+from colonnade._core.formats import ArrowStreamReader
+from colonnade._shown import shown
+from colonnade.errors import FaultyTableError, IncompleteTableError, InterfaceError
+from colonnade.formats.streams import STREAMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MEDIA_TYPE = next(form.media_type for form in STREAMS if form.name == "arrow")
+#: Both have the same classes.
+_LIBRARIES = ("httpx", "httpx2")
+#: The encodings of HTTP that are accepted: one of these makes at most a thousand bytes of one.
+_ENCODINGS = ("identity", "gzip", "deflate")
+#: A longer problem document, or one of unknown length, is not read.
+_PROBLEM_BYTES_MAX = 1 << 16
+#: The most of a problem document that an error repeats.
+_PROBLEM_LENGTH_MAX = 500
+
+
+def read(
+    url: str,
+    *,
+    client: Any = None,
+    method: str = "GET",
+    codec: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Columns:
+    """Request a table, and return it when all of it has arrived.
+
+    `client` is an ``httpx.Client``, which is not closed; without one, a client is made for this
+    request. `codec`, "zstd" or "lz4", asks the server to compress the table. `options` are those of
+    ``client.stream``, for example `params`, `json` and `timeout`.
+
+    Raises IncompleteTableError if the table was cut, or if its server failed, also where it stops
+    between two batches, which other readers do not notice. Raises FaultyTableError if the bytes are
+    not a table. Any other status than 2xx is httpx's HTTPStatusError, with the text of the
+    server's problem document. Errors of the network are httpx's own, those while the table arrives
+    IncompleteTableError.
+    """
+    if client is None:
+        httpx = _library()
+        with httpx.Client() as own:
+            return read(url, client=own, method=method, codec=codec, headers=headers, **options)
+    asked = _asked(headers, codec)
+    with client.stream(method, url, headers=asked, **options) as response:
+        if not response.is_success:
+            if _is_short(response):
+                response.read()
+            raise _refused(response)
+        table = _Table(response)
+        try:
+            for data in response.iter_bytes():
+                table.push(data)
+        except _transport_error(response) as error:
+            raise table.cut(error) from error
+    return table.finish()
+
+
+async def read_async(
+    url: str,
+    *,
+    client: Any = None,
+    method: str = "GET",
+    codec: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Columns:
+    """As `read`, with an ``httpx.AsyncClient``."""
+    if client is None:
+        httpx = _library()
+        async with httpx.AsyncClient() as own:
+            return await read_async(
+                url, client=own, method=method, codec=codec, headers=headers, **options
+            )
+    asked = _asked(headers, codec)
+    async with client.stream(method, url, headers=asked, **options) as response:
+        if not response.is_success:
+            if _is_short(response):
+                await response.aread()
+            raise _refused(response)
+        table = _Table(response)
+        try:
+            async for data in response.aiter_bytes():
+                table.push(data)
+        except _transport_error(response) as error:
+            raise table.cut(error) from error
+    return table.finish()
+
+
+class _Table:
+    """The batches of a response so far."""
+
+    def __init__(self, response: Any) -> None:
+        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type != _MEDIA_TYPE:
+            raise FaultyTableError(
+                f"the server answered with {media_type or 'no content type'} instead of "
+                f"{_MEDIA_TYPE}"
+            )
+        if not _is_encoding_known(response):
+            raise FaultyTableError(
+                "the table has the content encoding "
+                f"{shown(response.headers['content-encoding'])}; known are {', '.join(_ENCODINGS)}"
+            )
+        self._reader = ArrowStreamReader()
+        self._batches: list[Batch] = []
+
+    def push(self, data: bytes) -> None:
+        """Take the next bytes."""
+        for batch in self._reader.push(data):
+            # Of batches without rows, the first one has the columns; a server may send any number.
+            if batch.num_rows or not self._batches:
+                self._batches.append(batch)
+
+    def finish(self) -> Columns:
+        """Return the whole table; raises IncompleteTableError if there is more."""
+        self._reader.finish()
+        batches = self._batches
+        return Columns(batches[0] if len(batches) == 1 else Batch.concat(batches))
+
+    def cut(self, error: Exception) -> IncompleteTableError:
+        """The error for a connection that was lost."""
+        return IncompleteTableError(
+            f"the connection was lost after {self._reader.num_rows} rows: {error}"
+        )
+
+
+def _asked(headers: Mapping[str, str] | None, codec: str | None) -> dict[str, str]:
+    accept = _MEDIA_TYPE
+    if codec is not None:
+        known = next(form.parameters["codecs"] for form in STREAMS if form.name == "arrow")
+        if codec not in known:
+            raise ValueError(f"codec must be one of {', '.join(known)}")
+        # A server that does not know the codec sends the table without.
+        accept = f"{_MEDIA_TYPE};codecs={codec}, {_MEDIA_TYPE};q=0.5"
+    return {"accept": accept, "accept-encoding": ", ".join(_ENCODINGS[1:]), **(headers or {})}
+
+
+def _is_encoding_known(response: Any) -> bool:
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    return encoding in _ENCODINGS
+
+
+def _is_short(response: Any) -> bool:
+    """Whether the whole body can be read at once, whatever the server sends."""
+    length = response.headers.get("content-length", "")
+    return (
+        len(length) <= len(str(_PROBLEM_BYTES_MAX))
+        and length.isdecimal()
+        and int(length) <= _PROBLEM_BYTES_MAX
+        and _is_encoding_known(response)
+    )
+
+
+def _refused(response: Any) -> Exception:
+    """The exception for a status that is not 2xx."""
+    text = f"the server answered {response.status_code} {response.reason_phrase}"
+    try:
+        detail = json.loads(response.content)["detail"] if _is_short(response) else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        detail = None
+    if isinstance(detail, str):
+        text += f": {detail[:_PROBLEM_LENGTH_MAX]}"
+    error: type[Exception] = _library_of(response).HTTPStatusError
+    return error(text, request=response.request, response=response)  # type: ignore[call-arg]
+
+
+def _transport_error(response: Any) -> type[Exception]:
+    made: type[Exception] = _library_of(response).TransportError
+    return made
+
+
+def _library_of(response: Any) -> Any:
+    """The package of the client that the caller chose."""
+    return importlib.import_module(type(response).__module__.partition(".")[0])
+
+
+def _library() -> Any:
+    for name in _LIBRARIES:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError:
+            continue
+    raise InterfaceError(
+        "reading tables over HTTP needs httpx",
+        hint='install it with: pip install "colonnade[serve]"',
+    )

@@ -1,0 +1,102 @@
+"""What a response is made of: a result, a stream of batches, or a function that begins one."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from colonnade import Columns
+from colonnade._shown import class_name
+from colonnade.errors import InterfaceError
+
+Batches: TypeAlias = Columns | Sequence[Columns] | AsyncIterable[Columns]
+Source: TypeAlias = Batches | Callable[[], Batches | Awaitable[Batches]]
+
+_EXPECTED = (
+    "Columns, a list of at least one, an asynchronous iterable of them, or a function returning one"
+)
+#: Larger batches are sent part by part, so that few bytes wait for a slow reader.
+_PART_BYTES = 4 << 20
+
+
+def check_source(source: object) -> None:
+    """Raise TypeError if the object cannot be a source."""
+    if not (callable(source) or _is_batches(source)):
+        raise TypeError(f"source must be {_EXPECTED}, not {class_name(source)}")
+
+
+def known_size(source: object) -> tuple[int, int] | None:
+    """Return the numbers of rows and bytes if they are known before a batch is asked for."""
+    if isinstance(source, Columns):
+        return len(source), source.nbytes
+    if isinstance(source, (list, tuple)):
+        return sum(len(batch) for batch in source), sum(batch.nbytes for batch in source)
+    return None
+
+
+async def begun(source: Source) -> Batches:
+    """Call a function that begins the query.
+
+    Raises TypeError if it returns something else than batches.
+    """
+    if not callable(source):
+        return source
+    made = source()
+    if inspect.isawaitable(made):
+        made = await made
+    if not _is_batches(made):
+        raise TypeError(f"the function returned {class_name(made)}, not {_EXPECTED}")
+    return made
+
+
+async def parts(batches: Batches) -> AsyncGenerator[Columns, None]:
+    """Yield the batches in parts of limited size, at least one; a stream is closed at the end.
+
+    Raises InterfaceError if there is no batch: even a result without rows has one.
+    """
+    if isinstance(batches, Columns):
+        batches = [batches]
+    count = 0
+    if isinstance(batches, AsyncIterable):
+        try:
+            async for batch in batches:
+                left = deque(_split(batch))
+                # Nothing here holds a part that was taken.
+                del batch
+                while left:
+                    count += 1
+                    yield left.popleft()
+        finally:
+            close = getattr(batches, "aclose", None)
+            if close is not None:
+                await close()
+    else:
+        for batch in batches:
+            for part in _split(batch):
+                count += 1
+                yield part
+                # Nobody waits for a batch in memory, and there may be many.
+                await asyncio.sleep(0)
+    if not count:
+        raise InterfaceError("the source gave no batch: a result without rows has one, of no rows")
+
+
+def _is_batches(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(isinstance(each, Columns) for each in value)
+    return isinstance(value, (Columns, AsyncIterable))
+
+
+def _split(batch: object) -> Iterator[Columns]:
+    if not isinstance(batch, Columns):
+        raise TypeError(f"the source gave {class_name(batch)} instead of Columns")
+    size, rows = batch.nbytes, len(batch)
+    if size <= _PART_BYTES or not rows:
+        yield batch
+        return
+    step = max(1, rows * _PART_BYTES // size)
+    for first in range(0, rows, step):
+        yield batch[first : first + step]

@@ -1,0 +1,235 @@
+"""`TableResponse`: a table as the answer to an HTTP request, as an ASGI application."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
+
+from colonnade._arguments import check_count, check_mapping, check_name
+from colonnade._shown import class_name, shown
+from colonnade.errors import InterfaceError
+from colonnade.formats.streams import STREAMS
+from colonnade.serve.answer import Answer
+from colonnade.serve.body import Body
+from colonnade.serve.connected import while_connected
+from colonnade.serve.negotiation import chosen
+from colonnade.serve.problems import Problem, problem_of
+from colonnade.serve.request import Request
+from colonnade.serve.sources import begun, check_source, known_size
+
+if TYPE_CHECKING:
+    from colonnade.formats.streams import StreamFormat
+    from colonnade.serve.negotiation import Choice
+    from colonnade.serve.sources import Source
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+#: The header that tells the number of rows, where it is known before they are sent.
+ROWS_HEADER = b"table-rows"
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FIELD = re.compile(r"[\t -~\xa0-\xff]*")
+#: They follow from the format and the other arguments.
+_OWN_HEADERS = {
+    *("content-disposition", "content-encoding", "content-length", "content-type"),
+    *("etag", "table-rows", "transfer-encoding", "vary"),
+}
+#: A table of known size that is not larger is sent in one message, with its length.
+_WHOLE_BYTES_MAX = 1 << 20
+
+
+class TableResponse:
+    """A table as the answer to an HTTP request.
+
+    The client chooses the format, by its Accept header or by ``?format=``, among `formats`, the
+    default first: "arrow", "parquet", "json", "ndjson" and "csv". By default, these are all of them
+    in this order, without Parquet if pyarrow is not installed.
+
+    `source` is `Columns`, a list of them, a stream such as ``pool.iter_columns(...)``, or a
+    function without arguments that returns or awaits one of these. A function is called only if the
+    client needs the rows: not for a request that is answered by 304 or 406, nor for HEAD. A stream
+    is sent once: a response that answers several requests needs a function.
+
+    `etag` names the version of the data, for example the text of a number that changes with them;
+    the answer's weak ETag is made of it and of the format. `filename`, without an ending, makes a
+    browser save the table. `headers` are added to those of the response.
+
+    The first batch is fetched before the status is sent, so an error of the query is a real status:
+    400 for a bad argument, 504 for a timeout, 503 where the database or the pool takes no more. An
+    error after that breaks the connection, and readers of Arrow streams meet a message that they
+    refuse. `json_rows_max` bounds a result in JSON columns, which must be in memory as a whole; a
+    larger one is refused with 406.
+
+    FastAPI requires the class of this name in `colonnade.serve.starlette`.
+
+    Raises TypeError or ValueError for wrong arguments, InterfaceError for a format whose package is
+    not installed.
+    """
+
+    # Without a `__dict__`, a framework that does not know the class raises an error. FastAPI would
+    # otherwise answer 200 with the attributes as JSON.
+    __slots__ = (
+        *("_etag", "_filename", "_headers", "_is_begun"),
+        *("_json_rows_max", "_offers", "_source"),
+    )
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        formats: Sequence[str] | None = None,
+        etag: str | None = None,
+        filename: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        json_rows_max: int = 1_000_000,
+    ) -> None:
+        check_source(source)
+        self._source = source
+        self._is_begun = False
+        self._offers = _all_offers() if formats is None else _offers(formats)
+        for name, text in (("etag", etag), ("filename", filename)):
+            if text is not None:
+                check_name(name, text)
+        if filename is not None and any("\ud800" <= letter <= "\udfff" for letter in filename):
+            raise ValueError("filename has half of a surrogate pair, which no header can have")
+        self._etag = etag
+        self._filename = filename
+        check_mapping("headers", headers)
+        self._headers = [_header(name, value) for name, value in (headers or {}).items()]
+        check_count("json_rows_max", json_rows_max)
+        self._json_rows_max = json_rows_max
+
+    def __repr__(self) -> str:
+        """The class of the source, and the formats on offer."""
+        formats = ", ".join(str(offer) for offer in self._offers)
+        return f"<TableResponse of {class_name(self._source)}: {formats}>"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, as an ASGI application."""
+        if scope["type"] != "http":
+            raise InterfaceError(f"a table answers HTTP requests, not {shown(scope['type'])}")
+        await while_connected(receive, self._serve(scope, send))
+
+    async def _serve(self, scope: Scope, send: Send) -> None:
+        answer = await self.answer(scope)
+        await answer.send(send)
+
+    async def answer(self, scope: Scope) -> Answer:
+        """Begin the answer to the request of an ASGI scope: status, headers, and the body to send.
+
+        An answer that is not sent must be closed.
+        """
+        request = Request.of(scope)
+        choice = chosen(request.query, request.accept, self._offers)
+        if choice is None:
+            known = ", ".join(f"{offer.media_type} (?format={offer})" for offer in self._offers)
+            return self._refused(
+                Problem(HTTPStatus.NOT_ACCEPTABLE, f"this table is offered as {known}")
+            )
+        headers = [*self._headers, (b"vary", b"accept")]
+        tag = self._tag(choice)
+        if tag is not None:
+            headers.append((b"etag", tag))
+            if request.knows(tag):
+                return Answer(HTTPStatus.NOT_MODIFIED, headers)
+        headers += self._headers_of_body(choice)
+        if request.is_head:
+            return Answer(HTTPStatus.OK, headers)
+        try:
+            return Answer(HTTPStatus.OK, headers, await self._body(choice))
+        except Exception as error:
+            problem = problem_of(error)
+            if problem is None:
+                raise
+            return self._refused(problem)
+
+    async def _body(self, choice: Choice) -> Body | bytes:
+        if isinstance(self._source, AsyncIterator):
+            if self._is_begun:
+                raise InterfaceError(
+                    "the stream of this response was read for another request: a response for "
+                    "several requests needs a function that begins the query"
+                )
+            self._is_begun = True
+        batches = await begun(self._source)
+        is_at_end = choice.format.is_at_end
+        encoder = choice.format.open(choice.parameters)
+        body = Body(batches, encoder, self._json_rows_max if is_at_end else None)
+        try:
+            await body.begin()
+            size = known_size(batches)
+            if size is not None and size[1] <= _WHOLE_BYTES_MAX:
+                return await body.whole()
+        except BaseException:
+            await body.aclose()
+            raise
+        return body
+
+    def _headers_of_body(self, choice: Choice) -> list[tuple[bytes, bytes]]:
+        headers = [(b"content-type", choice.content_type.encode())]
+        if choice.is_compressed:
+            # Middleware leaves an encoded body alone, so nothing is compressed twice.
+            headers.append((b"content-encoding", b"identity"))
+        if self._filename is not None:
+            headers.append((b"content-disposition", _attachment(self._filename, choice)))
+        size = known_size(self._source)
+        if size is not None:
+            headers.append((ROWS_HEADER, b"%d" % size[0]))
+        return headers
+
+    def _refused(self, problem: Problem) -> Answer:
+        return Answer(problem.status, [*problem.headers, (b"vary", b"accept")], problem.body)
+
+    def _tag(self, choice: Choice) -> bytes | None:
+        """The weak tag of this version in this format, of fixed length whatever `etag` contains."""
+        if self._etag is None:
+            return None
+        text = f"{self._etag}\n{choice.content_type}".encode("utf-8", "surrogatepass")
+        return b'W/"%s"' % hashlib.blake2b(text, digest_size=16).hexdigest().encode()
+
+
+@functools.cache
+def _all_offers() -> Sequence[StreamFormat]:
+    return [form for form in STREAMS if form.is_there]
+
+
+def _offers(names: Sequence[str]) -> Sequence[StreamFormat]:
+    by_name = {form.name: form for form in STREAMS}
+    if isinstance(names, str) or not names:
+        raise TypeError(f"formats must be a list of names, not {shown(names)}")
+    for name in names:
+        if name not in by_name:
+            known = ", ".join(by_name)
+            raise ValueError(f"there is no format {shown(name)}: use {known}")
+        if not by_name[name].is_there:
+            raise InterfaceError(f"the format {name} needs the package {by_name[name].library}")
+    return [by_name[name] for name in names]
+
+
+def _header(name: str, value: str) -> tuple[bytes, bytes]:
+    """A header of RFC 9110: a token, and printable characters of Latin-1."""
+    check_name("a header's name", name)
+    check_name("a header's value", value)
+    if not _TOKEN.fullmatch(name):
+        raise ValueError(f"{shown(name)} is not the name of a header")
+    if not _FIELD.fullmatch(value):
+        raise ValueError(f"the header {shown(name)} has a character that no header can have")
+    if name.lower() in _OWN_HEADERS:
+        raise ValueError(f"the header {shown(name)} is the response's own")
+    return name.lower().encode("ascii"), value.encode("latin-1")
+
+
+def _attachment(name: str, choice: Choice) -> bytes:
+    """Both forms of a file's name (RFC 6266): plain ASCII, and any characters."""
+    whole = name + choice.format.ending
+    plain = "".join(
+        letter if " " <= letter <= "~" and letter not in '"\\' else "_" for letter in whole
+    )
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(whole, safe='')}".encode()

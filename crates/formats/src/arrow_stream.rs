@@ -1,0 +1,102 @@
+//! Arrow's IPC stream, with an end that tells a complete table from a shorter one.
+//!
+//! Arrow's own end-of-stream marker is not enough: many readers take the end of the bytes between
+//! two messages for the end of the stream. So a complete stream has one more batch, of no rows,
+//! whose metadata count the rows and batches before it ([`end_mark`]).
+
+mod claims;
+mod end_mark;
+mod reader;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{DictionaryHandling, IpcWriteOptions, StreamEncoder};
+use arrow_schema::ArrowError;
+
+pub use end_mark::Counts;
+pub use reader::{Fault, StreamReader};
+
+use crate::{Encoder, check_schema, no_batch};
+
+/// How the buffers of a batch are compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Codec {
+    /// Not at all: the bytes of a batch are those in memory.
+    None,
+    /// LZ4 frames.
+    Lz4,
+    /// Zstandard, at its default level.
+    Zstd,
+}
+
+impl Codec {
+    fn compression(self) -> Option<CompressionType> {
+        match self {
+            Self::None => None,
+            Self::Lz4 => Some(CompressionType::LZ4_FRAME),
+            Self::Zstd => Some(CompressionType::ZSTD),
+        }
+    }
+}
+
+/// Encodes an IPC stream.
+pub struct ArrowStreamEncoder {
+    codec: Codec,
+    counts: Counts,
+    /// `None` before the first batch and after the end.
+    stream: Option<Stream>,
+}
+
+struct Stream {
+    encoder: StreamEncoder,
+    /// A batch of the stream without its rows.
+    empty: RecordBatch,
+}
+
+impl ArrowStreamEncoder {
+    /// An encoder of one stream.
+    pub fn new(codec: Codec) -> Self {
+        Self { codec, counts: Counts::default(), stream: None }
+    }
+
+    /// A message that no reader accepts, for a stream that failed after its beginning. A reader
+    /// that meets it raises an error instead of returning the rows before it.
+    pub fn poison() -> &'static [u8] {
+        end_mark::POISON
+    }
+
+    fn options(&self) -> Result<IpcWriteOptions, ArrowError> {
+        IpcWriteOptions::default()
+            .with_dictionary_handling(DictionaryHandling::Resend)
+            .try_with_compression(self.codec.compression())
+    }
+}
+
+impl Encoder for ArrowStreamEncoder {
+    fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Buffer>, ArrowError> {
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            None => {
+                let encoder =
+                    StreamEncoder::try_new_with_options(batch.schema_ref(), self.options()?)?;
+                self.stream.insert(Stream { encoder, empty: batch.slice(0, 0) })
+            }
+        };
+        check_schema(stream.empty.schema_ref(), batch)?;
+        let bytes = stream.encoder.encode(batch)?;
+        self.counts.add(batch);
+        Ok(bytes)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Buffer>, ArrowError> {
+        let options = self.options()?;
+        let stream = self.stream.take().ok_or_else(no_batch)?;
+        let mut bytes = vec![end_mark::message(&stream.empty, self.counts, &options)?];
+        bytes.extend(stream.encoder.finish()?);
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Reads a stream as its bytes arrive, and refuses one that is not complete.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use super::claims;
+use super::end_mark::{Counts, POISON};
+
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Continuation marker and length.
+const PREFIX_BYTES: usize = 8;
+/// A schema of PostgreSQL's 1,600 columns takes some hundred kilobytes.
+const METADATA_BYTES_MAX: usize = 1 << 26;
+/// What a message's own claim reserves at once; more memory follows as the bytes arrive.
+const RESERVED_BYTES_MAX: usize = 1 << 24;
+
+/// Why a stream cannot be read.
+#[derive(Debug)]
+pub enum Fault {
+    /// It ended early, or says itself that it failed.
+    Incomplete(String),
+    /// Its bytes are no Arrow stream.
+    Invalid(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Incomplete(text) | Self::Invalid(text) => formatter.write_str(text),
+        }
+    }
+}
+
+fn invalid(reason: impl fmt::Display) -> Fault {
+    Fault::Invalid(format!("the bytes are not a valid Arrow stream: {reason}"))
+}
+
+/// What the bytes of the current message are enough for.
+#[derive(Clone, Copy)]
+enum Part {
+    Prefix,
+    Metadata,
+    Body,
+}
+
+/// A reader of one stream. After an error it must not be used.
+pub struct StreamReader {
+    decoder: StreamDecoder,
+    /// The beginning of the current message.
+    message: Vec<u8>,
+    /// The part that the message is complete with, once it has `wanted` bytes.
+    part: Part,
+    wanted: usize,
+    /// Where the body of the current message begins.
+    body_from: usize,
+    counts: Counts,
+    /// What the end mark says, once it was read.
+    marked: Option<Counts>,
+    is_at_end: bool,
+}
+
+impl Default for StreamReader {
+    fn default() -> Self {
+        Self {
+            decoder: StreamDecoder::new(),
+            message: Vec::new(),
+            part: Part::Prefix,
+            wanted: PREFIX_BYTES,
+            body_from: 0,
+            counts: Counts::default(),
+            marked: None,
+            is_at_end: false,
+        }
+    }
+}
+
+impl StreamReader {
+    /// The columns' names and types, once they arrived.
+    pub fn schema(&self) -> Option<SchemaRef> {
+        self.decoder.schema()
+    }
+
+    /// The rows and batches so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Takes the next bytes, and returns the batches that they complete.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<RecordBatch>, Fault> {
+        let mut batches = Vec::new();
+        while !bytes.is_empty() {
+            if self.is_at_end {
+                return Err(invalid("there are bytes after its end"));
+            }
+            let missing = self.wanted - self.message.len();
+            let (taken, rest) = bytes.split_at(missing.min(bytes.len()));
+            self.message.extend_from_slice(taken);
+            bytes = rest;
+            // A part of no bytes is complete at once: a message may have no body.
+            while !self.is_at_end && self.message.len() == self.wanted {
+                batches.extend(self.advance()?);
+            }
+        }
+        Ok(batches)
+    }
+
+    /// To be called after the last bytes: an error unless the stream is complete.
+    pub fn finish(&self) -> Result<Counts, Fault> {
+        let so_far = format!("after {} rows in {} batches", self.counts.rows, self.counts.batches);
+        if !self.is_at_end {
+            return Err(Fault::Incomplete(format!("the stream was cut {so_far}")));
+        }
+        if self.marked.is_none() {
+            return Err(Fault::Incomplete(format!(
+                "the stream ends {so_far} without the mark of a complete one: its server does not \
+                 write that mark, or it failed"
+            )));
+        }
+        Ok(self.counts)
+    }
+
+    /// Goes on from a complete part.
+    fn advance(&mut self) -> Result<Option<RecordBatch>, Fault> {
+        match self.part {
+            Part::Prefix => self.take_prefix().map(|()| None),
+            Part::Metadata => self.take_metadata().map(|()| None),
+            Part::Body => self.take_message(),
+        }
+    }
+
+    fn take_prefix(&mut self) -> Result<(), Fault> {
+        if POISON.starts_with(&self.message) {
+            return Err(Fault::Incomplete(format!(
+                "the server failed after {} rows in {} batches, and said so in the stream",
+                self.counts.rows, self.counts.batches
+            )));
+        }
+        let [marker, length] = [0, 4].map(|from| {
+            let word = self.message.get(from..from + 4);
+            word.and_then(|word| <[u8; 4]>::try_from(word).ok()).unwrap_or_default()
+        });
+        if marker != CONTINUATION {
+            return Err(invalid("a message does not begin with a continuation marker"));
+        }
+        let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
+        if length > METADATA_BYTES_MAX {
+            return Err(invalid(format_args!("a message claims {length} bytes of metadata")));
+        }
+        self.is_at_end = length == 0;
+        self.part = Part::Metadata;
+        self.want(length);
+        Ok(())
+    }
+
+    fn take_metadata(&mut self) -> Result<(), Fault> {
+        let message = claims::message(self.metadata()).map_err(invalid)?;
+        let length = usize::try_from(message.bodyLength());
+        let length = length.map_err(|_| invalid("a message claims a body of negative length"))?;
+        if self.marked.is_some() {
+            return Err(invalid("there is a message after the end mark"));
+        }
+        self.part = Part::Body;
+        self.body_from = self.wanted;
+        self.want(length);
+        Ok(())
+    }
+
+    fn take_message(&mut self) -> Result<Option<RecordBatch>, Fault> {
+        let message = claims::message(self.metadata()).map_err(invalid)?;
+        let marked = Counts::of(&message);
+        let body = self.message.get(self.body_from..).unwrap_or_default();
+        if let Some(excess) = claims::excess(&message, body) {
+            return Err(invalid(excess));
+        }
+        let is_bodiless = body.is_empty() && message.header_as_record_batch().is_some();
+        let mut bytes = Buffer::from_vec(std::mem::take(&mut self.message));
+        self.part = Part::Prefix;
+        self.wanted = PREFIX_BYTES;
+        let mut batch = contained(|| self.decoder.decode(&mut bytes)).map_err(invalid)?;
+        if is_bodiless {
+            // arrow-rs decodes it when it sees the bytes that follow, and takes none of them.
+            let mut following = Buffer::from(CONTINUATION);
+            batch = contained(|| self.decoder.decode(&mut following)).map_err(invalid)?;
+        }
+        let Some(marked) = marked else {
+            if let Some(batch) = &batch {
+                self.counts.add(batch);
+            }
+            return Ok(batch);
+        };
+        if batch.is_none_or(|batch| batch.num_rows() > 0) {
+            return Err(invalid("the end mark is not on a batch without rows"));
+        }
+        if self.counts.batches == 0 {
+            return Err(invalid("it has no batch"));
+        }
+        if marked != self.counts {
+            return Err(Fault::Incomplete(format!(
+                "the stream has {} rows in {} batches, and its end mark counts {} rows in {} \
+                 batches",
+                self.counts.rows, self.counts.batches, marked.rows, marked.batches
+            )));
+        }
+        self.marked = Some(marked);
+        Ok(None)
+    }
+
+    fn metadata(&self) -> &[u8] {
+        self.message.get(PREFIX_BYTES..).unwrap_or_default()
+    }
+
+    fn want(&mut self, length: usize) {
+        self.wanted = self.wanted.saturating_add(length);
+        self.message.reserve_exact(length.min(RESERVED_BYTES_MAX));
+    }
+}
+
+/// An assertion of arrow-rs that fails also means that the bytes are invalid.
+fn contained<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(ArrowError::IpcError("a message contradicts its schema".to_owned()))
+    })
+}

@@ -1,0 +1,301 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{MapBuilder, StringBuilder};
+use arrow_array::types::{Int16Type, Int32Type};
+use arrow_array::*;
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer, i256};
+use arrow_schema::{DataType, Field, Schema};
+use serde_json::{Value, json};
+
+use crate::csv::CsvEncoder;
+use crate::json_columns::JsonColumnsEncoder;
+use crate::ndjson::NdjsonEncoder;
+use crate::*;
+
+fn text(mut encoder: impl Encoder, batches: &[RecordBatch]) -> Result<String, ArrowError> {
+    let mut bytes = Vec::new();
+    for batch in batches {
+        bytes.extend(encoder.encode(batch)?.iter().flat_map(|part| part.as_slice().to_vec()));
+    }
+    bytes.extend(encoder.finish()?.iter().flat_map(|part| part.as_slice().to_vec()));
+    Ok(String::from_utf8(bytes).unwrap())
+}
+
+fn of_columns(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+fn of_column(array: impl Array + 'static) -> RecordBatch {
+    of_columns(vec![("v", Arc::new(array))])
+}
+
+/// The values of a column as JSON columns have them, after the other formats were found to agree.
+fn values(array: impl Array + 'static) -> Value {
+    let batch = of_column(array);
+    let columns = text(JsonColumnsEncoder::default(), std::slice::from_ref(&batch)).unwrap();
+    let columns: Value = serde_json::from_str(&columns).unwrap();
+    assert_eq!(columns["rows"], batch.num_rows());
+    let values = columns["columns"]["v"].clone();
+    let lines = text(NdjsonEncoder::new(), std::slice::from_ref(&batch)).unwrap();
+    let rows = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["v"].clone());
+    assert_eq!(rows.collect::<Value>(), values);
+    assert!(text(CsvEncoder::new(), &[batch]).is_ok());
+    values
+}
+
+fn two_columns() -> RecordBatch {
+    of_columns(vec![
+        ("n", Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]))),
+        ("a \"b\"", Arc::new(StringArray::from(vec![Some("x"), Some(""), None]))),
+    ])
+}
+
+#[test]
+fn several_batches_make_one_file() {
+    let batches = [two_columns(), two_columns().slice(0, 0), two_columns().slice(1, 2)];
+    assert_eq!(
+        text(JsonColumnsEncoder::default(), &batches).unwrap(),
+        r#"{"columns":{"n":[1,null,3,null,3],"a \"b\"":["x","",null,"",null]},"rows":5}"#
+    );
+    let rows = [
+        r#"{"n":1,"a \"b\"":"x"}"#,
+        r#"{"n":null,"a \"b\"":""}"#,
+        r#"{"n":3,"a \"b\"":null}"#,
+        r#"{"n":null,"a \"b\"":""}"#,
+        r#"{"n":3,"a \"b\"":null}"#,
+    ];
+    assert_eq!(text(NdjsonEncoder::new(), &batches).unwrap(), rows.join("\n") + "\n");
+    let marked = text(NdjsonEncoder::with_end_mark(), &batches).unwrap();
+    assert_eq!(marked.lines().last(), Some(r#"{"end":true,"rows":5}"#));
+    let cells = "1,x\r\n,\"\"\r\n3,\r\n,\"\"\r\n3,\r\n";
+    assert_eq!(text(CsvEncoder::new(), &batches).unwrap(), cells);
+    let header = "n,\"a \"\"b\"\"\"\r\n";
+    assert_eq!(text(CsvEncoder::with_header(), &batches).unwrap(), format!("{header}{cells}"));
+}
+
+#[test]
+fn a_result_without_rows_or_columns_is_complete() {
+    let empty = [two_columns().slice(0, 0)];
+    let columns = r#"{"columns":{"n":[],"a \"b\"":[]},"rows":0}"#;
+    assert_eq!(text(JsonColumnsEncoder::default(), &empty).unwrap(), columns);
+    let mark = "{\"end\":true,\"rows\":0}\n";
+    assert_eq!(text(NdjsonEncoder::with_end_mark(), &empty).unwrap(), mark);
+    assert_eq!(text(CsvEncoder::new(), &empty).unwrap(), "");
+    let options = RecordBatchOptions::new().with_row_count(Some(2));
+    let schema = Arc::new(Schema::empty());
+    let bare = RecordBatch::try_new_with_options(schema, Vec::new(), &options).unwrap();
+    let bare = [bare];
+    assert_eq!(text(JsonColumnsEncoder::default(), &bare).unwrap(), r#"{"columns":{},"rows":2}"#);
+    assert_eq!(text(NdjsonEncoder::new(), &bare).unwrap(), "{}\n{}\n");
+    assert_eq!(text(CsvEncoder::with_header(), &bare).unwrap(), "\r\n\r\n\r\n");
+}
+
+#[test]
+fn a_file_needs_a_batch_and_one_schema() {
+    let encoders: [fn() -> Box<dyn Encoder>; 3] = [
+        || Box::new(JsonColumnsEncoder::default()),
+        || Box::new(NdjsonEncoder::new()),
+        || Box::new(CsvEncoder::new()),
+    ];
+    for encoder in encoders {
+        assert!(encoder().finish().unwrap_err().to_string().contains("at least one batch"));
+        let mut encoder = encoder();
+        encoder.encode(&two_columns()).unwrap();
+        let error = encoder.encode(&of_column(Int32Array::from(vec![1]))).unwrap_err();
+        assert!(error.to_string().contains("other columns or types"), "{error}");
+        encoder.finish().unwrap();
+        assert!(encoder.finish().is_err());
+    }
+}
+
+#[test]
+fn objects_refuse_columns_of_one_name() {
+    let fields = ["a", "b", "a", "b", "a"].map(|name| Field::new(name, DataType::Int32, true));
+    let arrays: Vec<ArrayRef> =
+        (0..5).map(|n| Arc::new(Int32Array::from(vec![n])) as ArrayRef).collect();
+    let schema = Arc::new(Schema::new(fields.to_vec()));
+    let batch = [RecordBatch::try_new(schema, arrays.clone()).unwrap()];
+    for error in [
+        text(JsonColumnsEncoder::default(), &batch).unwrap_err(),
+        text(NdjsonEncoder::new(), &batch).unwrap_err(),
+    ] {
+        assert!(matches!(&error, ArrowError::InvalidArgumentError(_)), "{error:?}");
+        assert!(error.to_string().contains(r#"the name "a", "b":"#), "{error}");
+    }
+    assert_eq!(text(CsvEncoder::with_header(), &batch).unwrap(), "a,b,a,b,a\r\n0,1,2,3,4\r\n");
+    let structs = StructArray::new(fields.to_vec().into(), arrays, None);
+    for error in refusals(structs) {
+        assert!(error.contains(r#"column "v" has structs with several fields"#), "{error}");
+    }
+}
+
+fn refusals(array: impl Array + 'static) -> [String; 3] {
+    let batch = [of_column(array)];
+    [
+        text(JsonColumnsEncoder::default(), &batch).unwrap_err().to_string(),
+        text(NdjsonEncoder::new(), &batch).unwrap_err().to_string(),
+        text(CsvEncoder::new(), &batch).unwrap_err().to_string(),
+    ]
+}
+
+#[test]
+fn types_without_text_are_refused_by_name() {
+    let fields = [(0_i8, Arc::new(Field::new("n", DataType::Int32, true)))].into_iter().collect();
+    let children = vec![Arc::new(Int32Array::from(vec![1])) as ArrayRef];
+    let union = UnionArray::try_new(fields, vec![0_i8].into(), None, children).unwrap();
+    for error in refusals(union) {
+        assert!(error.contains(r#"column "v" has values of the type Union"#), "{error}");
+    }
+    let keys = Int32Array::from(vec![1]);
+    let entries = StructArray::from(vec![
+        (Arc::new(Field::new("keys", DataType::Int32, false)), Arc::new(keys.clone()) as ArrayRef),
+        (Arc::new(Field::new("values", DataType::Int32, true)), Arc::new(keys) as ArrayRef),
+    ]);
+    let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
+    let map = MapArray::new(field, OffsetBuffer::from_lengths([1]), entries, None, false);
+    for error in refusals(map) {
+        assert!(error.contains("keys of the type Int32"), "{error}");
+    }
+}
+
+#[test]
+fn text_of_every_layout() {
+    let texts = vec![Some("a\nb"), None, Some("")];
+    let want = json!(["a\nb", null, ""]);
+    assert_eq!(values(StringArray::from(texts.clone())), want);
+    assert_eq!(values(LargeStringArray::from(texts.clone())), want);
+    assert_eq!(values(StringViewArray::from(texts.clone())), want);
+    let labels: DictionaryArray<Int16Type> = texts.into_iter().collect();
+    assert_eq!(values(labels), want);
+    let bytes = vec![Some(b"\x00\xff".as_slice()), None, Some(b"")];
+    let want = json!(["AP8=", null, ""]);
+    assert_eq!(values(BinaryArray::from(bytes.clone())), want);
+    assert_eq!(values(LargeBinaryArray::from(bytes.clone())), want);
+    assert_eq!(values(BinaryViewArray::from(bytes)), want);
+    let batch = [of_column(BinaryArray::from(vec![Some(b"".as_slice()), None]))];
+    assert_eq!(text(CsvEncoder::new(), &batch).unwrap(), "\"\"\r\n\r\n");
+}
+
+#[test]
+fn a_dictionary_can_hold_null() {
+    let keys = Int32Array::from(vec![Some(0), Some(1), None]);
+    let labels = StringArray::from(vec![None, Some("x")]);
+    let array = DictionaryArray::<Int32Type>::new(keys, Arc::new(labels));
+    assert_eq!(values(array), json!([null, "x", null]));
+}
+
+#[test]
+fn runs_are_written_row_by_row() {
+    let ends = Int32Array::from(vec![2, 3, 5]);
+    let texts = StringArray::from(vec![Some("a"), None, Some("b")]);
+    let runs = RunArray::<Int32Type>::try_new(&ends, &texts).unwrap();
+    assert_eq!(values(runs.slice(1, 3)), json!(["a", null, "b"]));
+    assert_eq!(values(NullArray::new(2)), json!([null, null]));
+}
+
+#[test]
+fn lists_of_every_layout() {
+    let lists = vec![Some(vec![Some(1), None]), None, Some(vec![]), Some(vec![Some(2), Some(3)])];
+    let want = json!([[1, null], null, [], [2, 3]]);
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>(lists.clone());
+    assert_eq!(values(list.clone()), want);
+    assert_eq!(values(list.slice(2, 2)), json!([[], [2, 3]]));
+    let large = LargeListArray::from_iter_primitive::<Int32Type, _, _>(lists);
+    assert_eq!(values(large), want);
+    let view = ListViewArray::from(list.clone());
+    assert_eq!(values(view), want);
+    let fixed = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(
+        [Some(vec![Some(1), None]), None],
+        2,
+    );
+    assert_eq!(values(fixed), json!([[1, null], null]));
+    let item = Arc::new(Field::new("item", list.data_type().clone(), true));
+    let nested = ListArray::new(item, OffsetBuffer::from_lengths([2, 2]), Arc::new(list), None);
+    assert_eq!(values(nested.clone()), json!([[[1, null], null], [[], [2, 3]]]));
+    let cells = "\"[[1,null],null]\"\r\n\"[[],[2,3]]\"\r\n";
+    assert_eq!(text(CsvEncoder::new(), &[of_column(nested)]).unwrap(), cells);
+}
+
+#[test]
+fn structs_and_maps_are_objects() {
+    let number = Arc::new(Int64Array::from(vec![Some(1 << 60), None])) as ArrayRef;
+    let wide = Decimal256Array::from(vec![i256::from_i128(-5), i256::ZERO]);
+    let wide = Arc::new(wide.with_precision_and_scale(60, 2).unwrap()) as ArrayRef;
+    let fields = vec![
+        Field::new("n", DataType::Int64, true),
+        Field::new("wide \"\n", wide.data_type().clone(), true),
+    ];
+    let nulls = NullBuffer::from(vec![true, false]);
+    let structs = StructArray::new(fields.into(), vec![number, wide], Some(nulls));
+    let want = json!([{"n": "1152921504606846976", "wide \"\n": "-0.05"}, null]);
+    assert_eq!(values(structs), want);
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), StringBuilder::new());
+    maps.keys().append_value("a\"");
+    maps.values().append_null();
+    maps.keys().append_value("");
+    maps.values().append_value("x");
+    maps.append(true).unwrap();
+    maps.append(false).unwrap();
+    maps.append(true).unwrap();
+    assert_eq!(values(maps.finish()), json!([{"a\"": null, "": "x"}, null, {}]));
+}
+
+#[test]
+fn fields_tell_json_and_uuids_apart() {
+    let named = |array: ArrayRef, extension: &str, item: bool| {
+        let key = arrow_schema::extension::EXTENSION_TYPE_NAME_KEY.to_owned();
+        let metadata = HashMap::from([(key, extension.to_owned())]);
+        let field = Field::new("item", array.data_type().clone(), true).with_metadata(metadata);
+        let (field, array) = if item {
+            let rows = OffsetBuffer::new(ScalarBuffer::from(vec![0, array.len() as i32]));
+            let list = ListArray::new(Arc::new(field), rows, array, None);
+            (Field::new("v", list.data_type().clone(), true), Arc::new(list) as ArrayRef)
+        } else {
+            (field.with_name("v"), array)
+        };
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
+        [batch]
+    };
+    let json: ArrayRef =
+        Arc::new(StringArray::from(vec![Some("{\"a\":\n1}"), None, Some("\"x\"")]));
+    let lines = text(NdjsonEncoder::new(), &named(Arc::clone(&json), "arrow.json", false)).unwrap();
+    assert_eq!(lines, "{\"v\":{\"a\": 1}}\n{\"v\":null}\n{\"v\":\"x\"}\n");
+    let cells = text(CsvEncoder::new(), &named(Arc::clone(&json), "arrow.json", false)).unwrap();
+    assert_eq!(cells, "\"{\"\"a\"\":\n1}\"\r\n\r\n\"\"\"x\"\"\"\r\n");
+    let lines = text(NdjsonEncoder::new(), &named(json, "arrow.json", true)).unwrap();
+    assert_eq!(lines, "{\"v\":[{\"a\": 1},null,\"x\"]}\n");
+    let ids = FixedSizeBinaryArray::try_from_iter([[0xab_u8; 16]].into_iter()).unwrap();
+    let ids: ArrayRef = Arc::new(ids);
+    let lines = text(NdjsonEncoder::new(), &named(Arc::clone(&ids), "arrow.uuid", true)).unwrap();
+    assert_eq!(lines, "{\"v\":[\"abababab-abab-abab-abab-abababababab\"]}\n");
+    let lines = text(NdjsonEncoder::new(), &named(ids, "other", false)).unwrap();
+    assert_eq!(lines, "{\"v\":\"q6urq6urq6urq6urq6urqw==\"}\n");
+}
+
+#[test]
+fn strings_of_numbers_are_bare_cells() {
+    let batch = [of_columns(vec![
+        ("n", Arc::new(Int64Array::from(vec![i64::MIN, 7])) as ArrayRef),
+        ("f", Arc::new(Float64Array::from(vec![f64::NAN, 1e300]))),
+        ("d", Arc::new(Date32Array::from(vec![0, 1]))),
+        ("t", Arc::new(TimestampMicrosecondArray::from(vec![1, 0]).with_timezone("Europe/Rome"))),
+        ("l", Arc::new(DurationMillisecondArray::from(vec![1500, 0]))),
+        ("b", Arc::new(BooleanArray::from(vec![true, false]))),
+        ("s", Arc::new(StringArray::from(vec!["a,b", "\"x\"\n"]))),
+    ])];
+    assert_eq!(
+        text(CsvEncoder::new(), &batch).unwrap(),
+        "-9223372036854775808,NaN,1970-01-01,1970-01-01T00:00:00.000001Z,PT1.5S,true,\"a,b\"\r\n\
+         7,1e+300,1970-01-02,1970-01-01T00:00:00Z,PT0S,false,\"\"\"x\"\"\n\"\r\n"
+    );
+}
+
+#[test]
+fn copys_end_of_data_is_quoted_in_csv() {
+    let column: ArrayRef = Arc::new(StringArray::from(vec!["\\.", "\\.x", "a"]));
+    let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+    let written = text(CsvEncoder::new(), &[batch]).unwrap();
+    assert_eq!(written, "\"\\.\"\r\n\\.x\r\na\r\n");
+}

@@ -1,0 +1,90 @@
+//! Numbers. Each that a reader's double may round is a string.
+
+use arrow_buffer::i256;
+
+/// JavaScript's `Number.MAX_SAFE_INTEGER`: doubles hold all integers up to it.
+const EXACT_MAX: u64 = (1 << 53) - 1;
+
+/// An integer that every double holds.
+pub(crate) fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// A number, or a string of digits if a double may not hold it.
+pub(crate) fn signed(value: i64, out: &mut Vec<u8>) {
+    if value.unsigned_abs() <= EXACT_MAX {
+        integer(value, out);
+    } else {
+        quoted_integer(value, out);
+    }
+}
+
+/// The same for a number without sign.
+pub(crate) fn unsigned(value: u64, out: &mut Vec<u8>) {
+    if value <= EXACT_MAX {
+        integer(value, out);
+    } else {
+        quoted_integer(value, out);
+    }
+}
+
+fn quoted_integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
+    out.push(b'"');
+    integer(value, out);
+    out.push(b'"');
+}
+
+/// The shortest digits that read as the same number; a string if it is not finite.
+pub(crate) fn float<F: zmij::Float + Into<f64> + Copy>(value: F, out: &mut Vec<u8>) {
+    let double: f64 = value.into();
+    if double.is_finite() {
+        out.extend_from_slice(zmij::Buffer::new().format(value).as_bytes());
+    } else if double.is_nan() {
+        out.extend_from_slice(b"\"NaN\"");
+    } else if double > 0.0 {
+        out.extend_from_slice(b"\"Infinity\"");
+    } else {
+        out.extend_from_slice(b"\"-Infinity\"");
+    }
+}
+
+/// A decimal of up to 128 bits, with all digits of its scale.
+pub(crate) fn decimal(unscaled: i128, scale: i8, out: &mut Vec<u8>) {
+    let mut buffer = itoa::Buffer::new();
+    // The usual value fits 64 bits, which are formatted several times faster.
+    let digits = match u64::try_from(unscaled.unsigned_abs()) {
+        Ok(small) => buffer.format(small),
+        Err(_) => buffer.format(unscaled.unsigned_abs()),
+    };
+    with_point(unscaled < 0, digits, scale, out);
+}
+
+/// A decimal of 256 bits.
+pub(crate) fn wide_decimal(unscaled: i256, scale: i8, out: &mut Vec<u8>) {
+    let text = unscaled.to_string();
+    let digits = text.trim_start_matches('-');
+    with_point(unscaled.is_negative(), digits, scale, out);
+}
+
+fn with_point(is_negative: bool, digits: &str, scale: i8, out: &mut Vec<u8>) {
+    out.extend_from_slice(if is_negative { b"\"-" } else { b"\"" });
+    let places = usize::from(scale.unsigned_abs());
+    if scale <= 0 {
+        out.extend_from_slice(digits.as_bytes());
+        if digits != "0" {
+            out.extend(std::iter::repeat_n(b'0', places));
+        }
+    } else if let Some((whole, fraction)) =
+        digits.len().checked_sub(places).and_then(|whole| digits.split_at_checked(whole))
+        && !whole.is_empty()
+    {
+        out.extend_from_slice(whole.as_bytes());
+        out.push(b'.');
+        out.extend_from_slice(fraction.as_bytes());
+    } else {
+        out.extend_from_slice(b"0.");
+        out.extend(std::iter::repeat_n(b'0', places.saturating_sub(digits.len())));
+        out.extend_from_slice(digits.as_bytes());
+    }
+    out.push(b'"');
+}

@@ -1,0 +1,119 @@
+//! The values of an array as text: in JSON, and as cells of CSV.
+
+mod choice;
+mod nested;
+mod scalar;
+
+use std::ops::Range;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{ArrowError, Field, Schema};
+
+pub(crate) use nested::member_name;
+
+use crate::csv_cell;
+
+/// The values of one array. No method is called for the row of a NULL.
+trait Values {
+    /// Appends a value in JSON.
+    fn json(&self, row: usize, out: &mut Vec<u8>);
+
+    /// Appends a value as a cell of CSV: its text in JSON, but a string without its quotes. The
+    /// strings that come here have nothing that JSON escapes or CSV quotes.
+    fn csv(&self, row: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.json(row, out);
+        if out.get(start) == Some(&b'"') && out.len() > start + 2 {
+            out.pop();
+            out.remove(start);
+        }
+    }
+
+    /// Appends several values in JSON, with commas between them. It is a method of each
+    /// implementation so that the loop calls `json` directly.
+    fn json_list(&self, nulls: Option<&NullBuffer>, rows: Range<usize>, out: &mut Vec<u8>) {
+        let first = rows.start;
+        for row in rows {
+            if row != first {
+                out.push(b',');
+            }
+            if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+                out.extend_from_slice(b"null");
+            } else {
+                self.json(row, out);
+            }
+        }
+    }
+}
+
+/// The values of one array, with its NULLs.
+pub(crate) struct Column<'a> {
+    nulls: Option<NullBuffer>,
+    values: Box<dyn Values + 'a>,
+}
+
+impl<'a> Column<'a> {
+    /// The array of this field. Text and bytes of a JSON or UUID type are known by the field.
+    fn new(field: &Field, array: &'a dyn Array) -> Result<Self, Refusal> {
+        let values = choice::values(field, array)?;
+        // Logical NULLs: those of a dictionary's values, and a run's, too.
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        Ok(Self { nulls, values })
+    }
+
+    /// Appends one value in JSON.
+    pub(crate) fn json(&self, row: usize, out: &mut Vec<u8>) {
+        if self.is_null(row) {
+            out.extend_from_slice(b"null");
+        } else {
+            self.values.json(row, out);
+        }
+    }
+
+    /// Appends these values in JSON, with commas between them.
+    pub(crate) fn json_list(&self, rows: Range<usize>, out: &mut Vec<u8>) {
+        self.values.json_list(self.nulls.as_ref(), rows, out);
+    }
+
+    /// Appends one cell of CSV: nothing for NULL.
+    pub(crate) fn csv(&self, row: usize, out: &mut Vec<u8>) {
+        if !self.is_null(row) {
+            self.values.csv(row, out);
+        }
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+}
+
+/// Why a column has no text: a clause about it, such as "has the type ...".
+struct Refusal(String);
+
+/// The columns of a batch. An error names the column that has no text.
+pub(crate) fn columns(batch: &RecordBatch) -> Result<Vec<Column<'_>>, ArrowError> {
+    let fields = batch.schema_ref().fields().iter();
+    fields
+        .zip(batch.columns())
+        .map(|(field, array)| {
+            Column::new(field, array).map_err(|Refusal(clause)| {
+                let name = field.name();
+                ArrowError::InvalidArgumentError(format!("column {name:?} {clause}"))
+            })
+        })
+        .collect()
+}
+
+/// Refuses columns that share a name: an object has one member of each name.
+pub(crate) fn check_names(schema: &Schema) -> Result<(), ArrowError> {
+    let repeated = nested::repeated_names(schema.fields());
+    if repeated.is_empty() {
+        return Ok(());
+    }
+    Err(ArrowError::InvalidArgumentError(format!(
+        "several columns have the name {}: a JSON object has one member of each name, so give \
+         them names of their own by AS",
+        repeated.join(", ")
+    )))
+}

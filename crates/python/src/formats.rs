@@ -1,0 +1,216 @@
+//! `colonnade._core.formats`: batches as the bytes of a file format, and back.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_schema::ArrowError;
+use colonnade_columnar::{ResultColumn, Shape, StringLayout, Type, export};
+use colonnade_formats::arrow_stream::{ArrowStreamEncoder, Codec, Fault, StreamReader};
+use colonnade_formats::csv::CsvEncoder;
+use colonnade_formats::json_columns::JsonColumnsEncoder;
+use colonnade_formats::ndjson::NdjsonEncoder;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::batch::Batch;
+use crate::codecs::Codecs;
+use crate::{create_types, errors};
+
+/// The most bytes of one piece: a web server's loop copies it at once.
+const PIECE_BYTES_MAX: usize = 256 << 10;
+
+/// Encoded bytes in order, as an iterator of `bytes` objects. They are copied one by one, when they
+/// are asked for.
+#[pyclass(frozen, module = "colonnade._core.formats")]
+struct Pieces {
+    buffers: Mutex<VecDeque<Buffer>>,
+    nbytes: usize,
+}
+
+impl Pieces {
+    fn new(buffers: Vec<Buffer>) -> Self {
+        let nbytes = buffers.iter().map(Buffer::len).sum();
+        Self { buffers: Mutex::new(buffers.into()), nbytes }
+    }
+}
+
+#[pymethods]
+impl Pieces {
+    /// The number of bytes of all pieces.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.nbytes
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = PIECE_BYTES_MAX;
+        let mut parts = Vec::new();
+        while left > 0
+            && let Some(mut buffer) = buffers.pop_front()
+        {
+            if buffer.len() > left {
+                let rest = buffer.slice(left);
+                buffer = buffer.slice_with_length(0, left);
+                buffers.push_front(rest);
+            }
+            left -= buffer.len();
+            parts.push(buffer);
+        }
+        if left == PIECE_BYTES_MAX {
+            return Ok(None);
+        }
+        let piece = PyBytes::new_with(py, PIECE_BYTES_MAX - left, |mut target| {
+            for part in &parts {
+                let (filled, rest) = target.split_at_mut(part.len());
+                filled.copy_from_slice(part);
+                target = rest;
+            }
+            Ok(())
+        })?;
+        Ok(Some(piece))
+    }
+}
+
+/// Encodes the batches of one result. It releases the interpreter, so it is used in threads.
+#[pyclass(frozen, module = "colonnade._core.formats")]
+struct Encoder {
+    inner: Mutex<Box<dyn colonnade_formats::Encoder>>,
+}
+
+impl Encoder {
+    fn new(inner: impl colonnade_formats::Encoder + 'static) -> Self {
+        Self { inner: Mutex::new(Box::new(inner)) }
+    }
+}
+
+#[pymethods]
+impl Encoder {
+    /// An encoder of Arrow's IPC stream. The codec is "none", "lz4" or "zstd".
+    #[staticmethod]
+    fn arrow_stream(codec: &str) -> PyResult<Self> {
+        let codec = match codec {
+            "none" => Codec::None,
+            "lz4" => Codec::Lz4,
+            "zstd" => Codec::Zstd,
+            _ => return Err(PyValueError::new_err("codec must be \"none\", \"lz4\" or \"zstd\"")),
+        };
+        Ok(Self::new(ArrowStreamEncoder::new(codec)))
+    }
+
+    /// An encoder of `{"columns":{"a":[...]},"rows":N}`: all bytes come from `finish`.
+    #[staticmethod]
+    fn json_columns() -> Self {
+        Self::new(JsonColumnsEncoder::default())
+    }
+
+    /// An encoder of a JSON object per line. With the mark, the last line counts the rows.
+    #[staticmethod]
+    fn ndjson(end_mark: bool) -> Self {
+        Self::new(if end_mark { NdjsonEncoder::with_end_mark() } else { NdjsonEncoder::new() })
+    }
+
+    /// An encoder of CSV, with or without a line of the columns' names.
+    #[staticmethod]
+    fn csv(header: bool) -> Self {
+        Self::new(if header { CsvEncoder::with_header() } else { CsvEncoder::new() })
+    }
+
+    /// The bytes of one batch; before the first one, the beginning of the file. Raises ValueError
+    /// if the format has no text for a column, or no place for its name.
+    fn encode(&self, py: Python<'_>, batch: &Batch) -> PyResult<Pieces> {
+        let batch = batch.record_batch();
+        let buffers = py.detach(|| {
+            let batch = export::with_string_layout(&batch, StringLayout::Small);
+            self.inner.lock().unwrap_or_else(PoisonError::into_inner).encode(&batch)
+        });
+        buffers.map(Pieces::new).map_err(|error| match error {
+            ArrowError::InvalidArgumentError(message) => PyValueError::new_err(message),
+            other => PyRuntimeError::new_err(other.to_string()),
+        })
+    }
+
+    /// The end of the file. Raises RuntimeError if there was no batch.
+    fn finish(&self, py: Python<'_>) -> PyResult<Pieces> {
+        let buffers =
+            py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).finish());
+        buffers.map(Pieces::new).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+/// A message that no reader of Arrow streams accepts.
+#[pyfunction]
+fn arrow_poison(py: Python<'_>) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, ArrowStreamEncoder::poison())
+}
+
+/// Reads an Arrow stream as its bytes arrive, and refuses one without the mark of a complete one.
+#[pyclass(frozen, module = "colonnade._core.formats")]
+struct ArrowStreamReader {
+    inner: Mutex<StreamReader>,
+}
+
+#[pymethods]
+impl ArrowStreamReader {
+    #[new]
+    fn new() -> Self {
+        Self { inner: Mutex::default() }
+    }
+
+    /// The rows so far.
+    #[getter]
+    fn num_rows(&self) -> u64 {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).counts().rows
+    }
+
+    /// Takes the next bytes, and returns the batches that they complete. After an error, the reader
+    /// must not be used.
+    fn push(&self, py: Python<'_>, data: &[u8]) -> PyResult<Vec<Batch>> {
+        let read =
+            py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).push(data));
+        let batches = read.map_err(|fault| exception(py, &fault))?;
+        Ok(batches.into_iter().map(foreign).collect())
+    }
+
+    /// Raises IncompleteTableError unless all bytes of a complete stream were read.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.finish().map(|_| ()).map_err(|fault| exception(py, &fault))
+    }
+}
+
+fn exception(py: Python<'_>, fault: &Fault) -> PyErr {
+    let class = match fault {
+        Fault::Incomplete(_) => "IncompleteTableError",
+        Fault::Invalid(_) => "FaultyTableError",
+    };
+    errors::of_class(py, class, &fault.to_string())
+}
+
+/// A batch that did not come from PostgreSQL. Its columns have the names of the types that would
+/// hold their values.
+fn foreign(batch: RecordBatch) -> Batch {
+    let fields = batch.schema_ref().fields().iter().map(|field| {
+        let name = create_types::sql_type(field).unwrap_or_else(|_| "record".to_owned());
+        let schema = "pg_catalog".to_owned();
+        let stored = Type { oid: 0, name, schema, shape: Shape::Opaque };
+        ResultColumn::new(field.name().as_str(), Arc::new(stored), -1)
+    });
+    let fields = fields.collect();
+    Batch::new(batch, fields, Arc::new(Codecs::default()))
+}
+
+/// Fills the module `formats`.
+pub(crate) fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ArrowStreamReader>()?;
+    module.add_class::<Encoder>()?;
+    module.add_class::<Pieces>()?;
+    module.add_function(wrap_pyfunction!(arrow_poison, module)?)
+}

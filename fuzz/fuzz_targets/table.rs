@@ -1,0 +1,8 @@
+//! Arrow streams from a server.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(
+    init: colonnade_fuzz::begin_with("table", &colonnade_formats::fuzzing::seeds()),
+    |data: &[u8]| colonnade_fuzz::within_bounds(data, colonnade_formats::fuzzing::arrow_stream)
+);

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from colonnade import Columns
+from colonnade._arguments import check_count
 from colonnade._core import Batch
 from colonnade._core.formats import ArrowStreamReader
 from colonnade._shown import shown
@@ -33,32 +35,43 @@ def read(
     client: Any = None,
     method: str = "GET",
     codec: str | None = None,
+    max_bytes: int | None = None,
     headers: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Columns:
     """Request a table, and return it when all of it has arrived.
 
     `client` is an ``httpx.Client``, which is not closed; without one, a client is made for this
-    request. `codec`, "zstd" or "lz4", asks the server to compress the table. `options` are those of
+    request. `codec`, "zstd" or "lz4", asks the server to compress the table. `max_bytes` is the
+    most memory that the columns may take; with None, the server decides. `options` are those of
     ``client.stream``, for example `params`, `json` and `timeout`.
 
     Raises IncompleteTableError if the table was cut, or if its server failed, also where it stops
     between two batches, which other readers do not notice. Raises FaultyTableError if the bytes are
-    not a table. Any other status than 2xx is httpx's HTTPStatusError, with the text of the
-    server's problem document. Errors of the network are httpx's own, those while the table arrives
-    IncompleteTableError.
+    not a table, or one of more than `max_bytes`, before the excess arrives. Any other status than
+    2xx is httpx's HTTPStatusError, with the text of the server's problem document. Errors of the
+    network are httpx's own, those while the table arrives IncompleteTableError.
     """
     if client is None:
         httpx = _library()
         with httpx.Client() as own:
-            return read(url, client=own, method=method, codec=codec, headers=headers, **options)
+            return read(
+                url,
+                client=own,
+                method=method,
+                codec=codec,
+                max_bytes=max_bytes,
+                headers=headers,
+                **options,
+            )
     asked = _asked(headers, codec)
+    table = _Table(max_bytes)
     with client.stream(method, url, headers=asked, **options) as response:
         if not response.is_success:
             if _is_short(response):
                 response.read()
             raise _refused(response)
-        table = _Table(response)
+        _check_is_table(response)
         try:
             for data in response.iter_bytes():
                 table.push(data)
@@ -73,6 +86,7 @@ async def read_async(
     client: Any = None,
     method: str = "GET",
     codec: str | None = None,
+    max_bytes: int | None = None,
     headers: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Columns:
@@ -81,15 +95,22 @@ async def read_async(
         httpx = _library()
         async with httpx.AsyncClient() as own:
             return await read_async(
-                url, client=own, method=method, codec=codec, headers=headers, **options
+                url,
+                client=own,
+                method=method,
+                codec=codec,
+                max_bytes=max_bytes,
+                headers=headers,
+                **options,
             )
     asked = _asked(headers, codec)
+    table = _Table(max_bytes)
     async with client.stream(method, url, headers=asked, **options) as response:
         if not response.is_success:
             if _is_short(response):
                 await response.aread()
             raise _refused(response)
-        table = _Table(response)
+        _check_is_table(response)
         try:
             async for data in response.aiter_bytes():
                 table.push(data)
@@ -101,19 +122,10 @@ async def read_async(
 class _Table:
     """The batches of a response so far."""
 
-    def __init__(self, response: Any) -> None:
-        media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media_type != _MEDIA_TYPE:
-            raise FaultyTableError(
-                f"the server answered with {media_type or 'no content type'} instead of "
-                f"{_MEDIA_TYPE}"
-            )
-        if not _is_encoding_known(response):
-            raise FaultyTableError(
-                "the table has the content encoding "
-                f"{shown(response.headers['content-encoding'])}; known are {', '.join(_ENCODINGS)}"
-            )
-        self._reader = ArrowStreamReader()
+    def __init__(self, max_bytes: int | None) -> None:
+        if max_bytes is not None:
+            check_count("max_bytes", max_bytes)
+        self._reader = ArrowStreamReader(sys.maxsize if max_bytes is None else max_bytes)
         self._batches: list[Batch] = []
 
     def push(self, data: bytes) -> None:
@@ -133,6 +145,19 @@ class _Table:
         """The error for a connection that was lost."""
         return IncompleteTableError(
             f"the connection was lost after {self._reader.num_rows} rows: {error}"
+        )
+
+
+def _check_is_table(response: Any) -> None:
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != _MEDIA_TYPE:
+        raise FaultyTableError(
+            f"the server answered with {media_type or 'no content type'} instead of {_MEDIA_TYPE}"
+        )
+    if not _is_encoding_known(response):
+        raise FaultyTableError(
+            "the table has the content encoding "
+            f"{shown(response.headers['content-encoding'])}; known are {', '.join(_ENCODINGS)}"
         )
 
 

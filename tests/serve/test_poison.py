@@ -10,6 +10,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ ROWS = 300
 
 
 def by_colonnade(data: bytes) -> int:
-    reader = ArrowStreamReader()
+    reader = ArrowStreamReader(sys.maxsize)
     reader.push(data)
     reader.finish()
     return reader.num_rows

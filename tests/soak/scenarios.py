@@ -527,3 +527,19 @@ async def pool_pipeline(ground: Ground) -> None:
         rows = sent.fetch(new_text(ground, SERIES), ground.token, 10)
     assert value.result() == ground.token
     check(ground, rows.result(), 10)
+
+
+@scenario("Pool.gather")
+async def gather(ground: Ground) -> None:
+    token = ground.token
+    found = await ground.pool.gather(
+        {
+            "columns": colonnade.Query.columns(SERIES, token, 500),
+            "rows": colonnade.Query.rows(new_text(ground, SERIES), token, 20),
+            "value": colonnade.Query.value("SELECT $1::int", token),
+        },
+        deadline=20,
+    )
+    check_columns(ground, found["columns"], 1, 500)
+    check(ground, found["rows"], 20)
+    assert found["value"] == token

@@ -11,6 +11,9 @@ use arrow_array::{
 use crate::Encoder;
 use crate::arrow_stream::{ArrowStreamEncoder, Codec, StreamReader};
 
+/// The most bytes of a table: compressed ones claim far more than the input has.
+const BYTES_MAX: u64 = 1 << 20;
+
 /// Small complete streams of each codec.
 pub fn seeds() -> Vec<Vec<u8>> {
     [Codec::None, Codec::Lz4, Codec::Zstd].into_iter().filter_map(stream).collect()
@@ -42,7 +45,7 @@ pub fn arrow_stream(data: &[u8]) {
 }
 
 fn read(data: &[u8], step: usize) -> Option<Vec<RecordBatch>> {
-    let mut reader = StreamReader::default();
+    let mut reader = StreamReader::new(BYTES_MAX);
     let mut batches = Vec::new();
     for piece in data.chunks(step) {
         batches.extend(reader.push(piece).ok()?);

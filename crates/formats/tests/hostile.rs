@@ -19,7 +19,7 @@ fn bytes_of(buffers: &[Buffer]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<usize, Fault> {
-    let mut reader = StreamReader::default();
+    let mut reader = StreamReader::new(u64::MAX);
     let batches = reader.push(bytes)?;
     reader.finish()?;
     Ok(batches.iter().map(RecordBatch::num_rows).sum())
@@ -94,7 +94,9 @@ fn columns_that_share_their_bytes_are_refused() {
     let numbers = || Arc::new(Int64Array::from_iter_values(0..1237)) as ArrayRef;
     let bytes = complete(vec![numbers(), numbers(), numbers()], Codec::None);
     assert_eq!(read(&bytes).unwrap(), 1237);
-    let text = refusal(&with_number(&bytes, 1237 * 8, 1237 * 8 * 2));
+    // Each then has the bytes of two columns, within the message.
+    let shared = with_number(&bytes, 2 * 9920, 0);
+    let text = refusal(&with_number(&shared, 1237 * 8, 9920 + 1237 * 8));
     assert!(text.contains("has buffers of"), "{text}");
     refusal(&with_number(&bytes, 1237 * 8, -1));
     refusal(&with_number(&bytes, 1237 * 8, i64::MIN));
@@ -191,4 +193,40 @@ fn a_second_schema_is_refused_and_empty_batches_are_read() {
     assert_eq!(read(&bytes).unwrap(), 0);
     let schema = &bytes[..messages(&bytes)[1]];
     refusal(&[schema, &bytes].concat());
+}
+
+#[test]
+fn a_buffer_outside_its_message() {
+    let table = complete(vec![Arc::new(Int64Array::from(vec![1, 2]))], Codec::None);
+    let start = messages(&table)[1];
+    let metadata = start + 8;
+    let length = u32::from_le_bytes(table[start + 4..metadata].try_into().unwrap()) as usize;
+    let message = root_as_message(&table[metadata..metadata + length]).unwrap();
+    let batch = message.header_as_record_batch().unwrap();
+    let buffer = batch.buffers().unwrap().get(1);
+    let [offset, size] = [buffer.offset(), buffer.length()].map(i64::to_le_bytes);
+    let known = [offset, size].concat();
+    let at = metadata + table[metadata..].windows(16).position(|words| words == known).unwrap();
+    for wrong in [i64::MIN, -1, 1 << 20, i64::MAX] {
+        let mut changed = table.clone();
+        changed[at..at + 8].copy_from_slice(&wrong.to_le_bytes());
+        assert!(refusal(&changed).ends_with("has a buffer outside them"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_table_larger_than_its_reader_wants() {
+    let column: ArrayRef = Arc::new(Int64Array::from(vec![7; 100_000]));
+    for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+        let table = complete(vec![column.clone()], codec);
+        for (bytes_max, is_read) in [(100, false), (799_999, false), (900_000, true)] {
+            let mut reader = StreamReader::new(bytes_max);
+            let result = reader.push(&table);
+            assert_eq!(result.is_ok(), is_read, "{codec:?} {bytes_max}");
+            if let Err(fault) = result {
+                let refusal = format!("the table has more than {bytes_max} bytes: 0 in 0 rows");
+                assert!(fault.to_string().starts_with(&refusal), "{fault}");
+            }
+        }
+    }
 }

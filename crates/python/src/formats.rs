@@ -159,9 +159,10 @@ struct ArrowStreamReader {
 
 #[pymethods]
 impl ArrowStreamReader {
+    /// A reader of a table whose buffers have at most `bytes_max` bytes, decompressed.
     #[new]
-    fn new() -> Self {
-        Self { inner: Mutex::default() }
+    fn new(bytes_max: u64) -> Self {
+        Self { inner: Mutex::new(StreamReader::new(bytes_max)) }
     }
 
     /// The rows so far.
@@ -189,7 +190,7 @@ impl ArrowStreamReader {
 fn exception(py: Python<'_>, fault: &Fault) -> PyErr {
     let class = match fault {
         Fault::Incomplete(_) => "IncompleteTableError",
-        Fault::Invalid(_) => "FaultyTableError",
+        Fault::Invalid(_) | Fault::TooLarge(_) => "FaultyTableError",
     };
     errors::of_class(py, class, &fault.to_string())
 }

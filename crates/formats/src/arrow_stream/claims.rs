@@ -29,12 +29,13 @@ pub(super) fn message(metadata: &[u8]) -> Result<Message<'_>, impl Display> {
 
 /// Why the claims of a message are refused, if they are.
 pub(super) fn excess(message: &Message<'_>, body: &[u8]) -> Option<String> {
-    let batch = match message.header_as_dictionary_batch() {
-        Some(dictionary) => dictionary.data(),
-        None => message.header_as_record_batch(),
-    }?;
+    let batch = batch(message)?;
     if !(0..=ROWS_MAX).contains(&batch.length()) {
         return Some(format!("a message claims {} rows", batch.length()));
+    }
+    // arrow-rs asserts it.
+    if batch.buffers().into_iter().flatten().any(|buffer| slice(buffer, body).is_none()) {
+        return Some(format!("a message of {} bytes has a buffer outside them", body.len()));
     }
     // arrow-rs copies a buffer that is not aligned, so columns must not share one.
     let told = batch.buffers().into_iter().flatten().map(|buffer| buffer.length());
@@ -47,17 +48,37 @@ pub(super) fn excess(message: &Message<'_>, body: &[u8]) -> Option<String> {
         .then(|| format!("a message claims {claimed} bytes of decompressed data"))
 }
 
+/// The bytes that the buffers of a message claim, decompressed.
+pub(super) fn decoded_bytes(message: &Message<'_>, body: &[u8]) -> u64 {
+    let compressed = batch(message).filter(|batch| batch.compression().is_some());
+    compressed.map_or(body.len() as u64, |batch| decompressed_bytes(&batch, body))
+}
+
+fn batch<'a>(message: &Message<'a>) -> Option<RecordBatch<'a>> {
+    match message.header_as_dictionary_batch() {
+        Some(dictionary) => dictionary.data(),
+        None => message.header_as_record_batch(),
+    }
+}
+
+/// The bytes of a buffer, if the body has them.
+fn slice<'a>(buffer: &arrow_ipc::Buffer, body: &'a [u8]) -> Option<&'a [u8]> {
+    let from = usize::try_from(buffer.offset()).ok()?;
+    let length = usize::try_from(buffer.length()).ok()?;
+    body.get(from..)?.get(..length)
+}
+
 fn decompressed_bytes(batch: &RecordBatch<'_>, body: &[u8]) -> u64 {
     if batch.compression().is_none() {
         return 0;
     }
     let mut claimed = 0_u64;
     for buffer in batch.buffers().into_iter().flatten() {
-        let from = usize::try_from(buffer.offset()).ok();
-        let prefix = from.and_then(|from| body.get(from..)?.first_chunk::<8>());
+        let prefix = slice(buffer, body).and_then(|bytes| bytes.first_chunk::<8>());
         // A buffer of no bytes has no prefix; -1 says that it is not compressed.
         let length = prefix.map_or(0, |prefix| i64::from_le_bytes(*prefix));
-        claimed = claimed.saturating_add(u64::try_from(length).unwrap_or(0));
+        let length = u64::try_from(length).unwrap_or(buffer.length().unsigned_abs());
+        claimed = claimed.saturating_add(length);
     }
     claimed
 }

@@ -26,12 +26,16 @@ pub enum Fault {
     Incomplete(String),
     /// Its bytes are no Arrow stream.
     Invalid(String),
+    /// It has more bytes than its reader wants.
+    TooLarge(String),
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Incomplete(text) | Self::Invalid(text) => formatter.write_str(text),
+            Self::Incomplete(text) | Self::Invalid(text) | Self::TooLarge(text) => {
+                formatter.write_str(text)
+            }
         }
     }
 }
@@ -62,10 +66,15 @@ pub struct StreamReader {
     /// What the end mark says, once it was read.
     marked: Option<Counts>,
     is_at_end: bool,
+    /// The most bytes that the buffers of all messages may have, decompressed.
+    bytes_max: u64,
+    /// The bytes that they have so far.
+    bytes: u64,
 }
 
-impl Default for StreamReader {
-    fn default() -> Self {
+impl StreamReader {
+    /// A reader of a stream whose buffers have at most `bytes_max` bytes, decompressed.
+    pub fn new(bytes_max: u64) -> Self {
         Self {
             decoder: StreamDecoder::new(),
             message: Vec::new(),
@@ -75,11 +84,11 @@ impl Default for StreamReader {
             counts: Counts::default(),
             marked: None,
             is_at_end: false,
+            bytes_max,
+            bytes: 0,
         }
     }
-}
 
-impl StreamReader {
     /// The columns' names and types, once they arrived.
     pub fn schema(&self) -> Option<SchemaRef> {
         self.decoder.schema()
@@ -164,6 +173,8 @@ impl StreamReader {
         if self.marked.is_some() {
             return Err(invalid("there is a message after the end mark"));
         }
+        // Before the body arrives, and takes memory.
+        self.check_room(length as u64)?;
         self.part = Part::Body;
         self.body_from = self.wanted;
         self.want(length);
@@ -177,7 +188,10 @@ impl StreamReader {
         if let Some(excess) = claims::excess(&message, body) {
             return Err(invalid(excess));
         }
+        let bytes = claims::decoded_bytes(&message, body);
+        self.check_room(bytes)?;
         let is_bodiless = body.is_empty() && message.header_as_record_batch().is_some();
+        self.bytes = self.bytes.saturating_add(bytes);
         let mut bytes = Buffer::from_vec(std::mem::take(&mut self.message));
         self.part = Part::Prefix;
         self.wanted = PREFIX_BYTES;
@@ -210,13 +224,27 @@ impl StreamReader {
         Ok(None)
     }
 
+    /// An error if the table may not have so many bytes more.
+    fn check_room(&self, more: u64) -> Result<(), Fault> {
+        if self.bytes.saturating_add(more) <= self.bytes_max {
+            return Ok(());
+        }
+        let Counts { rows, batches } = self.counts;
+        Err(Fault::TooLarge(format!(
+            "the table has more than {} bytes: {} in {rows} rows in {batches} batches, and {more} \
+             in the next one",
+            self.bytes_max, self.bytes
+        )))
+    }
+
     fn metadata(&self) -> &[u8] {
         self.message.get(PREFIX_BYTES..).unwrap_or_default()
     }
 
     fn want(&mut self, length: usize) {
         self.wanted = self.wanted.saturating_add(length);
-        self.message.reserve_exact(length.min(RESERVED_BYTES_MAX));
+        let most = RESERVED_BYTES_MAX.min(usize::try_from(self.bytes_max).unwrap_or(usize::MAX));
+        self.message.reserve_exact(length.min(most));
     }
 }
 

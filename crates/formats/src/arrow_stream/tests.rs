@@ -55,7 +55,7 @@ fn encoded(codec: Codec, batches: &[RecordBatch]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], step: usize) -> Result<(Vec<RecordBatch>, Counts), Fault> {
-    let mut reader = StreamReader::default();
+    let mut reader = StreamReader::new(u64::MAX);
     let mut batches = Vec::new();
     for part in bytes.chunks(step) {
         batches.extend(reader.push(part)?);

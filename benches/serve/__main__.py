@@ -4,7 +4,9 @@
 
 Each way has a server in a process of its own, with `/ping` and `/export` on one event loop. In each
 round every server is pinged idle, then while another process reads exports from it without a break.
-A last part stalls a reader after its first MiB, and reads the growth of the server's memory.
+Every second ping then goes to a quiet server beside it: the machine delays both, because the reader
+and PostgreSQL need its processors too, and only the rest is due to the export's loop. A last part
+stalls a reader after its first MiB, and reads the growth of the server's memory.
 """
 
 from __future__ import annotations
@@ -78,28 +80,31 @@ def pings(port: int) -> Iterator[float]:
             time.sleep(_PING_INTERVAL_S)
 
 
-def measure(server: Server, seconds: float) -> dict[str, float]:
-    """One round of a server: idle, then under export."""
+def measure(server: Server, quiet: Server, seconds: float) -> dict[str, float]:
+    """One round of a server: idle, then under export, beside a server that does nothing else."""
     give_up = time.monotonic() + seconds
     idle = list(itertools.takewhile(lambda _: time.monotonic() < give_up, pings(server.port)))
     command = [sys.executable, "-m", "benches.serve.reader", str(server.port), str(seconds)]
     cpu = server.cpu_s()
     reader = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    loaded = []
-    for each in pings(server.port):
-        loaded.append(each)
+    loaded, beside = [], []
+    for under_export, of_quiet in zip(pings(server.port), pings(quiet.port), strict=True):
+        loaded.append(under_export)
+        beside.append(of_quiet)
         if reader.poll() is not None:
             break
     assert reader.stdout is not None
     exports = [json.loads(line) for line in reader.stdout]
-    idle_p99, loaded_p99 = _p99(idle), _p99(loaded)
+    loaded_p99, beside_p99 = _p99(loaded), _p99(beside)
     return {
         "idle_p50_s": statistics.median(idle),
-        "idle_p99_s": idle_p99,
+        "idle_p99_s": _p99(idle),
         "p50_s": statistics.median(loaded),
         "p99_s": loaded_p99,
         "longest_s": max(loaded),
-        "ratio": loaded_p99 / idle_p99,
+        "beside_p50_s": statistics.median(beside),
+        "beside_p99_s": beside_p99,
+        "ratio": loaded_p99 / beside_p99,
         "cpu_s": (server.cpu_s() - cpu) / len(exports),
         "whole_s": statistics.median(each["whole_s"] for each in exports),
         "first_s": statistics.median(each["first_s"] for each in exports),
@@ -150,20 +155,24 @@ def main() -> None:
                 results.setdefault("stalled", {})[f"{way} {loop}"] = stalled(fresh)
             finally:
                 fresh.close()
-        servers = []
+        servers, quiet = [], {}
         for way, loop in cases:
             servers.append(Server(way, loop, database.dsn))
             stack.callback(servers[-1].close)
+            if loop not in quiet:
+                quiet[loop] = Server(way, loop, database.dsn)
+                stack.callback(quiet[loop].close)
         for server in servers:
-            measure(server, 0.5)
+            measure(server, quiet[server.loop], 0.5)
         for number in range(arguments.rounds):
             for server in servers:
-                measured = measure(server, arguments.seconds)
+                measured = measure(server, quiet[server.loop], arguments.seconds)
                 case = {"way": server.way, "loop": server.loop, "round": number}
                 results["rounds"].append({**case, **measured})
                 print(
                     f"{number} {server.loop:8} {server.way:15} "
-                    f"p99 {measured['p99_s'] * 1e3:8.2f} ms, {measured['ratio']:6.1f} of idle",
+                    f"p99 {measured['p99_s'] * 1e3:8.2f} ms, "
+                    f"{measured['ratio']:6.1f} of a quiet server's",
                     flush=True,
                 )
     print(picture.table(results))

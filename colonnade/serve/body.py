@@ -65,6 +65,7 @@ class Body:
         try:
             for piece in self._first:
                 yield piece
+                await asyncio.sleep(0)
             self._first = ()
             async for part in self._parts:
                 pieces = await self._encoded(part)
@@ -72,6 +73,8 @@ class Body:
                 del part
                 for piece in pieces:
                     yield piece
+                    # A web server that has room for the piece does not let others run.
+                    await asyncio.sleep(0)
             for piece in await asyncio.to_thread(self._encoder.finish):
                 yield piece
         except Exception:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -363,3 +364,30 @@ async def test_a_receive_that_never_waits_stops_nothing(pool: colonnade.Pool) ->
     scope = {"type": "http", "method": "GET", "headers": []}
     await serve.TableResponse(pool.iter_columns(ROWS, 5))(scope, receive, send)
     assert sent[0]["status"] == 200
+
+
+async def test_the_loop_turns_between_two_pieces(pool: colonnade.Pool) -> None:
+    """Also where the web server takes every piece at once."""
+    turns = 0
+    at_piece: list[int] = []
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def receive() -> dict[str, Any]:
+        return await asyncio.Event().wait()  # type: ignore[return-value]
+
+    async def send(message: dict[str, Any]) -> None:
+        if message.get("more_body"):
+            at_piece.append(turns)
+
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
+    counting = asyncio.create_task(count())
+    app = serve.TableResponse(lambda: pool.iter_columns(ROWS, 200_000))
+    await app(scope, receive, send)
+    counting.cancel()
+    assert len(at_piece) > 10
+    assert all(later > earlier for earlier, later in itertools.pairwise(at_piece))

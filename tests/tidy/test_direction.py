@@ -157,8 +157,9 @@ CRATES: dict[str, set[str]] = {
     "columnar": {"protocol"},
     "session": {"protocol", "columnar"},
     "formats": set(),
+    "compute": set(),
     "watch": set(),
-    "python": {"protocol", "columnar", "session", "formats", "watch"},
+    "python": {"protocol", "columnar", "session", "formats", "compute", "watch"},
 }
 # Each block of `unsafe` has its reason beside it, and is in one of these files.
 UNSAFE_FILES = {
@@ -186,7 +187,7 @@ UNSAFE_FILES = {
 # Prefix of a dependency's name -> the crates that may have it.
 CRATE_LIBRARIES: dict[str, set[str]] = {
     "adbc": {"python"},
-    "arrow": {"columnar", "session", "formats", "python"},
+    "arrow": {"columnar", "session", "formats", "compute", "python"},
     "pyo3": {"python"},
     "async-": set(),
     "futures": set(),

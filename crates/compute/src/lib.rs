@@ -1,0 +1,6 @@
+//! Work on columns in Arrow's layout: rows chosen by a mask or by their positions.
+//!
+//! The crate does no I/O, and knows neither connections nor Python. The kernels are arrow-rs' own
+//! wherever they keep the value in the slot of a NULL, which NumPy reads as its missing value.
+
+pub mod selection;

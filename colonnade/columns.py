@@ -302,7 +302,9 @@ class Columns:
 
         The parts must have the same names and types, as batches of one query do. Two properties may
         differ: numerics without a declared scale get the largest scale of all parts, and
-        dictionaries are merged. The rows are copied.
+        dictionaries are merged. Only such columns are copied; of all others, the parts become
+        chunks. Arrow's consumers take the chunks. A column that is needed as one array, for NumPy
+        and pandas, is joined at its first use.
 
         Raises SchemaError for parts whose columns differ, and ValueError for an empty sequence.
         """

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from colonnade import _core
+from typing import TYPE_CHECKING
+
+from colonnade import Columns, _core
 from samples import SAMPLES, SERVER_ONLY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Types that samples use besides the server's own.
 MADE_TYPES = """
@@ -97,3 +102,14 @@ def query(sql_type: str) -> str:
         f"({row}, {value})" for row, value in enumerate((null, first, null, second, null))
     )
     return f"select v from (values {values}) t (i, v) order by i"
+
+
+def in_chunks(columns: Columns) -> Iterator[Columns]:
+    """Five rows in two chunks, in five, and in two after their columns were joined."""
+    halves = [columns[:2], columns[2:2], columns[2:]]
+    yield Columns.concat(halves)
+    yield Columns.concat([columns[row : row + 1] for row in range(5)])
+    joined = Columns.concat(halves)
+    for index in range(joined.num_columns):
+        joined.null_mask(index)
+    yield joined

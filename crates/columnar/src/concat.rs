@@ -6,29 +6,31 @@
 //! single result would have had.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, ArrowNativeTypeOp, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch,
-    RecordBatchOptions, StringArray, make_array,
+    StringArray,
 };
 use arrow_buffer::i256;
 use arrow_data::ArrayData;
-use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use crate::export::{StringLayout, convert};
+use crate::table::{Parts, Table, joined};
 
 const DECIMAL128_DIGITS: u8 = 38;
 const DECIMAL256_DIGITS: u8 = 76;
 
-/// The rows of all batches, one after another; at least one batch is needed.
+/// The rows of all batches, one after another; at least one batch is needed. No rows are copied,
+/// except those of columns whose type changes, and of dictionaries.
 ///
 /// # Errors
 /// Batches with other columns than the first one, or a whole that exceeds Arrow's offsets.
-pub fn concat(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
+pub fn concat(batches: &[RecordBatch]) -> Result<Table, ArrowError> {
     let Some(first) = batches.first() else {
         return Err(ArrowError::InvalidArgumentError("there is no batch".to_owned()));
     };
@@ -39,40 +41,49 @@ pub fn concat(batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
     let mut fields = Vec::with_capacity(described.len());
     let mut columns = Vec::with_capacity(described.len());
     for (index, field) in described.iter().enumerate() {
-        let parts: Option<Vec<&ArrayRef>> = batches
+        let arrays: Option<Vec<ArrayRef>> = batches
             .iter()
             .map(|batch| {
                 let same = batch.num_columns() == described.len()
                     && batch.schema_ref().fields().get(index)?.name() == field.name();
-                if same { batch.columns().get(index) } else { None }
+                if same { batch.columns().get(index).map(Arc::clone) } else { None }
             })
             .collect();
-        let Some(parts) = parts else {
+        let Some(arrays) = arrays else {
             return Err(misfit(field, "the parts have other columns"));
         };
-        let column = whole_column(field, &parts)?;
-        fields.push(field.as_ref().clone().with_data_type(column.data_type().clone()));
-        columns.push(column);
+        let (data_type, parts) = whole_column(field, arrays)?;
+        let nullable = |batch: &RecordBatch| batch.schema_ref().field(index).is_nullable();
+        let nullable = batches.iter().any(nullable);
+        fields.push(field.as_ref().clone().with_data_type(data_type).with_nullable(nullable));
+        columns.push(parts);
     }
     let schema = Schema::new_with_metadata(fields, first.schema_ref().metadata().clone());
-    let row_count = batches.iter().map(RecordBatch::num_rows).sum();
-    let options = RecordBatchOptions::new().with_row_count(Some(row_count));
-    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
+    let lengths: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+    Ok(Table::of_parts(Arc::new(schema), columns, &lengths))
 }
 
-fn whole_column(field: &Field, parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowError> {
+/// The type of the whole, and its parts in that type.
+fn whole_column(field: &Field, parts: Vec<ArrayRef>) -> Result<(DataType, Parts), ArrowError> {
     let kinds = || parts.iter().map(|part| part.data_type());
     if kinds().all(is_dictionary_of_text) {
-        return one_dictionary(parts);
+        return one_dictionary(&parts).map(in_one);
     }
     if let Some(scale) = kinds().map(decimal_scale).collect::<Option<Vec<i8>>>()
         && kinds().any(|kind| *kind != *field.data_type())
     {
-        return decimals(parts, scale.into_iter().max().unwrap_or_default());
+        return decimals(&parts, scale.into_iter().max().unwrap_or_default());
     }
-    let data: Vec<ArrayData> = parts.iter().map(|part| part.to_data()).collect();
-    if kinds().all(|kind| kind == field.data_type()) && offsets_reach(&data) {
-        return joined(&data);
+    let kind = field.data_type().clone();
+    if kinds().all(|other| *other == kind) {
+        let data: Vec<ArrayData> = parts.iter().map(|part| part.to_data()).collect();
+        if has_narrow_keys(&kind) {
+            // Their joined dictionary may have more values than keys: then this is the error.
+            return joined(&parts).map(in_one);
+        }
+        if offsets_reach(&data) {
+            return Ok((kind, Parts::Chunks(parts)));
+        }
     }
     let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8);
     if !kinds().all(is_text) {
@@ -80,36 +91,68 @@ fn whole_column(field: &Field, parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowErr
                     name its type in schema=";
         return Err(misfit(field, text));
     }
-    let large = parts.iter().map(|part| convert(part, StringLayout::Large).to_data());
-    joined(&large.collect::<Vec<_>>())
+    let large = parts.iter().map(|part| convert(part, StringLayout::Large));
+    Ok((DataType::LargeUtf8, Parts::Chunks(large.collect())))
 }
 
-fn joined(data: &[ArrayData]) -> Result<ArrayRef, ArrowError> {
-    let parts: Vec<&ArrayData> = data.iter().collect();
-    let length = data.iter().map(ArrayData::len).sum();
-    let mut whole = MutableArrayData::new(parts, false, length);
-    for (index, part) in data.iter().enumerate() {
-        whole.try_extend(index, 0, part.len())?;
-    }
-    Ok(make_array(whole.freeze()))
+fn in_one(array: ArrayRef) -> (DataType, Parts) {
+    (array.data_type().clone(), Parts::Whole(array))
 }
 
 /// Whether 32-bit offsets reach the end of the joined data, on every level.
 fn offsets_reach(data: &[ArrayData]) -> bool {
-    let counts_bytes = |part: &ArrayData| part.buffers().get(1).map_or(0, |bytes| bytes.len());
-    let counts_children = |part: &ArrayData| part.child_data().first().map_or(0, ArrayData::len);
     let Some(first) = data.first() else { return true };
-    let total: usize = match first.data_type() {
-        DataType::Utf8 | DataType::Binary => data.iter().map(counts_bytes).sum(),
-        DataType::List(_) | DataType::Map(..) => data.iter().map(counts_children).sum(),
-        _ => 0,
-    };
-    let children = first.child_data().len();
-    i32::try_from(total).is_ok()
-        && (0..children).all(|index| {
+    match first.data_type() {
+        DataType::Utf8 | DataType::Binary => {
+            fits(data.iter().map(|part| offset_range(part).len()).sum())
+        }
+        DataType::List(_) | DataType::Map(..) => {
+            let used: Vec<ArrayData> = data
+                .iter()
+                .filter_map(|part| {
+                    let range = offset_range(part);
+                    let values = part.child_data().first()?;
+                    Some(values.slice(range.start, range.len()))
+                })
+                .collect();
+            fits(used.iter().map(ArrayData::len).sum()) && offsets_reach(&used)
+        }
+        _ => (0..first.child_data().len()).all(|index| {
             let level = data.iter().filter_map(|part| part.child_data().get(index).cloned());
             offsets_reach(&level.collect::<Vec<_>>())
-        })
+        }),
+    }
+}
+
+fn fits(length: usize) -> bool {
+    i32::try_from(length).is_ok()
+}
+
+/// The first and last of the 32-bit offsets that an array uses.
+fn offset_range(data: &ArrayData) -> Range<usize> {
+    let Some(offsets) = data.buffers().first().filter(|offsets| !offsets.is_empty()) else {
+        return 0..0;
+    };
+    let offsets = offsets.typed_data::<i32>();
+    let at = |index: usize| {
+        offsets.get(index).and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default()
+    };
+    at(data.offset())..at(data.offset() + data.len())
+}
+
+/// Whether a dictionary within has keys of fewer than 32 bits.
+fn has_narrow_keys(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(key, _) => {
+            matches!(**key, DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16)
+        }
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_narrow_keys(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_narrow_keys(field.data_type())),
+        _ => false,
+    }
 }
 
 fn is_dictionary_of_text(kind: &DataType) -> bool {
@@ -118,7 +161,7 @@ fn is_dictionary_of_text(kind: &DataType) -> bool {
 }
 
 /// One dictionary with each text once, in the order of first occurrence.
-fn one_dictionary(parts: &[&ArrayRef]) -> Result<ArrayRef, ArrowError> {
+fn one_dictionary(parts: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
     let mut places: HashMap<String, i32> = HashMap::new();
     let mut texts: Vec<String> = Vec::new();
     let mut keys: Vec<Option<i32>> = Vec::new();
@@ -151,12 +194,12 @@ fn decimal_scale(kind: &DataType) -> Option<i8> {
 }
 
 /// All parts at one scale, in 128 bits if that is wide enough.
-fn decimals(parts: &[&ArrayRef], scale: i8) -> Result<ArrayRef, ArrowError> {
+fn decimals(parts: &[ArrayRef], scale: i8) -> Result<(DataType, Parts), ArrowError> {
     if let Some(narrow) = in_narrow_decimals(parts, scale) {
-        let narrow: Vec<ArrayData> = narrow.iter().map(Array::to_data).collect();
-        return joined(&narrow);
+        let kind = DataType::Decimal128(DECIMAL128_DIGITS, scale);
+        return Ok((kind, Parts::Chunks(narrow)));
     }
-    let mut wide = Vec::with_capacity(parts.len());
+    let mut wide: Vec<ArrayRef> = Vec::with_capacity(parts.len());
     for part in parts {
         let wider: PrimitiveArray<Decimal256Type> = match part.data_type() {
             DataType::Decimal128(..) => {
@@ -167,18 +210,15 @@ fn decimals(parts: &[&ArrayRef], scale: i8) -> Result<ArrayRef, ArrowError> {
         let from = decimal_scale(part.data_type()).unwrap_or(scale);
         let factor = i256::from_i128(10).pow_checked(zeros(from, scale))?;
         let scaled = wider.try_unary::<_, Decimal256Type, _>(|value| value.mul_checked(factor))?;
-        wide.push(scaled.with_precision_and_scale(DECIMAL256_DIGITS, scale)?.to_data());
+        wide.push(Arc::new(scaled.with_precision_and_scale(DECIMAL256_DIGITS, scale)?));
     }
-    joined(&wide)
+    Ok((DataType::Decimal256(DECIMAL256_DIGITS, scale), Parts::Chunks(wide)))
 }
 
 /// None if a value needs more digits than 128 bits have.
-fn in_narrow_decimals(
-    parts: &[&ArrayRef],
-    scale: i8,
-) -> Option<Vec<PrimitiveArray<Decimal128Type>>> {
+fn in_narrow_decimals(parts: &[ArrayRef], scale: i8) -> Option<Vec<ArrayRef>> {
     let limit = 10_i128.checked_pow(u32::from(DECIMAL128_DIGITS))?;
-    let scaled = |part: &&ArrayRef| {
+    let scaled = |part: &ArrayRef| {
         let DataType::Decimal128(_, from) = part.data_type() else { return None };
         let factor = 10_i128.checked_pow(zeros(*from, scale))?;
         let digits = part.as_primitive::<Decimal128Type>();
@@ -186,7 +226,8 @@ fn in_narrow_decimals(
             let value = value.checked_mul(factor).ok_or(())?;
             if value.abs() < limit { Ok(value) } else { Err(()) }
         });
-        scaled.ok()?.with_precision_and_scale(DECIMAL128_DIGITS, scale).ok()
+        let scaled = scaled.ok()?.with_precision_and_scale(DECIMAL128_DIGITS, scale).ok()?;
+        Some(Arc::new(scaled) as ArrayRef)
     };
     parts.iter().map(scaled).collect()
 }

@@ -35,6 +35,7 @@ mod interval_text;
 mod params;
 mod polars;
 mod schema;
+mod table;
 #[allow(unsafe_code, reason = "the one file that may, see its head")]
 mod trusted;
 mod validity;
@@ -61,5 +62,6 @@ pub use interval_text::interval_text;
 pub use params::{push_in_binary, push_parameter};
 pub use polars::{AsText, for_polars, interval_texts};
 pub use schema::{Infinity, Override, ParseOptionError, SchemaError};
+pub use table::Table;
 pub use types::{Attribute, CodecFormat, Kind, PgType, Shape, Type, type_of};
 pub use value::{Bits, List, Network, OfType, Range, Sign, Value};

@@ -22,6 +22,7 @@ use arrow_schema::{IntervalUnit, Schema};
 
 use crate::export::{StringLayout, with_string_layout};
 use crate::interval_text::interval_text;
+use crate::table::{Parts, Table, joined};
 use crate::trusted;
 
 const DAY_MICROS: i64 = 86_400_000_000;
@@ -44,21 +45,25 @@ enum Texted {
     Interval,
 }
 
-/// The batch for Polars.
+/// The table for Polars. Its chunks are converted one by one; only a column that some of them could
+/// not convert is joined first, so that all of it becomes text.
 ///
 /// # Errors
 /// An error of Arrow's when the columns are rebuilt.
-pub fn for_polars(batch: &RecordBatch) -> Result<(RecordBatch, AsText), ArrowError> {
+pub fn for_polars(table: &Table) -> Result<(Table, AsText), ArrowError> {
     // An extension type marks fixed-width cells, so they must become text before it is removed.
-    let batch = &with_string_layout(batch, StringLayout::Small);
+    let chunks = table.chunks().into_iter();
+    let chunks = chunks.map(|chunk| with_string_layout(&chunk, StringLayout::Small));
+    let chunks: Vec<RecordBatch> = chunks.collect();
+    let schema = chunks.first().map_or_else(|| Arc::clone(table.schema()), RecordBatch::schema);
     let mut as_text = AsText::default();
-    let mut fields = Vec::with_capacity(batch.num_columns());
-    let mut columns = Vec::with_capacity(batch.num_columns());
-    let described = batch.schema_ref().fields().iter();
-    for (index, (field, column)) in described.zip(batch.columns()).enumerate() {
+    let mut fields = Vec::with_capacity(schema.fields().len());
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for (index, field) in schema.fields().iter().enumerate() {
+        let parts = chunks.iter().filter_map(|chunk| chunk.columns().get(index));
         let mut texted = BTreeSet::new();
-        let converted = convert(field, column, &mut texted)?;
-        fields.push(plain_field(field, converted.data_type()));
+        let (data_type, converted) = convert_parts(field, parts, &mut texted)?;
+        fields.push(plain_field(field, &data_type));
         columns.push(converted);
         for kind in texted {
             match kind {
@@ -67,9 +72,27 @@ pub fn for_polars(batch: &RecordBatch) -> Result<(RecordBatch, AsText), ArrowErr
             }
         }
     }
-    let metadata = batch.schema_ref().metadata().clone();
-    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-    Ok((trusted::record_batch(schema, columns, batch.num_rows()), as_text))
+    let lengths: Vec<usize> = chunks.iter().map(RecordBatch::num_rows).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    Ok((Table::of_parts(schema, columns, &lengths), as_text))
+}
+
+/// The chunks of a column, converted, and their common type.
+fn convert_parts<'a>(
+    field: &Field,
+    parts: impl Iterator<Item = &'a ArrayRef> + Clone,
+    texted: &mut BTreeSet<Texted>,
+) -> Result<(DataType, Parts), ArrowError> {
+    let converted = parts.clone().map(|part| convert(field, part, texted));
+    let converted = converted.collect::<Result<Vec<_>, _>>()?;
+    if let Some((first, others)) = converted.split_first()
+        && others.iter().all(|part| part.data_type() == first.data_type())
+    {
+        return Ok((first.data_type().clone(), Parts::Chunks(converted)));
+    }
+    let whole = joined(&parts.map(Arc::clone).collect::<Vec<_>>())?;
+    let whole = convert(field, &whole, texted)?;
+    Ok((whole.data_type().clone(), Parts::Whole(whole)))
 }
 
 /// The field of a type, without its extension type.
@@ -271,6 +294,11 @@ mod tests {
         RecordBatch::try_new(Arc::new(schema), vec![lists]).unwrap()
     }
 
+    fn converted(batch: &RecordBatch) -> (RecordBatch, AsText) {
+        let (table, as_text) = for_polars(&batch.clone().into()).unwrap();
+        (table.whole().unwrap(), as_text)
+    }
+
     fn type_within(batch: &RecordBatch, index: usize) -> DataType {
         let parts = batch.column(0).as_list::<i32>().values().as_struct().columns().to_vec();
         parts[index].data_type().clone()
@@ -280,7 +308,7 @@ mod tests {
     fn what_polars_does_not_take_is_converted_within_lists() {
         let whole = batch(vec![intervals(0), decimals(i256::from_i128(150)), texts()]);
         for batch in [whole.clone(), whole.slice(1, 1), whole.slice(1, 0)] {
-            let (converted, as_text) = for_polars(&batch).unwrap();
+            let (converted, as_text) = converted(&batch);
             validate(&converted);
             assert_eq!(as_text, AsText::default());
             let microseconds = arrow_schema::TimeUnit::Microsecond;
@@ -296,7 +324,7 @@ mod tests {
     #[test]
     fn what_has_no_place_is_text_and_says_so() {
         let (converted, as_text) =
-            for_polars(&batch(vec![intervals(1), decimals(i256::MAX), texts()])).unwrap();
+            converted(&batch(vec![intervals(1), decimals(i256::MAX), texts()]));
         validate(&converted);
         assert_eq!(as_text, AsText { decimals: vec![0], intervals: vec![0] });
         let parts = converted.column(0).as_list::<i32>().values().as_struct().columns().to_vec();
@@ -307,10 +335,21 @@ mod tests {
     }
 
     #[test]
+    fn a_column_is_text_in_all_chunks_or_in_none() {
+        let parts = [intervals(0), intervals(1), intervals(0)].map(|part| batch(vec![part]));
+        let table = crate::concat(&parts).unwrap();
+        let (in_chunks, as_text) = for_polars(&table).unwrap();
+        let (whole, expected) = converted(&table.whole().unwrap());
+        assert_eq!((in_chunks.num_chunks(), as_text), (3, expected));
+        assert_eq!(type_within(&whole, 0), DataType::Utf8);
+        assert_eq!(in_chunks.whole().unwrap(), whole);
+    }
+
+    #[test]
     fn an_interval_past_64_bits_of_microseconds_is_text() {
         let far = IntervalMonthDayNano::new(0, i32::MAX, 0);
         let array: ArrayRef = Arc::new(arrow_array::IntervalMonthDayNanoArray::from(vec![far; 3]));
-        let (_, as_text) = for_polars(&batch(vec![array])).unwrap();
+        let (_, as_text) = converted(&batch(vec![array]));
         assert_eq!(as_text.intervals, vec![0]);
     }
 }

@@ -1,4 +1,4 @@
-//! One Arrow record batch, and its export to other libraries.
+//! Columns in Arrow's layout, in one or several chunks, and their export to other libraries.
 
 mod fetched;
 mod replaced;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchIterator, StructArray};
-use arrow_schema::{ArrowError, Schema};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use colonnade_columnar::{
-    CellEncoding, ResultColumn, Shape, StringLayout, Type, concat, export, for_polars,
+    CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, export, for_polars,
 };
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -46,10 +46,10 @@ impl Field {
     }
 }
 
-/// Columns of equal length, in Arrow's layout. Immutable.
+/// Columns of equal length, in Arrow's layout, in one or several chunks. Immutable.
 #[pyclass(frozen, module = "colonnade._core")]
 pub(crate) struct Batch {
-    batch: RecordBatch,
+    table: Table,
     fields: Arc<[ResultColumn]>,
     /// The codecs that the fields' types refer to.
     codecs: Arc<Codecs>,
@@ -59,42 +59,61 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn new(
-        batch: RecordBatch,
+        table: impl Into<Table>,
         fields: Arc<[ResultColumn]>,
         codecs: Arc<Codecs>,
     ) -> Self {
-        Self { batch, fields, codecs, described: PyOnceLock::new() }
+        Self { table: table.into(), fields, codecs, described: PyOnceLock::new() }
     }
 
     /// Another batch with the same columns.
-    fn of_same(&self, batch: RecordBatch) -> Self {
-        Self::new(batch, Arc::clone(&self.fields), Arc::clone(&self.codecs))
+    fn of_same(&self, table: impl Into<Table>) -> Self {
+        Self::new(table, Arc::clone(&self.fields), Arc::clone(&self.codecs))
     }
 
-    /// The batch itself.
-    pub(crate) fn record_batch(&self) -> RecordBatch {
-        self.batch.clone()
+    /// The rows as record batches with the same schema; at least one.
+    pub(crate) fn chunks(&self) -> Vec<RecordBatch> {
+        self.table.chunks()
     }
 
     fn field(&self, index: usize) -> PyResult<&ResultColumn> {
-        self.fields.get(index).ok_or_else(|| PyIndexError::new_err("column index out of range"))
+        self.fields.get(index).ok_or_else(no_column)
     }
 
-    fn with_layout(&self, strings: &str) -> PyResult<RecordBatch> {
-        Ok(export::with_string_layout(&self.batch, string_layout(strings)?))
+    /// A column as one array. Several chunks are joined once, without the interpreter.
+    fn array(&self, py: Python<'_>, index: usize) -> PyResult<ArrayRef> {
+        let array = if self.table.num_chunks() == 1 {
+            self.table.column(index)
+        } else {
+            py.detach(|| self.table.column(index))
+        };
+        array.map_err(export_error)?.ok_or_else(no_column)
     }
 
-    /// The batch for export: text in the layouts of `wanted`, and otherwise in `layout`.
+    /// The chunks for export: text in the layouts of `wanted`, and otherwise in `layout`.
     fn exported(
         &self,
         layout: StringLayout,
         wanted: Option<&Schema>,
-    ) -> Result<RecordBatch, ArrowError> {
-        let batch = export::with_string_layout(&self.batch, layout);
-        match wanted {
-            Some(wanted) => requested::with_requested_strings(batch, wanted),
-            None => Ok(batch),
-        }
+    ) -> Result<Vec<RecordBatch>, ArrowError> {
+        let exported = |chunk: RecordBatch| {
+            let batch = export::with_string_layout(&chunk, layout);
+            match wanted {
+                Some(wanted) => requested::with_requested_strings(batch, wanted),
+                None => Ok(batch),
+            }
+        };
+        self.chunks().into_iter().map(exported).collect()
+    }
+
+    /// The schema of the exported chunks.
+    fn exported_schema(
+        &self,
+        layout: StringLayout,
+        wanted: Option<&Schema>,
+    ) -> Result<SchemaRef, ArrowError> {
+        let first = self.of_same(self.table.slice(0, 0)).exported(layout, wanted)?;
+        Ok(first.first().map_or_else(|| Arc::clone(self.table.schema()), RecordBatch::schema))
     }
 }
 
@@ -102,25 +121,24 @@ impl Batch {
 impl Batch {
     #[getter]
     fn num_rows(&self) -> usize {
-        self.batch.num_rows()
+        self.table.num_rows()
     }
 
     #[getter]
     fn num_columns(&self) -> usize {
-        self.batch.num_columns()
+        self.table.num_columns()
     }
 
     /// The bytes that the columns use, without reserved memory.
     #[getter]
     fn nbytes(&self) -> usize {
-        let columns = self.batch.columns().iter();
-        columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
+        self.table.nbytes()
     }
 
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let described = self.described.get_or_try_init(py, || {
-            let described = self.batch.schema_ref().fields().iter();
+            let described = self.table.schema().fields().iter();
             let fields = self.fields.iter().zip(described).map(|(field, described)| Field {
                 name: field.name.to_string(),
                 type_oid: field.pg_type.oid,
@@ -134,17 +152,12 @@ impl Batch {
         described.map(|described| described.bind(py).clone())
     }
 
-    fn column(&self, index: usize) -> PyResult<Column> {
-        let array = self.batch.columns().get(index);
-        let field = self.batch.schema_ref().fields().get(index);
+    /// A column as one array.
+    fn column(&self, py: Python<'_>, index: usize) -> PyResult<Column> {
+        let array = self.array(py, index)?;
+        let cells = self.table.schema().fields().get(index).and_then(|f| CellEncoding::of(f));
         let pg_type = self.fields.get(index).map(|field| Arc::clone(&field.pg_type));
-        array
-            .zip(field)
-            .map(|(array, field)| {
-                let (array, cells) = (Arc::clone(array), CellEncoding::of(field));
-                Column::new(array, cells, pg_type, Arc::clone(&self.codecs))
-            })
-            .ok_or_else(|| PyIndexError::new_err("column index out of range"))
+        Ok(Column::new(array, cells, pg_type, Arc::clone(&self.codecs)))
     }
 
     /// The number of the codec that reads a column's type; None if it has none.
@@ -154,20 +167,20 @@ impl Batch {
 
     /// A single column as received: the texts or bytes that its type's codec reads.
     fn stored_column(&self, index: usize) -> PyResult<Self> {
-        let batch = self.batch.project(&[index]).map_err(export_error)?;
         let field = self.field(index)?;
+        let table = self.table.project(&[index]).map_err(export_error)?;
         let stored = field.with_type(Arc::new(field.pg_type.stored()));
-        Ok(Self::new(batch, [stored].into(), Arc::clone(&self.codecs)))
+        Ok(Self::new(table, [stored].into(), Arc::clone(&self.codecs)))
     }
 
     /// The batch with one column's values replaced: an array of NumPy's, or of any library with the
     /// Arrow PyCapsule interface.
     fn with_column(&self, index: usize, values: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = replaced::array(values)?;
-        if array.len() != self.batch.num_rows() {
+        if array.len() != self.table.num_rows() {
             return Err(PyValueError::new_err(format!(
                 "the column has {} rows, and {} values were given",
-                self.batch.num_rows(),
+                self.table.num_rows(),
                 array.len()
             )));
         }
@@ -177,27 +190,28 @@ impl Batch {
         if let Some(slot) = fields.get_mut(index) {
             slot.pg_type = Arc::new(stored);
         }
-        let batch = replaced::with_array(&self.batch, index, array).map_err(export_error)?;
-        Ok(Self::new(batch, fields.into(), Arc::clone(&self.codecs)))
+        let described = replaced::field(&field.name, &array);
+        let table = self.table.with_column(index, described, array).map_err(export_error)?;
+        Ok(Self::new(table, fields.into(), Arc::clone(&self.codecs)))
     }
 
     /// Rows `offset` to `offset + length`, sharing the memory.
     fn slice(&self, offset: usize, length: usize) -> PyResult<Self> {
         let end = offset.checked_add(length);
-        if end.is_none_or(|end| end > self.batch.num_rows()) {
+        if end.is_none_or(|end| end > self.table.num_rows()) {
             return Err(PyIndexError::new_err("slice reaches past the last row"));
         }
-        Ok(self.of_same(self.batch.slice(offset, length)))
+        Ok(self.of_same(self.table.slice(offset, length)))
     }
 
-    /// Concatenates batches, which are results of one query or of its parts. ValueError if their
-    /// columns differ.
+    /// Batches one after another, which are results of one query or of its parts. Their rows are
+    /// shared. ValueError if their columns differ.
     #[staticmethod]
     fn concat(py: Python<'_>, batches: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let Some(first) = batches.first() else {
             return Err(PyValueError::new_err("there is nothing to concatenate"));
         };
-        let parts: Vec<RecordBatch> = batches.iter().map(|batch| batch.record_batch()).collect();
+        let parts: Vec<RecordBatch> = batches.iter().flat_map(|batch| batch.chunks()).collect();
         let whole = py.detach(|| concat(&parts));
         whole.map(|whole| first.of_same(whole)).map_err(|error| {
             PyValueError::new_err(match error {
@@ -209,14 +223,14 @@ impl Batch {
 
     /// The batch for Polars; and the positions of the columns converted to text because of their
     /// decimals, and because of their intervals.
-    fn for_polars(&self) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
-        let (batch, as_text) = for_polars(&self.batch).map_err(export_error)?;
-        let made = self.of_same(batch);
+    fn for_polars(&self, py: Python<'_>) -> PyResult<(Self, Vec<usize>, Vec<usize>)> {
+        let (table, as_text) = py.detach(|| for_polars(&self.table)).map_err(export_error)?;
+        let made = self.of_same(table);
         Ok((made, as_text.decimals, as_text.intervals))
     }
 
-    /// A PyCapsule with an Arrow C stream of this one batch. A requested schema decides the text
-    /// layout of its columns, `strings` that of the others.
+    /// A PyCapsule with an Arrow C stream of the chunks. A requested schema decides the text layout
+    /// of its columns, `strings` that of the others.
     #[pyo3(signature = (strings, requested_schema=None))]
     fn export_stream<'py>(
         &self,
@@ -226,9 +240,9 @@ impl Batch {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let wanted = requested_schema.map(arrow_import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
-        let batch = self.exported(layout, wanted.as_ref()).map_err(export_error)?;
-        let schema = batch.schema();
-        let reader = RecordBatchIterator::new([Ok(batch)], schema);
+        let chunks = self.exported(layout, wanted.as_ref()).map_err(export_error)?;
+        let schema = chunks.first().map_or_else(|| self.table.schema().clone(), |c| c.schema());
+        let reader = RecordBatchIterator::new(chunks.into_iter().map(Ok), schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
@@ -245,7 +259,7 @@ impl Batch {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let wanted = requested_schema.map(arrow_import::schema_of).transpose()?;
         let layout = string_layout(strings)?;
-        let schema = self.exported(layout, wanted.as_ref()).map_err(export_error)?.schema();
+        let schema = self.exported_schema(layout, wanted.as_ref()).map_err(export_error)?;
         let reader = fetched::Reader::new(next_batch, schema, layout, wanted);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
@@ -257,8 +271,8 @@ impl Batch {
         py: Python<'py>,
         strings: &str,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let batch = self.with_layout(strings)?;
-        let schema = FFI_ArrowSchema::try_from(batch.schema().as_ref()).map_err(export_error)?;
+        let schema = self.exported_schema(string_layout(strings)?, None).map_err(export_error)?;
+        let schema = FFI_ArrowSchema::try_from(schema.as_ref()).map_err(export_error)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
@@ -268,7 +282,9 @@ impl Batch {
         py: Python<'py>,
         strings: &str,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        let batch = self.with_layout(strings)?;
+        let layout = string_layout(strings)?;
+        let whole = py.detach(|| self.table.whole()).map_err(export_error)?;
+        let batch = export::with_string_layout(&whole, layout);
         let schema = FFI_ArrowSchema::try_from(batch.schema().as_ref()).map_err(export_error)?;
         let data = StructArray::from(batch).to_data();
         let array = FFI_ArrowArray::new(&data);
@@ -279,8 +295,12 @@ impl Batch {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Batch of {} rows, {} columns>", self.batch.num_rows(), self.batch.num_columns())
+        format!("<Batch of {} rows, {} columns>", self.table.num_rows(), self.table.num_columns())
     }
+}
+
+fn no_column() -> PyErr {
+    PyIndexError::new_err("column index out of range")
 }
 
 fn string_layout(strings: &str) -> PyResult<StringLayout> {

@@ -116,7 +116,7 @@ impl ArrowSource {
     /// A source of this module's batches.
     #[staticmethod]
     fn from_native(batches: Vec<PyRef<'_, Batch>>) -> PyResult<Self> {
-        let batches: VecDeque<_> = batches.iter().map(|batch| batch.record_batch()).collect();
+        let batches: VecDeque<_> = batches.iter().flat_map(|batch| batch.chunks()).collect();
         match batches.front() {
             Some(first) => Ok(Self::new(first.schema(), Batches::Made(batches))),
             None => Err(PyValueError::new_err("at least one batch is needed")),

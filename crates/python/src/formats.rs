@@ -126,10 +126,15 @@ impl Encoder {
     /// The bytes of one batch; before the first one, the beginning of the file. Raises ValueError
     /// if the format has no text for a column, or no place for its name.
     fn encode(&self, py: Python<'_>, batch: &Batch) -> PyResult<Pieces> {
-        let batch = batch.record_batch();
+        let chunks = batch.chunks();
         let buffers = py.detach(|| {
-            let batch = export::with_string_layout(&batch, StringLayout::Small);
-            self.inner.lock().unwrap_or_else(PoisonError::into_inner).encode(&batch)
+            let mut encoder = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut buffers = Vec::new();
+            for chunk in chunks {
+                let chunk = export::with_string_layout(&chunk, StringLayout::Small);
+                buffers.extend(encoder.encode(&chunk)?);
+            }
+            Ok(buffers)
         });
         buffers.map(Pieces::new).map_err(|error| match error {
             ArrowError::InvalidArgumentError(message) => PyValueError::new_err(message),

@@ -1,5 +1,7 @@
 //! Batches that Python fetches while another library reads them.
 
+use std::collections::VecDeque;
+
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use colonnade_columnar::StringLayout;
@@ -11,6 +13,8 @@ use super::Batch;
 pub(super) struct Reader {
     /// `None` after the last batch and after an error.
     next_batch: Option<Py<PyAny>>,
+    /// The chunks of the last batch that are still to be read.
+    chunks: VecDeque<RecordBatch>,
     schema: SchemaRef,
     layout: StringLayout,
     wanted: Option<Schema>,
@@ -23,22 +27,23 @@ impl Reader {
         layout: StringLayout,
         wanted: Option<Schema>,
     ) -> Self {
-        Self { next_batch: Some(next_batch), schema, layout, wanted }
+        Self { next_batch: Some(next_batch), chunks: VecDeque::new(), schema, layout, wanted }
     }
 
+    /// The chunks of the next batch, at least one; None after the last batch.
     fn fetched(
         &self,
         py: Python<'_>,
         next_batch: &Py<PyAny>,
-    ) -> Result<Option<RecordBatch>, ArrowError> {
+    ) -> Result<Option<VecDeque<RecordBatch>>, ArrowError> {
         let batch = next_batch.call0(py).map_err(|error| of_python(py, &error))?;
         if batch.is_none(py) {
             return Ok(None);
         }
         let batch = batch.bind(py).cast::<Batch>().map_err(|error| failure(&error.to_string()))?;
-        let batch = batch.get().exported(self.layout, self.wanted.as_ref())?;
-        if batch.schema() == self.schema {
-            return Ok(Some(batch));
+        let chunks = batch.get().exported(self.layout, self.wanted.as_ref())?;
+        if chunks.iter().all(|chunk| *chunk.schema_ref() == self.schema) {
+            return Ok(Some(chunks.into()));
         }
         Err(failure("a batch has other columns or types than the first one"))
     }
@@ -48,6 +53,9 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(chunk) = self.chunks.pop_front() {
+            return Some(Ok(chunk));
+        }
         let next_batch = self.next_batch.take()?;
         let fetched = Python::try_attach(|py| {
             let fetched = self.fetched(py, &next_batch);
@@ -56,7 +64,14 @@ impl Iterator for Reader {
             }
             fetched
         });
-        fetched.unwrap_or_else(|| Err(failure("the interpreter is shutting down"))).transpose()
+        match fetched {
+            Some(Ok(chunks)) => {
+                self.chunks = chunks?;
+                self.chunks.pop_front().map(Ok)
+            }
+            Some(Err(error)) => Some(Err(error)),
+            None => Some(Err(failure("the interpreter is shutting down"))),
+        }
     }
 }
 

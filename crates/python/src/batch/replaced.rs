@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{Field, FieldRef};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -29,18 +29,7 @@ pub(super) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     )))
 }
 
-/// The batch with a column replaced by an array of the same length.
-pub(super) fn with_array(
-    batch: &RecordBatch,
-    index: usize,
-    array: ArrayRef,
-) -> Result<RecordBatch, ArrowError> {
-    let mut fields = batch.schema_ref().fields().to_vec();
-    let mut columns = batch.columns().to_vec();
-    if let (Some(field), Some(column)) = (fields.get_mut(index), columns.get_mut(index)) {
-        *field = Arc::new(Field::new(field.name(), array.data_type().clone(), true));
-        *column = array;
-    }
-    let metadata = batch.schema_ref().metadata().clone();
-    RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, metadata)), columns)
+/// The field of a column with another array.
+pub(super) fn field(name: &str, array: &ArrayRef) -> FieldRef {
+    Arc::new(Field::new(name, array.data_type().clone(), true))
 }

@@ -135,6 +135,7 @@ _HOMES = {name: f"colonnade.{name}" for name in _MODULES} | _lazy_names.homes_of
         "colonnade.arrow_stream": "ArrowStream",
         "colonnade.columns": "Columns",
         "colonnade.frames": "read_sql write_table",
+        "colonnade.groups": "Groups PartialGroups",
         "colonnade.types": "Attribute BitString Box Circle Line LineSegment Path Point Polygon"
         " Range ServerVersion Type",
     }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from colonnade._conversion.arrow import Strings
     from colonnade._conversion.pandas import PandasFrames
     from colonnade._schema import Asked
+    from colonnade.groups import Groups, Nulls
 
 __all__ = ["Columns", "Decimals", "Dtypes"]
 
@@ -159,6 +160,22 @@ class Columns:
         """Return the first `n` rows, without a copy; for a negative `n`, all but the last `-n`."""
         check_number("n", n)
         return self._rows(slice(n))
+
+    def group_by(self, *names: str, sort: bool = False, nulls: Nulls = "group") -> Groups:
+        """Return the rows in groups of equal values in the named columns, for aggregates.
+
+        ``cols.group_by("city").sum("price")`` returns `Columns` with the city and the sum of each
+        group. Groups are in the order of their first rows, or, with ``sort``, in that of their keys
+        as ``ORDER BY`` has it: NULL last, and text by its bytes. Keys are equal as in PostgreSQL:
+        NaN equals NaN, and NULL is a group of its own. ``nulls="drop"`` leaves out the rows in
+        which a key is NULL.
+
+        Raises KeyError for a name that not exactly one column has, TypeError for a type that cannot
+        be a key or be sorted, and ValueError for no name or the same one twice.
+        """
+        from colonnade.groups import Groups
+
+        return Groups(self, names, sort=sort, nulls=nulls)
 
     def null_mask(self, key: str | SupportsIndex) -> NDArray[np.bool_]:
         """Return a boolean array that is True for NULL; in floats, it tells NULL from NaN.

@@ -7,7 +7,7 @@ from typing import Any, Final, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
-from colonnade._core import formats as formats, lanes as lanes, watch as watch
+from colonnade._core import formats as formats, groups as groups, lanes as lanes, watch as watch
 
 __version__: str
 

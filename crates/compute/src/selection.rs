@@ -9,6 +9,7 @@ use arrow_schema::ArrowError;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 
 use gather::gathered;
+pub(crate) use gather::taken;
 
 /// The rows where the mask is true; NULL is not. The mask has a value for each row.
 ///
@@ -67,7 +68,7 @@ pub fn take(chunks: &[RecordBatch], positions: &[u64]) -> Result<RecordBatch, Ar
             return Err(past_the_end(*past, rows));
         }
         let indices = UInt64Array::from(positions.to_vec());
-        let taken = only.columns().iter().map(|column| gather::taken(column, &indices));
+        let taken = only.columns().iter().map(|column| taken(column, &indices));
         return with_columns(only, taken.collect(), positions.len());
     }
     let places = places(chunks, positions)?;

@@ -67,7 +67,7 @@ impl Batch {
     }
 
     /// Another batch with the same columns.
-    fn of_same(&self, table: impl Into<Table>) -> Self {
+    pub(crate) fn of_same(&self, table: impl Into<Table>) -> Self {
         Self::new(table, Arc::clone(&self.fields), Arc::clone(&self.codecs))
     }
 
@@ -76,12 +76,32 @@ impl Batch {
         self.table.chunks()
     }
 
+    /// The columns' names and types.
+    pub(crate) fn result_columns(&self) -> &Arc<[ResultColumn]> {
+        &self.fields
+    }
+
+    /// The codecs that the columns' types refer to.
+    pub(crate) fn shared_codecs(&self) -> Arc<Codecs> {
+        Arc::clone(&self.codecs)
+    }
+
+    /// The Arrow schema.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.table.schema()
+    }
+
+    /// The number of rows.
+    pub(crate) fn row_count(&self) -> usize {
+        self.table.num_rows()
+    }
+
     fn field(&self, index: usize) -> PyResult<&ResultColumn> {
         self.fields.get(index).ok_or_else(no_column)
     }
 
     /// A column as one array. Several chunks are joined once, without the interpreter.
-    fn array(&self, py: Python<'_>, index: usize) -> PyResult<ArrayRef> {
+    pub(crate) fn array(&self, py: Python<'_>, index: usize) -> PyResult<ArrayRef> {
         let array = if self.table.num_chunks() == 1 {
             self.table.column(index)
         } else {

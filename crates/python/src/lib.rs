@@ -25,6 +25,7 @@ mod create_types;
 mod errors;
 mod foreign_buffer;
 mod formats;
+mod groups;
 mod held;
 mod inexact;
 mod lanes;
@@ -108,6 +109,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
     module.add_function(wrap_pyfunction!(check_interpreter, module)?)?;
     add_submodule(module, "formats", formats::fill)?;
+    add_submodule(module, "groups", groups::fill)?;
     add_submodule(module, "lanes", lanes::fill)?;
     record::add_to(module)?;
     #[cfg(target_os = "linux")]

@@ -3,8 +3,8 @@
 //! arrow-rs' `take` and `interleave` make new values in the parts of a fixed-size list that is
 //! NULL. NumPy reads those parts, so such columns are copied as they are, in runs of rows.
 
-use arrow_array::types::UInt64Type;
-use arrow_array::{Array, ArrayRef, PrimitiveArray, make_array};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, make_array};
+use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType};
@@ -12,14 +12,14 @@ use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 
 /// Rows of one array. The indices are in range.
-pub(super) fn taken(
+pub(crate) fn taken<Index: ArrowPrimitiveType>(
     column: &ArrayRef,
-    indices: &PrimitiveArray<UInt64Type>,
+    indices: &PrimitiveArray<Index>,
 ) -> Result<ArrayRef, ArrowError> {
     if !has_fixed_size_lists(column.data_type()) {
         return take(column, indices, None);
     }
-    let places = indices.values().iter().map(|index| (0, usize::try_from(*index).unwrap_or(0)));
+    let places = indices.values().iter().map(|index| (0, index.as_usize()));
     copied(&[column], places)
 }
 

@@ -1,0 +1,292 @@
+//! Key columns as integers or bytes whose order is that of the values.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowDictionaryKeyType, ArrowPrimitiveType};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, LargeBinaryArray, PrimitiveArray, StringArray, downcast_integer,
+    types,
+};
+use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::{DataType, IntervalUnit, SortOptions};
+
+use super::bytes::ByteKeys;
+use super::{GroupError, Nulls, Order, canonical, group_column, number, place};
+
+/// The longest text that is an integer of 64 bits together with its length.
+const NARROW_TEXT_BYTES: usize = 7;
+
+/// The longest text that is an integer of 128 bits together with its length.
+const WIDE_TEXT_BYTES: usize = 15;
+
+/// How PostgreSQL compares values of a type, where their Arrow type does not say it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum KeyRule {
+    /// As Arrow's values: text and bytes by their bytes, parts in order.
+    #[default]
+    Plain,
+    /// Text without the blanks at its end: `character(n)`.
+    WithoutBlanks,
+    /// A dictionary whose values are in order: an enum's labels.
+    ByIndex,
+}
+
+pub(super) enum Keys {
+    Narrow(Vec<u64>),
+    Wide(Vec<u128>),
+    Bytes(ByteKeys),
+}
+
+/// A column of keys, made comparable.
+pub struct KeyColumn {
+    keys: Keys,
+    nulls: Option<NullBuffer>,
+}
+
+impl KeyColumn {
+    /// The keys of an array.
+    ///
+    /// # Errors
+    /// A type that Arrow's row format does not have.
+    pub fn of(array: &ArrayRef, rule: KeyRule) -> Result<Self, GroupError> {
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+        Ok(Self { keys: keys(array, rule)?, nulls })
+    }
+
+    pub(super) fn new(keys: Keys, nulls: Option<NullBuffer>) -> Self {
+        Self { keys, nulls }
+    }
+
+    /// The number of rows.
+    pub(super) fn len(&self) -> usize {
+        match &self.keys {
+            Keys::Narrow(keys) => keys.len(),
+            Keys::Wide(keys) => keys.len(),
+            Keys::Bytes(keys) => keys.len(),
+        }
+    }
+
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The rows with a value; `None` if all have one.
+    pub(super) fn nulls(&self) -> Option<&NullBuffer> {
+        self.nulls.as_ref()
+    }
+}
+
+fn keys(array: &ArrayRef, rule: KeyRule) -> Result<Keys, GroupError> {
+    if let Some(keys) = integers(array) {
+        return Ok(Keys::Narrow(keys));
+    }
+    Ok(match array.data_type() {
+        DataType::Null => Keys::Narrow(vec![0; array.len()]),
+        DataType::Boolean => {
+            Keys::Narrow(array.as_boolean().values().iter().map(u64::from).collect())
+        }
+        DataType::Float32 => {
+            let floats = array.as_primitive::<types::Float32Type>().values();
+            Keys::Narrow(floats.iter().map(|float| float_key(f64::from(*float))).collect())
+        }
+        DataType::Float64 => {
+            let floats = array.as_primitive::<types::Float64Type>().values();
+            Keys::Narrow(floats.iter().map(|float| float_key(*float)).collect())
+        }
+        DataType::Decimal128(..) => {
+            wide(array.as_primitive::<types::Decimal128Type>().values().iter().copied())
+        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let intervals = array.as_primitive::<types::IntervalMonthDayNanoType>().values();
+            wide(intervals.iter().map(|interval| canonical::nanoseconds(*interval)))
+        }
+        DataType::FixedSizeBinary(16) => {
+            let values = array.as_fixed_size_binary();
+            let key = |row| u128::from_be_bytes(values.value(row).try_into().unwrap_or_default());
+            Keys::Wide((0..values.len()).map(key).collect())
+        }
+        DataType::Dictionary(..) => Keys::Narrow(dictionary(array, rule)?),
+        DataType::Utf8 if rule == KeyRule::WithoutBlanks => {
+            let texts = array.as_string::<i32>().iter();
+            let trimmed = texts.map(|text| text.map(|text| text.trim_end_matches(' ')));
+            bytes(&trimmed.collect::<StringArray>().into())
+        }
+        DataType::Utf8 => bytes(&array.as_string::<i32>().clone().into()),
+        DataType::Binary => bytes(array.as_binary::<i32>()),
+        DataType::LargeUtf8 => {
+            Keys::Bytes(ByteKeys::Large(array.as_string::<i64>().clone().into()))
+        }
+        DataType::LargeBinary => Keys::Bytes(ByteKeys::Large(array.as_binary::<i64>().clone())),
+        DataType::Utf8View => {
+            let texts = array.as_string_view().iter().map(|text| text.map(str::as_bytes));
+            Keys::Bytes(ByteKeys::Large(texts.collect::<LargeBinaryArray>()))
+        }
+        _ => rows(array)?,
+    })
+}
+
+/// The keys of a column of integers, dates or times.
+fn integers(array: &ArrayRef) -> Option<Vec<u64>> {
+    fn signed<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<u64>>
+    where
+        T::Native: Into<i64>,
+    {
+        let values = array.as_primitive::<T>().values();
+        Some(values.iter().map(|value| signed_key((*value).into())).collect())
+    }
+    use arrow_schema::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    match array.data_type() {
+        DataType::Int8 => signed::<types::Int8Type>(array),
+        DataType::Int16 => signed::<types::Int16Type>(array),
+        DataType::Int32 => signed::<types::Int32Type>(array),
+        DataType::Int64 => signed::<types::Int64Type>(array),
+        DataType::Date32 => signed::<types::Date32Type>(array),
+        DataType::Date64 => signed::<types::Date64Type>(array),
+        DataType::Time32(Second) => signed::<types::Time32SecondType>(array),
+        DataType::Time32(_) => signed::<types::Time32MillisecondType>(array),
+        DataType::Time64(Microsecond) => signed::<types::Time64MicrosecondType>(array),
+        DataType::Time64(_) => signed::<types::Time64NanosecondType>(array),
+        DataType::Timestamp(Second, _) => signed::<types::TimestampSecondType>(array),
+        DataType::Timestamp(Millisecond, _) => signed::<types::TimestampMillisecondType>(array),
+        DataType::Timestamp(Microsecond, _) => signed::<types::TimestampMicrosecondType>(array),
+        DataType::Timestamp(Nanosecond, _) => signed::<types::TimestampNanosecondType>(array),
+        DataType::Duration(Second) => signed::<types::DurationSecondType>(array),
+        DataType::Duration(Millisecond) => signed::<types::DurationMillisecondType>(array),
+        DataType::Duration(Microsecond) => signed::<types::DurationMicrosecondType>(array),
+        DataType::Duration(Nanosecond) => signed::<types::DurationNanosecondType>(array),
+        DataType::UInt8 => unsigned::<types::UInt8Type>(array),
+        DataType::UInt16 => unsigned::<types::UInt16Type>(array),
+        DataType::UInt32 => unsigned::<types::UInt32Type>(array),
+        DataType::UInt64 => unsigned::<types::UInt64Type>(array),
+        _ => None,
+    }
+}
+
+fn unsigned<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<u64>>
+where
+    T::Native: Into<u64>,
+{
+    Some(array.as_primitive::<T>().values().iter().map(|value| (*value).into()).collect())
+}
+
+fn signed_key(value: i64) -> u64 {
+    value.cast_unsigned() ^ (1 << 63)
+}
+
+/// One NaN above all numbers, one zero, and otherwise the order of the numbers.
+fn float_key(value: f64) -> u64 {
+    let bits = canonical::float64(value).to_bits().cast_signed();
+    // The magnitude of a negative number counts downwards.
+    let ordered = if bits < 0 { bits ^ i64::MAX } else { bits };
+    signed_key(ordered)
+}
+
+/// Integers of 128 bits, as 64 if all fit: most decimals do.
+fn wide(values: impl Iterator<Item = i128> + Clone) -> Keys {
+    let narrow: Option<Vec<u64>> =
+        values.clone().map(|value| i64::try_from(value).ok().map(signed_key)).collect();
+    match narrow {
+        Some(keys) => Keys::Narrow(keys),
+        None => Keys::Wide(values.map(|value| value.cast_unsigned() ^ (1 << 127)).collect()),
+    }
+}
+
+/// Short texts as integers, with their length in the lowest byte, which orders those that differ
+/// only in zero bytes at the end.
+fn bytes(array: &BinaryArray) -> Keys {
+    let longest = array.offsets().windows(2).map(|ends| match ends {
+        [begin, end] => end.as_usize() - begin.as_usize(),
+        _ => 0,
+    });
+    let longest = longest.max().unwrap_or_default();
+    if longest > WIDE_TEXT_BYTES {
+        return Keys::Bytes(ByteKeys::Small(array.clone()));
+    }
+    let is_narrow = longest <= NARROW_TEXT_BYTES;
+    let values = array.values().as_slice();
+    let mut narrow = Vec::with_capacity(if is_narrow { array.len() } else { 0 });
+    let mut wide = Vec::with_capacity(if is_narrow { 0 } else { array.len() });
+    for ends in array.offsets().windows(2) {
+        let [begin, end] = ends else { continue };
+        let text = values.get(begin.as_usize()..end.as_usize()).unwrap_or_default();
+        if is_narrow {
+            narrow.push(short_text(text));
+        } else {
+            wide.push(long_text(text));
+        }
+    }
+    if is_narrow { Keys::Narrow(narrow) } else { Keys::Wide(wide) }
+}
+
+fn short_text(text: &[u8]) -> u64 {
+    let shift = 8 * (8 - text.len());
+    let packed = text.iter().fold(0, |packed, byte| packed << 8 | u64::from(*byte));
+    packed.checked_shl(u32::try_from(shift).unwrap_or(64)).unwrap_or(0)
+        | u64::try_from(text.len()).unwrap_or_default()
+}
+
+fn long_text(text: &[u8]) -> u128 {
+    let mut packed = [0; 16];
+    for (slot, byte) in packed.iter_mut().zip(text) {
+        *slot = *byte;
+    }
+    u128::from_be_bytes(packed) | u128::from(number(text.len()))
+}
+
+/// The index of each row's value, among the values without repetition; in order of the values.
+fn dictionary(array: &ArrayRef, rule: KeyRule) -> Result<Vec<u64>, GroupError> {
+    fn indices<K: ArrowDictionaryKeyType>(array: &ArrayRef) -> Vec<usize> {
+        let keys: &PrimitiveArray<K> = array.as_dictionary::<K>().keys();
+        keys.values().iter().map(|key| key.as_usize()).collect()
+    }
+    macro_rules! indices_of {
+        ($key:ty, $array:expr) => {
+            indices::<$key>($array)
+        };
+    }
+    let DataType::Dictionary(key, _) = array.data_type() else { return Ok(Vec::new()) };
+    let indices = downcast_integer! {
+        key.as_ref() => (indices_of, array),
+        _ => Vec::new(),
+    };
+    if rule == KeyRule::ByIndex {
+        return Ok(indices.into_iter().map(|index| u64::try_from(index).unwrap_or(0)).collect());
+    }
+    let values = array.as_any_dictionary().values();
+    let ranks = group_column(&KeyColumn::of(values, rule)?, Order::Sorted, Nulls::Group);
+    let rank = |index: usize| u64::from(ranks.codes.get(index).copied().unwrap_or_default());
+    Ok(indices.into_iter().map(rank).collect())
+}
+
+/// Values with parts, and rare types: Arrow's row format.
+fn rows(array: &ArrayRef) -> Result<Keys, GroupError> {
+    let array = canonical::canonical(array)?;
+    let options = SortOptions { descending: false, nulls_first: false };
+    let field = SortField::new_with_options(array.data_type().clone(), options);
+    let rows = RowConverter::new(vec![field])?.convert_columns(&[Arc::clone(&array)])?;
+    Ok(Keys::Bytes(ByteKeys::Rows(rows)))
+}
+
+/// The order of one value among others of its column.
+pub(super) enum Compared<'a> {
+    Narrow(&'a [u64]),
+    Wide(&'a [u128]),
+    Bytes(&'a ByteKeys),
+}
+
+impl Keys {
+    pub(super) fn compared(&self) -> Compared<'_> {
+        match self {
+            Self::Narrow(keys) => Compared::Narrow(keys),
+            Self::Wide(keys) => Compared::Wide(keys),
+            Self::Bytes(keys) => Compared::Bytes(keys),
+        }
+    }
+}
+
+/// The key of a row.
+pub(super) fn key_at<K: Copy>(keys: &[K], row: u32) -> Option<K> {
+    place(row).and_then(|row| keys.get(row)).copied()
+}

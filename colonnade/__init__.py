@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     # Imported again for type checkers that do not follow `__all__ +=` across modules.
     from colonnade.errors._sqlstate import *  # noqa: F403
     from colonnade.frames import read_sql, write_table
+    from colonnade.groups import Groups as Groups, PartialGroups as PartialGroups
     from colonnade.types import (
         Attribute as Attribute,
         BitString as BitString,

@@ -283,10 +283,12 @@ class PartialGroups:
     def __repr__(self) -> str:
         names = ", ".join(f'"{name}"' for name in self._keys)
         rows, groups, pending = self._groups.counts()
-        return f"<PartialGroups by {names}: {groups:,} groups of {rows - pending:,} of {rows:,} rows>"
+        return (
+            f"<PartialGroups by {names}: {groups:,} groups of {rows - pending:,} of {rows:,} rows>"
+        )
 
 
-def _check_keys(names: tuple[str, ...], sort: bool, nulls: Nulls) -> None:  # noqa: FBT001
+def _check_keys(names: tuple[str, ...], sort: bool, nulls: Nulls) -> None:
     if not names:
         raise ValueError("there is nothing to group by: name at least one column")
     for name in names:
@@ -319,15 +321,11 @@ def _check_values(kind: str, keys: tuple[str, ...], names: tuple[str, ...]) -> N
         raise ValueError(msg)
 
 
-def _wanted(
-    keys: tuple[str, ...], results: dict[str, Result]
-) -> list[tuple[str, str | None, str]]:
+def _wanted(keys: tuple[str, ...], results: dict[str, Result]) -> list[tuple[str, str | None, str]]:
     return list(starmap(_one_wanted, ((keys, name, result) for name, result in results.items())))
 
 
-def _one_wanted(
-    keys: tuple[str, ...], name: str, result: Result
-) -> tuple[str, str | None, str]:
+def _one_wanted(keys: tuple[str, ...], name: str, result: object) -> tuple[str, str | None, str]:
     if name in keys:
         msg = f'"{name}" is a key: give the result another name'
         raise ValueError(msg)
@@ -343,7 +341,8 @@ def _one_wanted(
             f"not {shown(result)}"
         )
         raise TypeError(msg)
-    return name, *result
+    column, kind = result
+    return name, column, kind
 
 
 def _unknown(columns: Columns, error: KeyError) -> KeyError:
@@ -358,7 +357,7 @@ def _unknown(columns: Columns, error: KeyError) -> KeyError:
 def _array(buffer: _core.Buffer, dtype: str) -> NDArray[Any]:
     import numpy as np
 
-    array = np.frombuffer(buffer, dtype)
+    array: NDArray[Any] = np.frombuffer(memoryview(buffer), dtype)
     array.flags.writeable = False
     return array
 

@@ -43,7 +43,7 @@ def texts_of(sql_type: str) -> list[str]:
     texts = [*EVERY.get(sql_type, ()), *EQUAL.get(sql_type, ())]
     for sample in SAMPLES:
         if sample.sql_type == sql_type:
-            texts += [text for text in sample.in_columns if len(text) < 2000]  # noqa: PLR2004
+            texts += [text for text in sample.in_columns if len(text) < 2000]
     return list(dict.fromkeys(texts))
 
 
@@ -57,7 +57,7 @@ def fill(link: Connection, sql_type: str, *, seed: int = 0, pool: list[str] | No
     dice = random.Random(f"{sql_type} {seed}")
     rows = ROWS
     pool = texts_of(sql_type) if pool is None else pool
-    cells = [None if dice.random() < 0.15 else dice.choice(pool) for _ in range(2 * rows)]  # noqa: PLR2004
+    cells = [None if dice.random() < 0.15 else dice.choice(pool) for _ in range(2 * rows)]
     small = [dice.choice([None, 0, 1, 2, 3, 4]) for _ in range(rows)]
     link.execute("drop table if exists t")
     link.execute(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from colonnade.errors import PostgresError
+from colonnade.errors import AmbiguousFunctionError, UndefinedFunctionError
 from tests.columns.every_type import EVERY
 from tests.groups.tables import fetch, fill, moderate_texts_of, table
 
@@ -21,23 +21,28 @@ if TYPE_CHECKING:
 
 every_type = pytest.mark.parametrize("sql_type", EVERY)
 
-# jsonb compares numbers by value, and its text keeps their zeros; the samples have none that differ.
+# Types that are sorted by their bytes.
 TEXTUAL = {"text", "varchar", "bpchar", "name", "text[]"}
 
 # Types whose order the server alone knows; sorting by them is refused.
 UNSORTED = {
     *("aclitem", "cid", "cidr", "inet", "jsonb", "money", "timetz", "tsquery", "tsvector", "xid"),
     *("regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper"),
-    *("regoperator", "regproc", "regprocedure", "regrole", "regtype", '"char"'),
+    *("regoperator", "regproc", "regprocedure", "regrole", "regtype", "char", "oidvector"),
+    *("int2vector", "every_deep"),
 }
+
+
+def is_unsorted(sql_type: str) -> bool:
+    base = sql_type.partition("[")[0].strip('"')
+    return base in UNSORTED or "range" in base or sql_type in {"every_mood[]", "every_deep[]"}
 
 
 def groupable(link: Connection) -> bool:
     """Whether the server can group by k."""
     try:
         link.execute("select k from t group by k")
-    except PostgresError as error:
-        assert error.sqlstate == "42883"
+    except UndefinedFunctionError:
         return False
     return True
 
@@ -54,7 +59,8 @@ def test_groups_and_their_sizes(link: Connection, sql_type: str) -> None:
     groups = cols.group_by("k")
     found = groups.aggregate(first=("n", "first"), rows="size")
     assert list(zip(found["first"], found["rows"], strict=True)) == [tuple(row) for row in want]
-    want = link.fetch("select min(n), count(*) from t where k is distinct from null group by k order by 1")
+    some = "where k is distinct from null"
+    want = link.fetch(f"select min(n), count(*) from t {some} group by k order by 1")
     found = cols.group_by("k", nulls="drop").aggregate(first=("n", "first"), rows="size")
     assert list(zip(found["first"], found["rows"], strict=True)) == [tuple(row) for row in want]
 
@@ -66,7 +72,8 @@ def test_groups_of_two_keys(link: Connection, sql_type: str) -> None:
         return
     cols = table(link)
     query = "select min(n), count(*) from t {} group by g, k order by 1"
-    for nulls, where in (("group", ""), ("drop", "where k is distinct from null and g is not null")):
+    both = "where k is distinct from null and g is not null"
+    for nulls, where in (("group", ""), ("drop", both)):
         want = [tuple(row) for row in link.fetch(query.format(where))]
         for names in (("g", "k"), ("k", "g")):
             groups = cols.group_by(*names, nulls=nulls)  # type: ignore[arg-type]
@@ -80,12 +87,11 @@ def test_sorted_groups(link: Connection, sql_type: str) -> None:
     if not groupable(link):
         return
     cols = table(link)
-    try:
-        found = cols.group_by("k", sort=True).min("n")["n"].tolist()
-    except TypeError as error:
-        assert "use sort=False" in str(error)
-        assert sql_type.partition("[")[0] in UNSORTED or "range" in sql_type or "every" in sql_type
+    if is_unsorted(sql_type):
+        with pytest.raises(TypeError, match="use sort=False"):
+            cols.group_by("k", sort=True)
         return
+    found = cols.group_by("k", sort=True).min("n")["n"].tolist()
     collate = ' collate "C"' if sql_type in TEXTUAL else ""
     query = f"select min(n) from t group by k order by k{collate} nulls last"
     assert found == [row[0] for row in link.fetch(query)]
@@ -123,8 +129,7 @@ def by_server(link: Connection, expression: str) -> list[Any] | None:
     query = f"select g, {expression} as v from t group by g order by min(n)"
     try:
         return values_of(fetch(link, query), "v")
-    except PostgresError as error:
-        assert error.sqlstate in ("42883", "42725"), error
+    except (AmbiguousFunctionError, UndefinedFunctionError):
         return None
 
 
@@ -135,11 +140,11 @@ def test_extremes(link: Connection, sql_type: str, kind: str) -> None:
     groups = table(link).group_by("g")
     collate = ' collate "C"' if sql_type in TEXTUAL else ""
     want = by_server(link, f"{kind}(v{collate})")
-    try:
-        found = values_of(getattr(groups, kind)("v"), "v")
-    except TypeError as error:
-        assert "which has count" in str(error)
+    if is_unsorted(sql_type) or not groupable(link):
+        with pytest.raises(TypeError, match=rf'no {kind} of "v": its type is .*, which has count'):
+            getattr(groups, kind)("v")
         return
+    found = values_of(getattr(groups, kind)("v"), "v")
     if want is not None:
         assert same(found, want)
 
@@ -150,11 +155,12 @@ def test_number_of_values(link: Connection, sql_type: str) -> None:
     groups = table(link).group_by("g")
     assert groups.count("v")["v"].tolist() == by_server(link, "count(v)")
     distinct = by_server(link, "count(distinct v)")
-    if distinct is None:
-        try:
+    if distinct is None and groupable(link):
+        # xid and cid have no order, which count(distinct) needs.
+        assert sql_type in {"xid", "cid"}
+    elif distinct is None:
+        with pytest.raises(TypeError, match='no nunique of "v"'):
             groups.nunique("v")
-        except TypeError as error:
-            assert "there is no nunique" in str(error)
     else:
         assert groups.nunique("v")["v"].tolist() == distinct
 

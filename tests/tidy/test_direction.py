@@ -49,7 +49,9 @@ ROOMS: dict[str, set[str]] = {
     "tracing": {"_outside_collections"},
     # The forms of columns; `columns` is their public module.
     "_conversion": {"_core", "_schema", "errors"},
-    "columns": {"_core", "_conversion", "_schema", "errors"},
+    # `Columns.group_by` makes them of columns.
+    "groups": {"_core", "_conversion", "errors"},
+    "columns": {"_core", "_conversion", "_schema", "errors", "groups"},
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
     # Decides which caller gets which connection of a pool; the connections come from above.
@@ -116,6 +118,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/observe/timeline/native.py", "_core"): "the recorder of steps is native",
     ("colonnade/formats/streams.py", "_core"): "the encoders are native",
     ("colonnade/serve/reading.py", "_core"): "the reader of Arrow streams is native",
+    ("colonnade/groups.py", "columns"): "the type of what groups are made of and return",
     ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
     (
         "colonnade/dbapi/adbc_methods.py",

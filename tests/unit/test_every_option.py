@@ -31,6 +31,7 @@ class Call(NamedTuple):
 
 # The calls of methods that need more than their options.
 CALLS: dict[str, Call] = {
+    "Columns.group_by": Call(("a",)),
     "Connection.copy_columns_to_table": Call((TABLE, ONE)),
     "Connection.copy_from_query": Call((QUERY,), {"output": bytes}),
     "Connection.copy_from_table": Call((TABLE,), {"output": bytes}),

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | integers | 64 bits, after an overflow 128 | int64, or an error | float64 |
 //! | floats | float64, row by row | float64 | float64 |
-//! | decimals | 128 bits, after an overflow 256 | the same scale, as many digits as it takes | six more digits |
+//! | decimals | 128 bits, after an overflow 256 | of the same scale | six more digits |
 //! | durations | as integers | the same, or an error | none |
 //! | intervals | months, days and nanoseconds | the same, or an error | none |
 

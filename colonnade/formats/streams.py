@@ -59,6 +59,8 @@ class StreamFormat:
     """Whether the encoder returns nothing before the end, because it writes column after column."""
     is_compressed: Callable[[Mapping[str, str]], bool] = lambda _: False
     """Whether the bytes are compressed with these parameters, so that HTTP must not do it again."""
+    shares_memory: Callable[[Mapping[str, str]], bool] = lambda _: False
+    """Whether the bytes with these parameters are those of the batch, and no copy."""
 
     def __str__(self) -> str:
         return self.name
@@ -123,6 +125,7 @@ STREAMS: list[StreamFormat] = [
         _arrow,
         parameters={"codecs": _ARROW.codecs},
         is_compressed=lambda parameters: parameters["codecs"] != "none",
+        shares_memory=lambda parameters: parameters["codecs"] == "none",
     ),
     StreamFormat(
         _PARQUET.name,

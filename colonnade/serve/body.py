@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from colonnade.serve.problems import TooManyRows
-from colonnade.serve.sources import parts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 
     from colonnade import Columns
     from colonnade.formats.streams import StreamEncoder
-    from colonnade.serve.sources import Batches
 
+_T = TypeVar("_T")
 #: Fewer bytes are encoded at once; the way to a thread and back takes longer.
 _INLINE_BYTES_MAX = 64 << 10
 
@@ -28,12 +27,16 @@ class Body:
     """
 
     def __init__(
-        self, batches: Batches, encoder: StreamEncoder, rows_max: int | None = None
+        self,
+        parts: AsyncGenerator[Columns, None],
+        encoder: StreamEncoder,
+        rows_max: int | None = None,
     ) -> None:
-        self._parts = parts(batches)
+        self._parts = parts
         self._encoder = encoder
         self._rows_max = rows_max
         self._rows = 0
+        self._nbytes = 0
         self._pieces = self._sent()
         self._first: Iterable[bytes] = ()
 
@@ -75,8 +78,11 @@ class Body:
                     yield piece
                     # A web server that has room for the piece does not let others run.
                     await asyncio.sleep(0)
-            for piece in await asyncio.to_thread(self._encoder.finish):
+            ending = iter(await self._apart(self._encoder.finish))
+            # JSON columns make each piece when it is asked for.
+            while (piece := await self._apart(next, ending, None)) is not None:
                 yield piece
+                await asyncio.sleep(0)
         except Exception:
             poison = self._encoder.spoil()
             if poison:
@@ -85,8 +91,15 @@ class Body:
 
     async def _encoded(self, part: Columns) -> Iterable[bytes]:
         self._rows += len(part)
+        self._nbytes += part.nbytes
         if self._rows_max is not None and self._rows > self._rows_max:
             raise TooManyRows(self._rows_max)
         if part.nbytes <= _INLINE_BYTES_MAX:
             return self._encoder.encode(part)
         return await asyncio.to_thread(self._encoder.encode, part)
+
+    async def _apart(self, work: Callable[..., _T], *arguments: object) -> _T:
+        """Do the work of the end: in a thread, unless the table is small."""
+        if self._nbytes <= _INLINE_BYTES_MAX:
+            return work(*arguments)
+        return await asyncio.to_thread(work, *arguments)

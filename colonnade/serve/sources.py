@@ -19,7 +19,9 @@ _EXPECTED = (
     "Columns, a list of at least one, an asynchronous iterable of them, or a function returning one"
 )
 #: Larger batches are sent part by part, so that few bytes wait for a slow reader.
-_PART_BYTES = 4 << 20
+PART_BYTES = 4 << 20
+#: The same where the encoded bytes of a part are a copy of it, in memory of their own.
+ENCODED_PART_BYTES = 1 << 20
 
 
 def check_source(source: object) -> None:
@@ -52,8 +54,8 @@ async def begun(source: Source) -> Batches:
     return made
 
 
-async def parts(batches: Batches) -> AsyncGenerator[Columns, None]:
-    """Yield the batches in parts of limited size, at least one; a stream is closed at the end.
+async def parts(batches: Batches, part_bytes: int) -> AsyncGenerator[Columns, None]:
+    """Yield the batches in parts of about this size, at least one; a stream is closed at the end.
 
     Raises InterfaceError if there is no batch: even a result without rows has one.
     """
@@ -63,19 +65,17 @@ async def parts(batches: Batches) -> AsyncGenerator[Columns, None]:
     if isinstance(batches, AsyncIterable):
         try:
             async for batch in batches:
-                left = deque(_split(batch))
+                left = deque(_split(batch, part_bytes))
                 # Nothing here holds a part that was taken.
                 del batch
                 while left:
                     count += 1
                     yield left.popleft()
         finally:
-            close = getattr(batches, "aclose", None)
-            if close is not None:
-                await close()
+            await close(batches)
     else:
         for batch in batches:
-            for part in _split(batch):
+            for part in _split(batch, part_bytes):
                 count += 1
                 yield part
                 # Nobody waits for a batch in memory, and there may be many.
@@ -84,19 +84,26 @@ async def parts(batches: Batches) -> AsyncGenerator[Columns, None]:
         raise InterfaceError("the source gave no batch: a result without rows has one, of no rows")
 
 
+async def close(stream: object) -> None:
+    """End a stream that can be ended; its query is cancelled."""
+    aclose = getattr(stream, "aclose", None)
+    if aclose is not None:
+        await aclose()
+
+
 def _is_batches(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return bool(value) and all(isinstance(each, Columns) for each in value)
     return isinstance(value, (Columns, AsyncIterable))
 
 
-def _split(batch: object) -> Iterator[Columns]:
+def _split(batch: object, part_bytes: int) -> Iterator[Columns]:
     if not isinstance(batch, Columns):
         raise TypeError(f"the source gave {class_name(batch)} instead of Columns")
     size, rows = batch.nbytes, len(batch)
-    if size <= _PART_BYTES or not rows:
+    if size <= part_bytes or not rows:
         yield batch
         return
-    step = max(1, rows * _PART_BYTES // size)
+    step = max(1, rows * part_bytes // size)
     for first in range(0, rows, step):
         yield batch[first : first + step]

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROWS = 400_000
-# Of a batch, at most 4 MiB are compressed at once, in memory of the compressor's own.
-COMPRESSOR_BYTES = 8 << 20
+# The process has more than its batches: 1 MiB that was encoded, the compressor's tables, the heaps
+# of threads. It is far less than a batch, so a fourth one would be seen.
+SLACK_BYTES = BATCH_BYTES // 2
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -44,7 +45,7 @@ def ask(port: int, path: str) -> socket.socket:
     return sock
 
 
-@pytest.mark.parametrize("codec", ["none", "zstd"])
+@pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
 def test_a_stalled_reader_holds_three_batches(exporter: Exporter, codec: str) -> None:
     with ask(exporter.port, f"/20000?{codec}") as sock:
         while sock.recv(1 << 20):
@@ -58,7 +59,7 @@ def test_a_stalled_reader_holds_three_batches(exporter: Exporter, codec: str) ->
             time.sleep(0.25)
             most = max(most, exporter.resident_bytes())
     # The whole export is 400 MB.
-    assert most - rest <= 3 * BATCH_BYTES + (COMPRESSOR_BYTES if codec != "none" else 0)
+    assert most - rest <= 3 * BATCH_BYTES + SLACK_BYTES
 
 
 @pytest.mark.parametrize("way", ["close", "reset"])

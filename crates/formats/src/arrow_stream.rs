@@ -17,7 +17,7 @@ use arrow_schema::ArrowError;
 pub use end_mark::Counts;
 pub use reader::{Fault, StreamReader};
 
-use crate::{Encoder, check_schema, no_batch};
+use crate::{Encoder, Ending, check_schema, made, no_batch};
 
 /// How the buffers of a batch are compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ pub struct ArrowStreamEncoder {
 
 struct Stream {
     encoder: StreamEncoder,
-    /// A batch of the stream without its rows.
+    /// A batch of no rows: not a slice of the first one, which would keep its memory to the end.
     empty: RecordBatch,
 }
 
@@ -80,21 +80,26 @@ impl Encoder for ArrowStreamEncoder {
             None => {
                 let encoder =
                     StreamEncoder::try_new_with_options(batch.schema_ref(), self.options()?)?;
-                self.stream.insert(Stream { encoder, empty: batch.slice(0, 0) })
+                let empty = RecordBatch::new_empty(batch.schema());
+                self.stream.insert(Stream { encoder, empty })
             }
         };
         check_schema(stream.empty.schema_ref(), batch)?;
-        let bytes = stream.encoder.encode(batch)?;
+        let mut bytes = stream.encoder.encode(batch)?;
+        if self.codec != Codec::None {
+            // arrow-rs reserves the most that a buffer may have, and the bytes wait for a reader.
+            bytes.iter_mut().for_each(Buffer::shrink_to_fit);
+        }
         self.counts.add(batch);
         Ok(bytes)
     }
 
-    fn finish(&mut self) -> Result<Vec<Buffer>, ArrowError> {
+    fn finish(&mut self) -> Result<Ending, ArrowError> {
         let options = self.options()?;
         let stream = self.stream.take().ok_or_else(no_batch)?;
         let mut bytes = vec![end_mark::message(&stream.empty, self.counts, &options)?];
         bytes.extend(stream.encoder.finish()?);
-        Ok(bytes)
+        Ok(made(bytes))
     }
 }
 

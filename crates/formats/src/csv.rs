@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::{Encoder, check_schema, csv_cell, no_batch, values};
+use crate::{Encoder, Ending, check_schema, csv_cell, made, no_batch, values};
 
 const LINE_END: &[u8] = b"\r\n";
 
@@ -68,9 +68,9 @@ impl Encoder for CsvEncoder {
         Ok(vec![Buffer::from_vec(out)])
     }
 
-    fn finish(&mut self) -> Result<Vec<Buffer>, ArrowError> {
+    fn finish(&mut self) -> Result<Ending, ArrowError> {
         self.table.take().ok_or_else(no_batch)?;
-        Ok(Vec::new())
+        Ok(made(Vec::new()))
     }
 }
 

@@ -32,7 +32,7 @@ fn stream(codec: Codec) -> Option<Vec<u8>> {
     let batch = RecordBatch::try_from_iter(names.into_iter().zip(columns)).ok()?;
     let mut encoder = ArrowStreamEncoder::new(codec);
     let mut buffers = encoder.encode(&batch).ok()?;
-    buffers.extend(encoder.finish().ok()?);
+    buffers.extend(encoder.finish().ok()?.flatten());
     Some(buffers.iter().flat_map(|buffer| buffer.as_slice().to_vec()).collect())
 }
 

@@ -25,7 +25,15 @@ pub trait Encoder: Send {
     fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<Buffer>, ArrowError>;
 
     /// The end of the file. An error if there was no batch: without one, there is no schema.
-    fn finish(&mut self) -> Result<Vec<Buffer>, ArrowError>;
+    fn finish(&mut self) -> Result<Ending, ArrowError>;
+}
+
+/// The end of a file, made while it is read.
+pub type Ending = Box<dyn Iterator<Item = Result<Buffer, ArrowError>> + Send>;
+
+/// An end that is there already.
+fn made(buffers: Vec<Buffer>) -> Ending {
+    Box::new(buffers.into_iter().map(Ok))
 }
 
 /// Refuses a batch with other columns than the first one.

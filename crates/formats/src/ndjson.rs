@@ -8,7 +8,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::values::{self, member_name};
-use crate::{Encoder, check_schema, no_batch};
+use crate::{Encoder, Ending, check_schema, made, no_batch};
 
 /// Encodes NDJSON.
 pub struct NdjsonEncoder {
@@ -81,12 +81,12 @@ impl Encoder for NdjsonEncoder {
         Ok(vec![Buffer::from_vec(out)])
     }
 
-    fn finish(&mut self) -> Result<Vec<Buffer>, ArrowError> {
+    fn finish(&mut self) -> Result<Ending, ArrowError> {
         self.table.take().ok_or_else(no_batch)?;
         if !self.has_end_mark {
-            return Ok(Vec::new());
+            return Ok(made(Vec::new()));
         }
         let mark = format!("{{\"end\":true,\"rows\":{}}}\n", self.rows);
-        Ok(vec![Buffer::from_vec(mark.into_bytes())])
+        Ok(made(vec![Buffer::from_vec(mark.into_bytes())]))
     }
 }

@@ -18,7 +18,9 @@ fn text(mut encoder: impl Encoder, batches: &[RecordBatch]) -> Result<String, Ar
     for batch in batches {
         bytes.extend(encoder.encode(batch)?.iter().flat_map(|part| part.as_slice().to_vec()));
     }
-    bytes.extend(encoder.finish()?.iter().flat_map(|part| part.as_slice().to_vec()));
+    for part in encoder.finish()? {
+        bytes.extend_from_slice(&part?);
+    }
     Ok(String::from_utf8(bytes).unwrap())
 }
 
@@ -76,6 +78,34 @@ fn several_batches_make_one_file() {
 }
 
 #[test]
+fn a_large_document_comes_in_parts_of_limited_size() {
+    let rows = 100_000;
+    let numbers = Int32Array::from_iter((0..rows).map(|n| (n % 7 > 0).then_some(n)));
+    let long = "x".repeat(300);
+    let texts = StringArray::from_iter_values(
+        (0..rows).map(|n| if n % 1000 == 0 { long.as_str() } else { "short" }),
+    );
+    let whole = of_columns(vec![("n", Arc::new(numbers)), ("t", Arc::new(texts))]);
+    let mut encoder = JsonColumnsEncoder::default();
+    // Sliced so that a step ends within, at and after a batch.
+    for (from, length) in [(0, 1), (1, 255), (256, 8192), (8448, 41_552), (50_000, 50_000)] {
+        assert!(encoder.encode(&whole.slice(from, length)).unwrap().is_empty());
+    }
+    let parts: Vec<_> = encoder.finish().unwrap().map(Result::unwrap).collect();
+    assert!(parts.len() > 5);
+    assert!(parts.iter().all(|part| part.len() < 512 << 10));
+    let bytes: Vec<u8> = parts.iter().flat_map(|part| part.as_slice().to_vec()).collect();
+    let document: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(document["rows"], rows);
+    let numbers = document["columns"]["n"].as_array().unwrap();
+    assert_eq!(numbers.len(), rows as usize);
+    assert!(
+        (0..rows).all(|n| numbers[n as usize] == if n % 7 > 0 { json!(n) } else { json!(null) })
+    );
+    assert_eq!(document["columns"]["t"][99_000], long);
+}
+
+#[test]
 fn a_result_without_rows_or_columns_is_complete() {
     let empty = [two_columns().slice(0, 0)];
     let columns = r#"{"columns":{"n":[],"a \"b\"":[]},"rows":0}"#;
@@ -100,12 +130,12 @@ fn a_file_needs_a_batch_and_one_schema() {
         || Box::new(CsvEncoder::new()),
     ];
     for encoder in encoders {
-        assert!(encoder().finish().unwrap_err().to_string().contains("at least one batch"));
+        assert!(encoder().finish().err().unwrap().to_string().contains("at least one batch"));
         let mut encoder = encoder();
         encoder.encode(&two_columns()).unwrap();
         let error = encoder.encode(&of_column(Int32Array::from(vec![1]))).unwrap_err();
         assert!(error.to_string().contains("other columns or types"), "{error}");
-        encoder.finish().unwrap();
+        assert!(encoder.finish().is_ok());
         assert!(encoder.finish().is_err());
     }
 }

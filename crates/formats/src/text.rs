@@ -6,6 +6,7 @@ pub(crate) mod bytes;
 pub(crate) mod characters;
 pub(crate) mod figures;
 pub(crate) mod moments;
+pub(crate) mod short;
 
 #[cfg(test)]
 mod tests;

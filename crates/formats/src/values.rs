@@ -34,11 +34,20 @@ trait Values {
     /// implementation so that the loop calls `json` directly.
     fn json_list(&self, nulls: Option<&NullBuffer>, rows: Range<usize>, out: &mut Vec<u8>) {
         let first = rows.start;
+        let Some(nulls) = nulls else {
+            for row in rows {
+                if row != first {
+                    out.push(b',');
+                }
+                self.json(row, out);
+            }
+            return;
+        };
         for row in rows {
             if row != first {
                 out.push(b',');
             }
-            if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            if nulls.is_null(row) {
                 out.extend_from_slice(b"null");
             } else {
                 self.json(row, out);
@@ -94,15 +103,15 @@ struct Refusal(String);
 /// The columns of a batch. An error names the column that has no text.
 pub(crate) fn columns(batch: &RecordBatch) -> Result<Vec<Column<'_>>, ArrowError> {
     let fields = batch.schema_ref().fields().iter();
-    fields
-        .zip(batch.columns())
-        .map(|(field, array)| {
-            Column::new(field, array).map_err(|Refusal(clause)| {
-                let name = field.name();
-                ArrowError::InvalidArgumentError(format!("column {name:?} {clause}"))
-            })
-        })
-        .collect()
+    fields.zip(batch.columns()).map(|(field, array)| column(field, array)).collect()
+}
+
+/// One of them.
+pub(crate) fn column<'a>(field: &Field, array: &'a dyn Array) -> Result<Column<'a>, ArrowError> {
+    Column::new(field, array).map_err(|Refusal(clause)| {
+        let name = field.name();
+        ArrowError::InvalidArgumentError(format!("column {name:?} {clause}"))
+    })
 }
 
 /// Refuses columns that share a name: an object has one member of each name.

@@ -53,7 +53,7 @@ fn encoded(batches: &[RecordBatch], codec: Codec) -> Vec<u8> {
     for batch in batches {
         buffers.extend(encoder.encode(batch).unwrap());
     }
-    buffers.extend(encoder.finish().unwrap());
+    buffers.extend(encoder.finish().unwrap().map(Result::unwrap));
     bytes_of(&buffers)
 }
 

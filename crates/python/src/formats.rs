@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
 use colonnade_columnar::{ResultColumn, Shape, StringLayout, Type, export};
+use colonnade_formats::Ending;
 use colonnade_formats::arrow_stream::{ArrowStreamEncoder, Codec, Fault, StreamReader};
 use colonnade_formats::csv::CsvEncoder;
 use colonnade_formats::json_columns::JsonColumnsEncoder;
@@ -22,52 +23,67 @@ use crate::{create_types, errors};
 /// The most bytes of one piece: a web server's loop copies it at once.
 const PIECE_BYTES_MAX: usize = 256 << 10;
 
-/// Encoded bytes in order, as an iterator of `bytes` objects. They are copied one by one, when they
-/// are asked for.
+/// Encoded bytes in order, as an iterator of `bytes` objects. They are made or copied one by one,
+/// when they are asked for, with the interpreter released while they are made.
 #[pyclass(frozen, module = "colonnade._core.formats")]
 struct Pieces {
-    buffers: Mutex<VecDeque<Buffer>>,
-    nbytes: usize,
+    left: Mutex<Left>,
+}
+
+/// What was not asked for yet.
+struct Left {
+    buffers: VecDeque<Buffer>,
+    /// What follows these buffers.
+    ending: Option<Ending>,
+}
+
+impl Left {
+    /// The next buffers, of at most the bytes of a piece; none at the end.
+    fn piece(&mut self) -> Result<Vec<Buffer>, ArrowError> {
+        let mut left = PIECE_BYTES_MAX;
+        let mut parts = Vec::new();
+        while left > 0
+            && let Some(mut buffer) = self.next_buffer()?
+        {
+            if buffer.len() > left {
+                let rest = buffer.slice(left);
+                buffer = buffer.slice_with_length(0, left);
+                self.buffers.push_front(rest);
+            }
+            left -= buffer.len();
+            parts.push(buffer);
+        }
+        Ok(parts)
+    }
+
+    fn next_buffer(&mut self) -> Result<Option<Buffer>, ArrowError> {
+        if let Some(buffer) = self.buffers.pop_front() {
+            return Ok(Some(buffer));
+        }
+        self.ending.as_mut().and_then(Iterator::next).transpose()
+    }
 }
 
 impl Pieces {
-    fn new(buffers: Vec<Buffer>) -> Self {
-        let nbytes = buffers.iter().map(Buffer::len).sum();
-        Self { buffers: Mutex::new(buffers.into()), nbytes }
+    fn new(buffers: Vec<Buffer>, ending: Option<Ending>) -> Self {
+        Self { left: Mutex::new(Left { buffers: buffers.into(), ending }) }
     }
 }
 
 #[pymethods]
 impl Pieces {
-    /// The number of bytes of all pieces.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.nbytes
-    }
-
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
         this
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut left = PIECE_BYTES_MAX;
-        let mut parts = Vec::new();
-        while left > 0
-            && let Some(mut buffer) = buffers.pop_front()
-        {
-            if buffer.len() > left {
-                let rest = buffer.slice(left);
-                buffer = buffer.slice_with_length(0, left);
-                buffers.push_front(rest);
-            }
-            left -= buffer.len();
-            parts.push(buffer);
-        }
-        if left == PIECE_BYTES_MAX {
+        let parts = py.detach(|| self.left.lock().unwrap_or_else(PoisonError::into_inner).piece());
+        let parts = parts.map_err(exception_of_encoder)?;
+        let nbytes = parts.iter().map(Buffer::len).sum();
+        if nbytes == 0 {
             return Ok(None);
         }
-        let piece = PyBytes::new_with(py, PIECE_BYTES_MAX - left, |mut target| {
+        let piece = PyBytes::new_with(py, nbytes, |mut target| {
             for part in &parts {
                 let (filled, rest) = target.split_at_mut(part.len());
                 filled.copy_from_slice(part);
@@ -76,6 +92,13 @@ impl Pieces {
             Ok(())
         })?;
         Ok(Some(piece))
+    }
+}
+
+fn exception_of_encoder(error: ArrowError) -> PyErr {
+    match error {
+        ArrowError::InvalidArgumentError(message) => PyValueError::new_err(message),
+        other => PyRuntimeError::new_err(other.to_string()),
     }
 }
 
@@ -105,7 +128,8 @@ impl Encoder {
         Ok(Self::new(ArrowStreamEncoder::new(codec)))
     }
 
-    /// An encoder of `{"columns":{"a":[...]},"rows":N}`: all bytes come from `finish`.
+    /// An encoder of `{"columns":{"a":[...]},"rows":N}`: all bytes come from `finish`, which
+    /// makes them while they are asked for.
     #[staticmethod]
     fn json_columns() -> Self {
         Self::new(JsonColumnsEncoder::default())
@@ -136,17 +160,16 @@ impl Encoder {
             }
             Ok(buffers)
         });
-        buffers.map(Pieces::new).map_err(|error| match error {
-            ArrowError::InvalidArgumentError(message) => PyValueError::new_err(message),
-            other => PyRuntimeError::new_err(other.to_string()),
-        })
+        let buffers = buffers.map_err(exception_of_encoder)?;
+        Ok(Pieces::new(buffers, None))
     }
 
     /// The end of the file. Raises RuntimeError if there was no batch.
     fn finish(&self, py: Python<'_>) -> PyResult<Pieces> {
-        let buffers =
+        let ending =
             py.detach(|| self.inner.lock().unwrap_or_else(PoisonError::into_inner).finish());
-        buffers.map(Pieces::new).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        let ending = ending.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        Ok(Pieces::new(Vec::new(), Some(ending)))
     }
 }
 

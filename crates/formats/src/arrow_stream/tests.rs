@@ -50,7 +50,7 @@ fn encoded(codec: Codec, batches: &[RecordBatch]) -> Vec<u8> {
     for batch in batches {
         bytes.extend(bytes_of(encoder.encode(batch).unwrap()));
     }
-    bytes.extend(bytes_of(encoder.finish().unwrap()));
+    bytes.extend(bytes_of(encoder.finish().unwrap().map(Result::unwrap).collect()));
     bytes
 }
 
@@ -61,6 +61,20 @@ fn read(bytes: &[u8], step: usize) -> Result<(Vec<RecordBatch>, Counts), Fault> 
         batches.extend(reader.push(part)?);
     }
     Ok((batches, reader.finish()?))
+}
+
+#[test]
+fn an_encoder_keeps_no_batch() {
+    for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+        let array = Int64Array::from(vec![7; 1000]);
+        let values = array.values().inner().clone();
+        let batch = RecordBatch::try_from_iter([("a", Arc::new(array) as ArrayRef)]).unwrap();
+        let mut encoder = ArrowStreamEncoder::new(codec);
+        drop(encoder.encode(&batch).unwrap());
+        drop(batch);
+        assert_eq!(values.strong_count(), 1);
+        assert!(encoder.finish().is_ok());
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Strings, and JSON that is a value itself.
 
+use super::short;
+
 /// A string with its quotes.
 pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);
@@ -8,7 +10,7 @@ pub(crate) fn string(text: &str, out: &mut Vec<u8>) {
     if text.bytes().fold(false, |found, byte| found | needs_escape(byte)) {
         escaped(text.as_bytes(), out);
     } else {
-        out.extend_from_slice(text.as_bytes());
+        short::push(text.as_bytes(), out);
     }
     out.push(b'"');
 }

@@ -2,12 +2,14 @@
 
 use arrow_buffer::i256;
 
+use super::short;
+
 /// JavaScript's `Number.MAX_SAFE_INTEGER`: doubles hold all integers up to it.
 const EXACT_MAX: u64 = (1 << 53) - 1;
 
 /// An integer that every double holds.
 pub(crate) fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    short::push(itoa::Buffer::new().format(value).as_bytes(), out);
 }
 
 /// A number, or a string of digits if a double may not hold it.
@@ -38,7 +40,7 @@ fn quoted_integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
 pub(crate) fn float<F: zmij::Float + Into<f64> + Copy>(value: F, out: &mut Vec<u8>) {
     let double: f64 = value.into();
     if double.is_finite() {
-        out.extend_from_slice(zmij::Buffer::new().format(value).as_bytes());
+        short::push(zmij::Buffer::new().format_finite(value).as_bytes(), out);
     } else if double.is_nan() {
         out.extend_from_slice(b"\"NaN\"");
     } else if double > 0.0 {
@@ -78,9 +80,9 @@ fn with_point(is_negative: bool, digits: &str, scale: i8, out: &mut Vec<u8>) {
         digits.len().checked_sub(places).and_then(|whole| digits.split_at_checked(whole))
         && !whole.is_empty()
     {
-        out.extend_from_slice(whole.as_bytes());
+        short::push(whole.as_bytes(), out);
         out.push(b'.');
-        out.extend_from_slice(fraction.as_bytes());
+        short::push(fraction.as_bytes(), out);
     } else {
         out.extend_from_slice(b"0.");
         out.extend(std::iter::repeat_n(b'0', places.saturating_sub(digits.len())));

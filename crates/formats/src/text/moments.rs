@@ -84,8 +84,10 @@ fn push_date(days: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil(days);
     match u64::try_from(year) {
         Ok(year @ 0..=9_999) => {
-            out.extend_from_slice(&pair(year / 100));
-            out.extend_from_slice(&pair(year % 100));
+            let ([y1, y2], [y3, y4]) = (pair(year / 100), pair(year % 100));
+            let ([m1, m2], [d1, d2]) = (pair(month), pair(day));
+            out.extend_from_slice(&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2]);
+            return;
         }
         _ => {
             let mut buffer = itoa::Buffer::new();
@@ -102,28 +104,33 @@ fn push_date(days: i64, out: &mut Vec<u8>) {
 fn push_clock<const UNITS_OF_SECOND: i64>(units: u64, out: &mut Vec<u8>) {
     let seconds = units / UNITS_OF_SECOND.unsigned_abs();
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    let ([m1, m2], [s1, s2]) = (pair(minutes), pair(seconds));
     if hours < 100 {
-        out.extend_from_slice(&pair(hours));
+        let [h1, h2] = pair(hours);
+        out.extend_from_slice(&[h1, h2, b':', m1, m2, b':', s1, s2]);
     } else {
         out.extend_from_slice(itoa::Buffer::new().format(hours).as_bytes());
+        out.extend_from_slice(&[b':', m1, m2, b':', s1, s2]);
     }
-    let ([m1, m2], [s1, s2]) = (pair(minutes), pair(seconds));
-    out.extend_from_slice(&[b':', m1, m2, b':', s1, s2]);
     push_fraction::<UNITS_OF_SECOND>(units % UNITS_OF_SECOND.unsigned_abs(), out);
 }
 
 /// A point and digits, unless there is no fraction.
-fn push_fraction<const UNITS_OF_SECOND: i64>(mut fraction: u64, out: &mut Vec<u8>) {
+fn push_fraction<const UNITS_OF_SECOND: i64>(fraction: u64, out: &mut Vec<u8>) {
     if fraction == 0 {
         return;
     }
-    out.push(b'.');
-    let mut place = UNITS_OF_SECOND.unsigned_abs();
-    while fraction != 0 {
-        place /= 10;
-        // A fraction is below a second, so each digit is below 10.
-        out.push(b'0' + (fraction / place) as u8);
-        fraction %= place;
+    let nanos = fraction * (1_000_000_000 / UNITS_OF_SECOND.unsigned_abs());
+    let ([a, b], [c, d], [e, f]) =
+        (pair(nanos / 10_000_000), pair(nanos / 100_000 % 100), pair(nanos / 1_000 % 100));
+    out.extend_from_slice(&[b'.', a, b, c, d, e, f]);
+    let ([g, h], i) = (pair(nanos / 10 % 100), b'0' + (nanos % 10) as u8);
+    if UNITS_OF_SECOND > 1_000_000 {
+        out.extend_from_slice(&[g, h, i]);
+    }
+    // It has another digit, so this ends before the point.
+    while out.last() == Some(&b'0') {
+        out.pop();
     }
 }
 

@@ -3,7 +3,7 @@
 use arrow_array::{ArrayAccessor, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 
 use super::{Values, csv_cell};
-use crate::text::characters;
+use crate::text::{characters, short};
 
 /// Numbers and moments, each written by a function of [`crate::text`].
 pub(super) struct Primitives<'a, T: ArrowPrimitiveType, W> {
@@ -20,7 +20,7 @@ impl<T: ArrowPrimitiveType, W: Fn(T::Native, &mut Vec<u8>)> Values for Primitive
 /// Truth values.
 impl Values for &BooleanArray {
     fn json(&self, row: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(if self.value(row) { b"true" } else { b"false" });
+        short::push(if self.value(row) { b"true" } else { b"false" }, out);
     }
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from colonnade._gather.shared_errors import own
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Hashable
 
@@ -74,6 +76,9 @@ class SharedReads:
                 # At once: who comes now must not get the cancelled one.
                 self._end(key, shared.task)
                 shared.task.cancel()
+        failure = _failure(shared.task)
+        if isinstance(failure, Exception):
+            raise own(failure)
         return shared.task.result()
 
     def _end(self, key: Hashable, task: asyncio.Future[Any]) -> None:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+#: A longer name is cut.
+_NAME_LENGTH_MAX = 60
+
+
 class Gathered(Mapping[str, Any]):
     """The results of `Pool.gather`: a read-only mapping in the order of the queries.
 
@@ -51,8 +55,12 @@ class Gathered(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """A line for each query: its name, and its result or error in short."""
-        width = max(map(len, self._names), default=0)
-        lines = [f"  {name:<{width}}  {self._shown(name)}" for name in self._names]
+        names = [_printable(name) for name in self._names]
+        width = max(map(len, names), default=0)
+        lines = [
+            f"  {printed:<{width}}  {self._shown(name)}"
+            for name, printed in zip(self._names, names, strict=True)
+        ]
         count = len(self._names)
         arrived = f"{count - len(self.errors)} of {count}" if self.errors else f"{count}"
         return "\n".join([f"<Gathered: {arrived} {'query' if count == 1 else 'queries'}>", *lines])
@@ -61,7 +69,7 @@ class Gathered(Mapping[str, Any]):
         error = self.errors.get(name)
         if error is not None:
             text = str(error).partition("\n")[0]
-            return f"{type(error).__name__}: {text}"
+            return f"{type(error).__name__}: {text if text.isprintable() else shown(text)}"
         result = self._results[name]
         if isinstance(result, Columns):
             rows, columns = result.shape
@@ -71,6 +79,11 @@ class Gathered(Mapping[str, Any]):
         if isinstance(result, Record):
             return f"a row of {_counted(len(result), 'column')}"
         return shown(result)
+
+
+def _printable(name: str) -> str:
+    """A name as it is, or as `shown` shows it if it is long or would upset a terminal."""
+    return name if name.isprintable() and len(name) <= _NAME_LENGTH_MAX else shown(name)
 
 
 def _counted(count: int, noun: str) -> str:

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from colonnade._gather.shared_errors import own
 from colonnade._transport.blocking import least, remaining
 from colonnade.errors import QueryCanceledError
 
@@ -116,14 +117,18 @@ class SharedReads:
         try:
             while True:
                 try:
-                    return shared.future.result(timeout=least(_LOOK_AGAIN_S, remaining()))
+                    failure = shared.future.exception(timeout=least(_LOOK_AGAIN_S, remaining()))
                 except TimeoutError:
                     if shared.future.done():
-                        # It may have ended just after this wait.
-                        return shared.future.result()
+                        # It ended just after this wait.
+                        continue
                     remaining()  # raises if the caller's time is over
                     if crew.is_stopped:
                         raise
+                    continue
+                if isinstance(failure, Exception):
+                    raise own(failure)
+                return shared.future.result()
         finally:
             with self._lock:
                 shared.callers -= 1

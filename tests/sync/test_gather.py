@@ -287,6 +287,12 @@ def test_a_shared_error_reaches_all(pool: colonnade.sync.Pool) -> None:
     wrong = Query.value("SELECT 1 / 0 FROM pg_sleep(0.05)", shared=True)
     results = pool.gather({"a": wrong, "b": wrong}, on_error="return")
     assert {type(error) for error in results.errors.values()} == {errors.DivisionByZeroError}
+    first, second = results.errors.values()
+    assert first is not second, "a raised error is changed by each caller"
+    first.add_note("for the first caller")
+    assert not hasattr(second, "__notes__")
+    assert isinstance(second, errors.DivisionByZeroError)
+    assert (second.sqlstate, str(second)) == ("22012", str(first).partition("\n")[0])
 
 
 def test_a_shared_query_ends_with_its_last_caller(pool: colonnade.sync.Pool, dsn: str) -> None:

@@ -149,6 +149,17 @@ def test_results_are_a_mapping_with_errors() -> None:
     assert repr(Gathered((), {}, {})) == "<Gathered: 0 queries>"
 
 
+def test_hostile_names_are_shown_harmlessly() -> None:
+    names = ("a\x1b[2J\nb", "\u202egnp", "x" * 10_000, "über")
+    failed: dict[str, Exception] = {names[1]: ValueError("a\x1b[2J")}
+    text = repr(Gathered(names, dict.fromkeys(names, 1), failed))
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert len(text.split("\n")) == 5
+    assert len(text) < 1000
+    assert "\n  über " in text
+    assert r"ValueError: 'a\x1b[2J'" in text
+
+
 def test_a_deadline_error_can_be_pickled() -> None:
     data = pickle.dumps(DeadlineError("a", "arriving", 2.0))
     error = pickle.loads(data)  # noqa: S301 - its own bytes

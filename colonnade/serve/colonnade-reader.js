@@ -38,8 +38,7 @@ async function* readMessages(source, { signal, onProgress, init } = {}) {
     const text = `${fault} (after ${seen.rows} rows in ${seen.batches} batches)`;
     throw Object.assign(new IncompleteTableError(text, { cause }), seen);
   };
-  const problem = response.ok ? "" : await response.text().catch(() => "no text arrived");
-  expect(response.ok, `HTTP status ${response.status}: ${problem}`);
+  expect(response.ok, response.ok || `HTTP status ${response.status}: ${await problem(response)}`);
   expect(response.body, "the response has no body");
   const reader = response.body.getReader();
   const next = async () => { // The next bytes of the body; undefined after the last.
@@ -62,8 +61,7 @@ async function* readMessages(source, { signal, onProgress, init } = {}) {
   };
   try {
     const type = response.headers.get("Content-Type");
-    const isArrow = type?.split(";")[0].trim().toLowerCase() === MEDIA_TYPE;
-    expect(isArrow, `the content type is ${type}`);
+    expect(type?.split(";")[0].trim().toLowerCase() === MEDIA_TYPE, `the content type is ${type}`);
     for (let isMarked = false; ; onProgress?.({ ...seen })) {
       const prefix = await take(8);
       const [marker, length] = new Int32Array(prefix.buffer);
@@ -74,12 +72,11 @@ async function* readMessages(source, { signal, onProgress, init } = {}) {
         return expect(!chunk.length && !(await next())?.length, "there are bytes after the end");
       }
       const head = await take(8 + length, prefix);
-      const { bodyLength, notes, ...message } = parsed(new DataView(head.buffer, 8));
+      const { bodyLength, rows, batches, ...message } = parsed(new DataView(head.buffer, 8));
       const bytes = await take(head.length + bodyLength, head);
-      isMarked = "colonnade.rows" in notes;
+      isMarked = rows !== undefined;
       if (isMarked) {
-        const [rows, batches] = [notes["colonnade.rows"], notes["colonnade.batches"]].map(Number);
-        const areAll = rows === seen.rows && batches === seen.batches;
+        const areAll = Number(rows) === seen.rows && Number(batches) === seen.batches;
         expect(areAll, `the end mark counts ${rows} rows in ${batches} batches`);
         continue;
       }
@@ -93,6 +90,17 @@ async function* readMessages(source, { signal, onProgress, init } = {}) {
     throw error;
   } finally {
     reader.cancel().catch(() => {}); // Tells the server, unless all has arrived.
+  }
+}
+
+// What the server says of its error: the detail of a problem document, or else the text itself.
+async function problem(response) {
+  const text = await response.text().catch(() => "no text arrived");
+  try {
+    const { detail } = JSON.parse(text);
+    return typeof detail === "string" ? detail : text;
+  } catch {
+    return text;
   }
 }
 
@@ -118,5 +126,6 @@ function parsed(view) {
     const [key, value] = [0, 1].map((slot) => text(follow(field(follow(at + 4), slot))));
     notes[key] = value;
   }
-  return { kind, first, bodyLength: long(field(message, 3)), notes };
+  const { "colonnade.rows": rows, "colonnade.batches": batches } = notes;
+  return { kind, first, bodyLength: long(field(message, 3)), rows, batches };
 }

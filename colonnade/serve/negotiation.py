@@ -32,6 +32,11 @@ class Choice:
         """Whether the bytes are compressed."""
         return self.format.is_compressed(self.parameters)
 
+    @property
+    def shares_memory(self) -> bool:
+        """Whether the bytes are those of the batches."""
+        return self.format.shares_memory(self.parameters)
+
 
 @dataclass(frozen=True)
 class _Range:
@@ -127,8 +132,9 @@ def _ranges(accept: str) -> Iterable[_Range]:
             if name == "q":
                 quality = _quality(value)
                 break
-            if name:
-                parameters[name] = value
+            # All text is UTF-8, and clients say so out of habit.
+            if name and (name, value.lower()) != ("charset", "utf-8"):
+                parameters[name] = value.lower()
         yield _Range(media_type.lower(), parameters, quality)
 
 

@@ -22,20 +22,34 @@ if TYPE_CHECKING:
 READER_JS: Traversable = resources.files("colonnade.serve") / "colonnade-reader.js"
 
 
-async def reader_module(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with `READER_JS`, at whatever path the application gives it."""
-    del receive
-    if scope["type"] != "http":
-        raise InterfaceError(f"a module answers HTTP requests, not {shown(scope['type'])}")
-    text, tag = _module()
-    headers = [(b"etag", tag), (b"cache-control", b"no-cache")]
-    request = Request.of(scope)
-    if request.knows(tag):
-        answer = Answer(HTTPStatus.NOT_MODIFIED, headers)
-    else:
-        headers.append((b"content-type", b"text/javascript; charset=utf-8"))
-        answer = Answer(HTTPStatus.OK, headers, None if request.is_head else text)
-    await answer.send(send)
+class ReaderModule:
+    """An ASGI application that answers with `READER_JS`, at whatever path it is given.
+
+    It is an object and no function, so that a route of Starlette and FastAPI takes it for an
+    application.
+    """
+
+    def __repr__(self) -> str:
+        """The name by which it is imported."""
+        return "colonnade.serve.reader_module"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        del receive
+        if scope["type"] != "http":
+            raise InterfaceError(f"a module answers HTTP requests, not {shown(scope['type'])}")
+        text, tag = _module()
+        headers = [(b"etag", tag), (b"cache-control", b"no-cache")]
+        request = Request.of(scope)
+        if request.knows(tag):
+            answer = Answer(HTTPStatus.NOT_MODIFIED, headers)
+        else:
+            headers.append((b"content-type", b"text/javascript; charset=utf-8"))
+            answer = Answer(HTTPStatus.OK, headers, None if request.is_head else text)
+        await answer.send(send)
+
+
+reader_module = ReaderModule()
 
 
 @functools.cache

@@ -14,7 +14,7 @@ class Request(NamedTuple):
     query: str
     accept: str | None
     if_none_match: str | None
-    is_head: bool
+    method: str
 
     @classmethod
     def of(cls, scope: Mapping[str, Any]) -> Self:
@@ -24,12 +24,21 @@ class Request(NamedTuple):
             bytes(scope.get("query_string", b"")).decode("latin-1"),
             _joined(headers, b"accept"),
             _joined(headers, b"if-none-match"),
-            scope["method"] == "HEAD",
+            scope["method"],
         )
 
+    @property
+    def is_head(self) -> bool:
+        """Whether the answer has no body."""
+        return self.method == "HEAD"
+
     def knows(self, tag: bytes) -> bool:
-        """Whether the client has the table of this weak tag (RFC 9110, section 13.1.2)."""
-        if self.if_none_match is None:
+        """Whether the client has the table of this weak tag (RFC 9110, section 13.1.2).
+
+        304 answers GET and HEAD alone. What a client keeps is no answer to another method, so the
+        condition is not about it.
+        """
+        if self.if_none_match is None or self.method not in {"GET", "HEAD"}:
             return False
         known = {each.strip().removeprefix("W/") for each in self.if_none_match.split(",")}
         return "*" in known or tag.decode().removeprefix("W/") in known

@@ -20,7 +20,15 @@ from colonnade.serve.connected import while_connected
 from colonnade.serve.negotiation import chosen
 from colonnade.serve.problems import Problem, problem_of
 from colonnade.serve.request import Request
-from colonnade.serve.sources import begun, check_source, known_size
+from colonnade.serve.sources import (
+    ENCODED_PART_BYTES,
+    PART_BYTES,
+    begun,
+    check_source,
+    close,
+    known_size,
+    parts,
+)
 
 if TYPE_CHECKING:
     from colonnade.formats.streams import StreamFormat
@@ -129,6 +137,7 @@ class TableResponse:
         request = Request.of(scope)
         choice = chosen(request.query, request.accept, self._offers)
         if choice is None:
+            await self._close_source()
             known = ", ".join(f"{offer.media_type} (?format={offer})" for offer in self._offers)
             return self._refused(
                 Problem(HTTPStatus.NOT_ACCEPTABLE, f"this table is offered as {known}")
@@ -138,9 +147,11 @@ class TableResponse:
         if tag is not None:
             headers.append((b"etag", tag))
             if request.knows(tag):
+                await self._close_source()
                 return Answer(HTTPStatus.NOT_MODIFIED, headers)
         headers += self._headers_of_body(choice)
         if request.is_head:
+            await self._close_source()
             return Answer(HTTPStatus.OK, headers)
         try:
             return Answer(HTTPStatus.OK, headers, await self._body(choice))
@@ -149,6 +160,12 @@ class TableResponse:
             if problem is None:
                 raise
             return self._refused(problem)
+
+    async def _close_source(self) -> None:
+        """End a stream whose rows no client needs, unless another request is reading it."""
+        if isinstance(self._source, AsyncIterator) and not self._is_begun:
+            self._is_begun = True
+            await close(self._source)
 
     async def _body(self, choice: Choice) -> Body | bytes:
         if isinstance(self._source, AsyncIterator):
@@ -161,7 +178,8 @@ class TableResponse:
         batches = await begun(self._source)
         is_at_end = choice.format.is_at_end
         encoder = choice.format.open(choice.parameters)
-        body = Body(batches, encoder, self._json_rows_max if is_at_end else None)
+        part_bytes = PART_BYTES if choice.shares_memory else ENCODED_PART_BYTES
+        body = Body(parts(batches, part_bytes), encoder, self._json_rows_max if is_at_end else None)
         try:
             await body.begin()
             size = known_size(batches)

@@ -67,6 +67,7 @@ def test_middleware_that_would_end_a_broken_table_politely(
     assert talk.request("small").response.headers["passed-on"] == "yes"
     checks.check_whole_table(talk)
     checks.check_error_amid_a_table(talk, "midway")
+    checks.check_clients_that_go_away(talk)
 
 
 def test_middleware_that_compresses(talk_to: Callable[[str], Conversation]) -> None:

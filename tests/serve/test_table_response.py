@@ -8,11 +8,14 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
+import fastapi
 import httpx
 import httpx2
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 import colonnade
 from colonnade import serve
@@ -180,6 +183,68 @@ async def test_a_known_version_runs_no_query(pool: colonnade.Pool) -> None:
         assert calls == 3
 
 
+async def test_a_stream_that_is_not_needed_is_closed(pool: colonnade.Pool) -> None:
+    ended: list[str] = []
+    kept: list[Any] = []
+
+    async def rows(name: str) -> AsyncIterator[colonnade.Columns]:
+        try:
+            yield await pool.fetch_columns(ROWS, 1)
+        finally:
+            ended.append(name)
+
+    class Watched:
+        """A stream that has not begun, which runs no code when it is closed."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __aiter__(self) -> Any:
+            return self
+
+        async def __anext__(self) -> Any:
+            raise AssertionError("no row is needed")
+
+        async def aclose(self) -> None:
+            ended.append(self._name)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        name = scope["path"].strip("/")
+        stream: Any = rows(name) if name == "table" else Watched(name)
+        kept.append(stream)
+        await serve.TableResponse(stream, etag="1", formats=["arrow"])(scope, receive, send)
+
+    async with client_of(app) as client:
+        tag = (await client.get("/table")).headers["etag"]
+        assert (await client.head("/head")).status_code == 200
+        assert (await client.get("/known", headers={"if-none-match": tag})).status_code == 304
+        assert (await client.get("/refused", headers={"accept": "text/html"})).status_code == 406
+    assert ended == ["table", "head", "known", "refused"]
+
+
+async def test_a_request_without_rows_leaves_another_ones_stream_alone(
+    pool: colonnade.Pool,
+) -> None:
+    app = serve.TableResponse(pool.iter_columns(ROWS, 1_000_000, batch_rows=1000))
+    async with client_of(app) as client:
+        async with client.stream("GET", "/") as response:
+            pieces = response.aiter_bytes()
+            data = await anext(pieces)
+            assert (await client.head("/")).status_code == 200
+            data += b"".join([piece async for piece in pieces])
+        assert len(pa.ipc.open_stream(data).read_all()) == 1_000_000
+        assert (await client.get("/")).status_code == 500
+
+
+async def test_a_known_version_does_not_answer_other_methods(pool: colonnade.Pool) -> None:
+    columns = await pool.fetch_columns(ROWS, 3)
+    async with client_of(serve.TableResponse(columns, etag="1")) as client:
+        tag = (await client.get("/")).headers["etag"]
+        for known in (tag, "*"):
+            response = await client.post("/", headers={"if-none-match": known})
+            assert (response.status_code, len(table_of(response))) == (200, 3)
+
+
 async def test_a_format_that_is_not_offered_is_refused(pool: colonnade.Pool) -> None:
     columns = await pool.fetch_columns(ROWS, 1)
     async with client_of(serve.TableResponse(columns, formats=["arrow"])) as client:
@@ -296,6 +361,18 @@ async def test_the_module_for_browsers_is_served() -> None:
         assert (again.status_code, again.content) == (304, b"")
         head = await client.head("/any/path.js")
         assert (head.status_code, head.content, head.headers["etag"]) == (200, b"", tag)
+
+
+async def test_the_module_is_an_application_to_starlette() -> None:
+    route = Route("/reader.js", serve.reader_module)
+    async with client_of(Starlette(routes=[route])) as client:
+        response = await client.get("/reader.js")
+        assert (response.status_code, response.content) == (200, serve.READER_JS.read_bytes())
+    app = fastapi.FastAPI()
+    app.router.routes.append(route)
+    async with client_of(app) as client:
+        assert (await client.get("/reader.js")).status_code == 200
+    assert repr(serve.reader_module) == "colonnade.serve.reader_module"
 
 
 async def test_a_response_shows_its_source_and_formats(pool: colonnade.Pool) -> None:

@@ -119,6 +119,11 @@ test("other answers than tables", async () => {
   const refused = await fault(new Response('{"title": "timeout"}', problem));
   assert.match(refused.message, /504.*timeout/);
   assert.equal(refused.status, 504);
+  const told = await fault(new Response('{"detail": "too late"}', problem));
+  assert.equal(told.message, "HTTP status 504: too late (after 0 rows in 0 batches)");
+  for (const text of ["null", '{"detail": 5}', "<p>"]) {
+    assert.ok((await fault(new Response(text, problem))).message.includes(`504: ${text} (`));
+  }
   const page = await fault(responseOf(bytesOf("complete"), { type: "text/html" }));
   assert.match(page.message, /content type is text\/html/);
 });

@@ -26,8 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Source folder -> generated folder; a folder that does not exist yet is skipped.
 FOLDERS = {
     "colonnade/_async": "colonnade/_sync",
+    "colonnade/jobs/disque/_async": "colonnade/jobs/disque/_sync",
     "tests/async": "tests/sync",
     "tests/faults/_async": "tests/faults/_sync",
+    "tests/jobs/disque/_async": "tests/jobs/disque/_sync",
 }
 
 # A run of tokens -> its replacement. The longest run wins, so a dotted name may refine a word.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.jobs.disque.fake.cluster import FakeCluster
 from tools import docs_snippets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +25,11 @@ def test_blocks_run(page: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("COLONNADE_DSN", dsn)
     # Blocks write their files outside the checkout.
     monkeypatch.chdir(tmp_path)
-    docs_snippets.run_page(page)
+    with contextlib.ExitStack() as servers:
+        if page.name == "disque.md":
+            cluster = servers.enter_context(FakeCluster())
+            monkeypatch.setenv("DISQUE_NODES", cluster.addresses)
+        docs_snippets.run_page(page)
 
 
 def test_links_lead_somewhere() -> None:

@@ -38,6 +38,7 @@ NAMED = {
     "pyright": "Makefile",
     "pytest-asyncio": "pyproject.toml",
     "pytest-xdist": "Makefile",
+    "redis": "colonnade/jobs/disque/_transport/library.py",
     "ruff": "Makefile",
     "twine": "tools/release_check.py",
     "uvicorn": "tests/observe/test_beat_processes.py",

@@ -1,0 +1,1 @@
+"""The client for asyncio; `colonnade/jobs/disque/_sync` is generated from it."""

@@ -1,0 +1,127 @@
+"""How often each key came in the last seconds, and which one came most."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from colonnade._arguments import check_count, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+K = TypeVar("K", bound="Hashable")
+
+
+class RollingCounter(Generic[K]):
+    """Counts keys over a window of time, and knows the most frequent one.
+
+    `window` is in seconds, of which `slices` make the resolution: an event counts for `window`
+    seconds, or for up to a slice less. `add` and `max` take constant time, whatever the number of
+    events and keys: an event that leaves the window costs what it cost to enter. A clock that goes
+    back counts as one that stands still. Not for several threads at once.
+
+    The counts form levels: a level has the keys of one count, in the order in which they came to
+    it. An event moves its key up, and an expired slice moves its keys down, so the highest level
+    is always known.
+    """
+
+    __slots__ = ("_clock", "_counts", "_highest", "_levels", "_ring", "_slice", "_step", "_total")
+
+    def __init__(
+        self,
+        window: float,
+        *,
+        slices: int = 16,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        check_number("window", window)
+        check_count("slices", slices)
+        if not 0 < window < float("inf"):
+            msg = f"window must be a number of seconds greater than 0, not {window}"
+            raise ValueError(msg)
+        self._clock = clock
+        self._step = window / slices
+        self._slice = int(clock() // self._step)
+        self._ring: list[dict[K, int]] = [{} for _ in range(slices)]
+        self._counts: dict[K, int] = {}
+        self._levels: dict[int, dict[K, None]] = {}
+        self._highest = 0
+        self._total = 0
+
+    def add(self, key: K, times: int = 1) -> None:
+        """Count a key that came now, `times` times."""
+        current = int(self._clock() // self._step)
+        if current > self._slice:
+            self._expire(current)
+        ring = self._ring
+        events = ring[self._slice % len(ring)]
+        events[key] = events.get(key, 0) + times
+        before = self._counts.get(key, 0)
+        self._counts[key] = after = before + times
+        self._total += times
+        self._move(key, before, after)
+        self._highest = max(self._highest, after)
+
+    def max(self) -> tuple[K, int] | None:
+        """Return the most frequent key and its count, None if the window is empty.
+
+        Of several keys with this count, it is the one that has had it longest.
+        """
+        current = int(self._clock() // self._step)
+        if current > self._slice:
+            self._expire(current)
+        if not self._highest:
+            return None
+        return next(iter(self._levels[self._highest])), self._highest
+
+    def count(self, key: K) -> int:
+        """Return how often a key came within the window."""
+        self._refresh()
+        return self._counts.get(key, 0)
+
+    def total(self) -> int:
+        """Return the number of events within the window."""
+        self._refresh()
+        return self._total
+
+    def __len__(self) -> int:
+        """Return the number of keys within the window."""
+        self._refresh()
+        return len(self._counts)
+
+    def _refresh(self) -> None:
+        current = int(self._clock() // self._step)
+        if current > self._slice:
+            self._expire(current)
+
+    def _expire(self, current: int) -> None:
+        """Remove the slices that have left the window, and make `current` the newest."""
+        slices = len(self._ring)
+        passed = min(current - self._slice, slices)
+        for number in range(self._slice + 1, self._slice + 1 + passed):
+            events = self._ring[number % slices]
+            for key, times in events.items():
+                before = self._counts[key]
+                after = before - times
+                self._move(key, before, after)
+                if after:
+                    self._counts[key] = after
+                else:
+                    del self._counts[key]
+                self._total -= times
+            events.clear()
+        self._slice = current
+        # Each step down was paid for by a step up.
+        while self._highest and self._highest not in self._levels:
+            self._highest -= 1
+
+    def _move(self, key: K, before: int, after: int) -> None:
+        levels = self._levels
+        if before:
+            level = levels[before]
+            del level[key]
+            if not level:
+                del levels[before]
+        if after:
+            levels.setdefault(after, {})[key] = None

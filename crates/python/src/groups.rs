@@ -48,6 +48,8 @@ struct Grouping {
     nulls: Nulls,
     made: OnceLock<Result<Groups, String>>,
     layout: OnceLock<Layout>,
+    /// The numbers of the groups, the rows by group and the offsets, as Python has them.
+    views: [OnceLock<ArrowBuffer>; 3],
     /// All rows group by group.
     arranged: OnceLock<Py<Batch>>,
 }
@@ -74,6 +76,7 @@ impl Grouping {
             nulls: if drop_nulls { Nulls::Drop } else { Nulls::Group },
             made: OnceLock::new(),
             layout: OnceLock::new(),
+            views: [OnceLock::new(), OnceLock::new(), OnceLock::new()],
             arranged: OnceLock::new(),
             batch: batch.unbind(),
         })
@@ -91,20 +94,26 @@ impl Grouping {
 
     /// The number of each row's group as int32, -1 for a row without one.
     fn codes(&self, py: Python<'_>) -> PyResult<Buffer> {
-        Ok(Buffer::new(ArrowBuffer::from_vec(self.groups(py)?.codes.clone())))
+        let groups = self.groups(py)?;
+        let [codes, ..] = &self.views;
+        let codes = codes.get_or_init(|| ArrowBuffer::from_vec(groups.codes.clone()));
+        Ok(Buffer::new(codes.clone()))
     }
 
     /// The rows group by group as int64, and the place where each group begins, with the end of the
     /// last one.
     fn layout(&self, py: Python<'_>) -> PyResult<(Buffer, Buffer)> {
         let layout = self.made_layout(py)?;
-        let end = layout.offsets.last().copied().unwrap_or_default();
-        let order = match &layout.order {
-            Some(order) => order.clone(),
-            None => (0..u64::try_from(end).unwrap_or_default()).collect(),
-        };
-        let offsets = ArrowBuffer::from_vec(layout.offsets.clone());
-        Ok((Buffer::new(ArrowBuffer::from_vec(order)), Buffer::new(offsets)))
+        let [_, order, offsets] = &self.views;
+        let order = order.get_or_init(|| {
+            let end = layout.offsets.last().copied().unwrap_or_default();
+            let known = layout.order.clone();
+            ArrowBuffer::from_vec(
+                known.unwrap_or_else(|| (0..u64::try_from(end).unwrap_or_default()).collect()),
+            )
+        });
+        let offsets = offsets.get_or_init(|| ArrowBuffer::from_vec(layout.offsets.clone()));
+        Ok((Buffer::new(order.clone()), Buffer::new(offsets.clone())))
     }
 
     /// All rows group by group: the batch itself if they are so already.

@@ -67,6 +67,30 @@ impl Key for u64 {
     }
 }
 
+impl Key for i32 {
+    #[inline]
+    fn hash(self, seed: u64) -> u64 {
+        i64::from(self).hash(seed)
+    }
+
+    #[inline]
+    fn distance(self, least: Self) -> Option<u64> {
+        Some(u64::from(self.cast_unsigned().wrapping_sub(least.cast_unsigned())))
+    }
+}
+
+impl Key for i64 {
+    #[inline]
+    fn hash(self, seed: u64) -> u64 {
+        self.cast_unsigned().hash(seed)
+    }
+
+    #[inline]
+    fn distance(self, least: Self) -> Option<u64> {
+        Some(self.cast_unsigned().wrapping_sub(least.cast_unsigned()))
+    }
+}
+
 impl Key for u128 {
     #[inline]
     fn hash(self, seed: u64) -> u64 {

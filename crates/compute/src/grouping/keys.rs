@@ -1,5 +1,6 @@
 //! Key columns as integers or bytes whose order is that of the values.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,7 +9,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, LargeBinaryArray, PrimitiveArray, StringArray, downcast_integer,
     types,
 };
-use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, IntervalUnit, SortOptions};
 
@@ -34,6 +35,10 @@ pub enum KeyRule {
 }
 
 pub(super) enum Keys {
+    /// Shared with the column.
+    Small(ScalarBuffer<i32>),
+    /// Shared with the column.
+    Signed(ScalarBuffer<i64>),
     Narrow(Vec<u64>),
     Wide(Vec<u128>),
     Bytes(ByteKeys),
@@ -62,6 +67,8 @@ impl KeyColumn {
     /// The number of rows.
     pub(super) fn len(&self) -> usize {
         match &self.keys {
+            Keys::Small(keys) => keys.len(),
+            Keys::Signed(keys) => keys.len(),
             Keys::Narrow(keys) => keys.len(),
             Keys::Wide(keys) => keys.len(),
             Keys::Bytes(keys) => keys.len(),
@@ -80,7 +87,7 @@ impl KeyColumn {
 
 fn keys(array: &ArrayRef, rule: KeyRule) -> Result<Keys, GroupError> {
     if let Some(keys) = integers(array) {
-        return Ok(Keys::Narrow(keys));
+        return Ok(keys);
     }
     Ok(match array.data_type() {
         DataType::Null => Keys::Narrow(vec![0; array.len()]),
@@ -113,6 +120,11 @@ fn keys(array: &ArrayRef, rule: KeyRule) -> Result<Keys, GroupError> {
             let trimmed = texts.map(|text| text.map(|text| text.trim_end_matches(' ')));
             bytes(&trimmed.collect::<StringArray>().into())
         }
+        DataType::LargeUtf8 if rule == KeyRule::WithoutBlanks => {
+            let texts = array.as_string::<i64>().iter();
+            let trimmed = texts.map(|text| text.map(|text| text.trim_end_matches(' ').as_bytes()));
+            Keys::Bytes(ByteKeys::Large(trimmed.collect()))
+        }
         DataType::Utf8 => bytes(&array.as_string::<i32>().clone().into()),
         DataType::Binary => bytes(array.as_binary::<i32>()),
         DataType::LargeUtf8 => {
@@ -127,25 +139,24 @@ fn keys(array: &ArrayRef, rule: KeyRule) -> Result<Keys, GroupError> {
     })
 }
 
-/// The keys of a column of integers, dates or times.
-fn integers(array: &ArrayRef) -> Option<Vec<u64>> {
-    fn signed<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<u64>>
-    where
-        T::Native: Into<i64>,
-    {
-        let values = array.as_primitive::<T>().values();
-        Some(values.iter().map(|value| signed_key((*value).into())).collect())
-    }
+/// The keys of a column of integers, dates or times; in the column's memory for most widths.
+fn integers(array: &ArrayRef) -> Option<Keys> {
     use arrow_schema::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-    match array.data_type() {
-        DataType::Int8 => signed::<types::Int8Type>(array),
-        DataType::Int16 => signed::<types::Int16Type>(array),
-        DataType::Int32 => signed::<types::Int32Type>(array),
+    fn small<T: ArrowPrimitiveType<Native = i32>>(array: &ArrayRef) -> Keys {
+        Keys::Small(array.as_primitive::<T>().values().clone())
+    }
+    fn signed<T: ArrowPrimitiveType<Native = i64>>(array: &ArrayRef) -> Keys {
+        Keys::Signed(array.as_primitive::<T>().values().clone())
+    }
+    Some(match array.data_type() {
+        DataType::Int8 => Keys::Narrow(short::<types::Int8Type>(array)),
+        DataType::Int16 => Keys::Narrow(short::<types::Int16Type>(array)),
+        DataType::Int32 => small::<types::Int32Type>(array),
+        DataType::Date32 => small::<types::Date32Type>(array),
+        DataType::Time32(Second) => small::<types::Time32SecondType>(array),
+        DataType::Time32(_) => small::<types::Time32MillisecondType>(array),
         DataType::Int64 => signed::<types::Int64Type>(array),
-        DataType::Date32 => signed::<types::Date32Type>(array),
         DataType::Date64 => signed::<types::Date64Type>(array),
-        DataType::Time32(Second) => signed::<types::Time32SecondType>(array),
-        DataType::Time32(_) => signed::<types::Time32MillisecondType>(array),
         DataType::Time64(Microsecond) => signed::<types::Time64MicrosecondType>(array),
         DataType::Time64(_) => signed::<types::Time64NanosecondType>(array),
         DataType::Timestamp(Second, _) => signed::<types::TimestampSecondType>(array),
@@ -156,19 +167,26 @@ fn integers(array: &ArrayRef) -> Option<Vec<u64>> {
         DataType::Duration(Millisecond) => signed::<types::DurationMillisecondType>(array),
         DataType::Duration(Microsecond) => signed::<types::DurationMicrosecondType>(array),
         DataType::Duration(Nanosecond) => signed::<types::DurationNanosecondType>(array),
-        DataType::UInt8 => unsigned::<types::UInt8Type>(array),
-        DataType::UInt16 => unsigned::<types::UInt16Type>(array),
-        DataType::UInt32 => unsigned::<types::UInt32Type>(array),
-        DataType::UInt64 => unsigned::<types::UInt64Type>(array),
-        _ => None,
-    }
+        DataType::UInt8 => Keys::Narrow(unsigned::<types::UInt8Type>(array)),
+        DataType::UInt16 => Keys::Narrow(unsigned::<types::UInt16Type>(array)),
+        DataType::UInt32 => Keys::Narrow(unsigned::<types::UInt32Type>(array)),
+        DataType::UInt64 => Keys::Narrow(unsigned::<types::UInt64Type>(array)),
+        _ => return None,
+    })
 }
 
-fn unsigned<T: ArrowPrimitiveType>(array: &ArrayRef) -> Option<Vec<u64>>
+fn short<T: ArrowPrimitiveType>(array: &ArrayRef) -> Vec<u64>
+where
+    T::Native: Into<i64>,
+{
+    array.as_primitive::<T>().values().iter().map(|value| signed_key((*value).into())).collect()
+}
+
+fn unsigned<T: ArrowPrimitiveType>(array: &ArrayRef) -> Vec<u64>
 where
     T::Native: Into<u64>,
 {
-    Some(array.as_primitive::<T>().values().iter().map(|value| (*value).into()).collect())
+    array.as_primitive::<T>().values().iter().map(|value| (*value).into()).collect()
 }
 
 fn signed_key(value: i64) -> u64 {
@@ -269,19 +287,18 @@ fn rows(array: &ArrayRef) -> Result<Keys, GroupError> {
     Ok(Keys::Bytes(ByteKeys::Rows(rows)))
 }
 
-/// The order of one value among others of its column.
-pub(super) enum Compared<'a> {
-    Narrow(&'a [u64]),
-    Wide(&'a [u128]),
-    Bytes(&'a ByteKeys),
-}
-
 impl Keys {
-    pub(super) fn compared(&self) -> Compared<'_> {
+    /// The keys as unsigned integers of 64 bits, if they have no more.
+    pub(super) fn narrow(&self) -> Option<Cow<'_, [u64]>> {
         match self {
-            Self::Narrow(keys) => Compared::Narrow(keys),
-            Self::Wide(keys) => Compared::Wide(keys),
-            Self::Bytes(keys) => Compared::Bytes(keys),
+            Self::Small(keys) => {
+                Some(Cow::Owned(keys.iter().map(|key| signed_key(i64::from(*key))).collect()))
+            }
+            Self::Signed(keys) => {
+                Some(Cow::Owned(keys.iter().map(|key| signed_key(*key)).collect()))
+            }
+            Self::Narrow(keys) => Some(Cow::Borrowed(keys)),
+            Self::Wide(_) | Self::Bytes(_) => None,
         }
     }
 }

@@ -127,6 +127,8 @@ pub fn group(columns: &[KeyColumn], order: Order, nulls: Nulls) -> Result<Groups
 fn group_column(column: &KeyColumn, order: Order, nulls: Nulls) -> Groups {
     let valid = column.nulls();
     let groups = match column.keys() {
+        Keys::Small(keys) => assign(keys, valid, nulls),
+        Keys::Signed(keys) => assign(keys, valid, nulls),
         Keys::Narrow(keys) => assign(keys, valid, nulls),
         Keys::Wide(keys) => assign(keys, valid, nulls),
         Keys::Bytes(keys) => bytes::assign(keys, valid, nulls),
@@ -144,6 +146,8 @@ fn sorted(column: &KeyColumn, groups: Groups) -> Groups {
         nulls.zip(place(row)).is_some_and(|(nulls, row)| row < nulls.len() && nulls.is_null(row))
     };
     let order = match column.keys() {
+        Keys::Small(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row).copied()),
+        Keys::Signed(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row).copied()),
         Keys::Narrow(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row).copied()),
         Keys::Wide(keys) => in_order(&groups.firsts, is_null, |row| keys.get(row).copied()),
         Keys::Bytes(keys) => in_order(&groups.firsts, is_null, |row| Some(keys.get(row))),

@@ -49,7 +49,7 @@ pub(super) fn group(columns: &[KeyColumn], order: Order, nulls: Nulls) -> Groups
 
 impl<'a> Part<'a> {
     fn of(column: &'a KeyColumn, order: Order) -> Self {
-        let Keys::Narrow(keys) = column.keys() else { return Self::numbered(column, order) };
+        let Some(keys) = column.keys().narrow() else { return Self::numbered(column, order) };
         let nulls = column.nulls();
         let (least, most) = match nulls {
             None => keys
@@ -67,7 +67,7 @@ impl<'a> Part<'a> {
         if span >= u64::MAX >> 1 && nulls.is_some() {
             return Self::numbered(column, order);
         }
-        Self { keys: Cow::Borrowed(keys), nulls, least, span }
+        Self { keys, nulls, least, span }
     }
 
     /// The column as the numbers of its own groups.
@@ -135,7 +135,7 @@ fn group_parts(parts: &[Part<'_>], valid: Option<&NullBuffer>, order: Order) -> 
     let groups = match &keys {
         Keys::Narrow(keys) => assign(keys, valid, Nulls::Drop),
         Keys::Wide(keys) => assign(keys, valid, Nulls::Drop),
-        Keys::Bytes(_) => Groups::default(),
+        _ => Groups::default(),
     };
     match order {
         Order::FirstSeen => groups,

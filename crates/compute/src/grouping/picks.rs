@@ -3,7 +3,7 @@
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
 
-use super::keys::{Compared, key_at};
+use super::keys::{Keys, key_at};
 use super::{DROPPED, GroupError, Groups, KeyColumn, KeyRule, number, place};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,10 +32,12 @@ pub(super) fn picks(
         Pick::Least | Pick::Greatest => {
             let column = KeyColumn::of(values, rule)?;
             let is_less = pick == Pick::Least;
-            match column.keys().compared() {
-                Compared::Narrow(keys) => extremes(keys, codes, valid, groups.len(), is_less),
-                Compared::Wide(keys) => extremes(keys, codes, valid, groups.len(), is_less),
-                Compared::Bytes(keys) => {
+            match column.keys() {
+                Keys::Small(keys) => extremes(keys, codes, valid, groups.len(), is_less),
+                Keys::Signed(keys) => extremes(keys, codes, valid, groups.len(), is_less),
+                Keys::Narrow(keys) => extremes(keys, codes, valid, groups.len(), is_less),
+                Keys::Wide(keys) => extremes(keys, codes, valid, groups.len(), is_less),
+                Keys::Bytes(keys) => {
                     let key = |row: u32| place(row).map(|row| keys.get(row));
                     let is_better = |known, row| {
                         known == DROPPED

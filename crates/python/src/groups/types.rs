@@ -126,7 +126,10 @@ pub(super) fn check_key(field: &ResultColumn, name: &str, sort: bool) -> PyResul
              equal is not known here; select it as text, or as another type"
         )));
     }
-    match unordered(&field.pg_type).filter(|_| sort) {
+    if !sort {
+        return Ok(());
+    }
+    match unordered(&field.pg_type) {
         None => Ok(()),
         Some(part) => Err(PyTypeError::new_err(format!(
             "\"{name}\" cannot be sorted by: its type is {whole}, and the order of {part} is that \
@@ -135,14 +138,14 @@ pub(super) fn check_key(field: &ResultColumn, name: &str, sort: bool) -> PyResul
     }
 }
 
-/// The aggregates of a column's type.
-fn of_type(field: &ResultColumn) -> Vec<Aggregate> {
+/// Whether a column's type has the aggregate.
+fn has(field: &ResultColumn, kind: Aggregate) -> bool {
     let pg_type = field.pg_type.bare();
-    let has = |kind: &Aggregate| match kind {
+    match kind {
         Aggregate::Sum | Aggregate::Mean => match &pg_type.shape {
             Shape::Scalar(line) => {
                 NUMBERS.contains(&line.name)
-                    || (*kind == Aggregate::Sum && LENGTHS.contains(&line.name))
+                    || (kind == Aggregate::Sum && LENGTHS.contains(&line.name))
             }
             // A column that was given: its Arrow type says it.
             Shape::Opaque => true,
@@ -151,16 +154,16 @@ fn of_type(field: &ResultColumn) -> Vec<Aggregate> {
         Aggregate::Min | Aggregate::Max => unordered(pg_type).is_none(),
         Aggregate::Distinct => part_that(pg_type, &lacks_equality).is_none(),
         Aggregate::Count | Aggregate::First | Aggregate::Last => true,
-    };
-    Aggregate::ALL.into_iter().filter(has).collect()
+    }
 }
 
 /// TypeError if the column's type does not have the aggregate.
 pub(super) fn check_aggregate(kind: Aggregate, field: &ResultColumn, name: &str) -> PyResult<()> {
-    let known = of_type(field);
-    if known.contains(&kind) {
+    if has(field, kind) {
         return Ok(());
     }
+    let known: Vec<Aggregate> =
+        Aggregate::ALL.into_iter().filter(|kind| has(field, *kind)).collect();
     Err(PyTypeError::new_err(format!(
         "there is no {} of \"{name}\": its type is {}, which has {}",
         kind.name(),

@@ -1,0 +1,1 @@
+"""Sums by groups, against other libraries."""

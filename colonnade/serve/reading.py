@@ -25,8 +25,8 @@ _LIBRARIES = ("httpx", "httpx2")
 _ENCODINGS = ("identity", "gzip", "deflate")
 #: A longer problem document, or one of unknown length, is not read.
 _PROBLEM_BYTES_MAX = 1 << 16
-#: The most of a problem document that an error repeats.
-_PROBLEM_LENGTH_MAX = 500
+#: The most of a server's text that an error repeats.
+_TOLD_LENGTH_MAX = 500
 
 
 def read(
@@ -75,8 +75,8 @@ def read(
         try:
             for data in response.iter_bytes():
                 table.push(data)
-        except _transport_error(response) as error:
-            raise table.cut(error) from error
+        except _arrival_errors(response) as error:
+            raise table.broken(error) from error
     return table.finish()
 
 
@@ -114,8 +114,8 @@ async def read_async(
         try:
             async for data in response.aiter_bytes():
                 table.push(data)
-        except _transport_error(response) as error:
-            raise table.cut(error) from error
+        except _arrival_errors(response) as error:
+            raise table.broken(error) from error
     return table.finish()
 
 
@@ -141,18 +141,21 @@ class _Table:
         batches = self._batches
         return Columns(batches[0] if len(batches) == 1 else Batch.concat(batches))
 
-    def cut(self, error: Exception) -> IncompleteTableError:
-        """The error for a connection that was lost."""
-        return IncompleteTableError(
-            f"the connection was lost after {self._reader.num_rows} rows: {error}"
-        )
+    def broken(self, error: Exception) -> FaultyTableError | IncompleteTableError:
+        """The error for a connection that was lost, or a content encoding that is none."""
+        rows = self._reader.num_rows
+        # Of httpx's errors, or httpx2's.
+        if type(error).__name__ == "DecodingError":
+            return FaultyTableError(f"the content encoding is invalid after {rows} rows: {error}")
+        return IncompleteTableError(f"the connection was lost after {rows} rows: {error}")
 
 
 def _check_is_table(response: Any) -> None:
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != _MEDIA_TYPE:
         raise FaultyTableError(
-            f"the server answered with {media_type or 'no content type'} instead of {_MEDIA_TYPE}"
+            f"the server answered with {_printable(media_type) or 'no content type'} instead of "
+            f"{_MEDIA_TYPE}"
         )
     if not _is_encoding_known(response):
         raise FaultyTableError(
@@ -190,20 +193,27 @@ def _is_short(response: Any) -> bool:
 
 def _refused(response: Any) -> Exception:
     """The exception for a status that is not 2xx."""
-    text = f"the server answered {response.status_code} {response.reason_phrase}"
+    text = f"the server answered {response.status_code} {_printable(response.reason_phrase)}"
     try:
         detail = json.loads(response.content)["detail"] if _is_short(response) else None
     except (ValueError, KeyError, TypeError, RecursionError):
         detail = None
     if isinstance(detail, str):
-        text += f": {detail[:_PROBLEM_LENGTH_MAX]}"
+        text += f": {_printable(detail)}"
     error: type[Exception] = _library_of(response).HTTPStatusError
     return error(text, request=response.request, response=response)  # type: ignore[call-arg]
 
 
-def _transport_error(response: Any) -> type[Exception]:
-    made: type[Exception] = _library_of(response).TransportError
-    return made
+def _printable(text: str) -> str:
+    """A server's text, cut, and without characters that would upset a terminal."""
+    text = text[:_TOLD_LENGTH_MAX]
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def _arrival_errors(response: Any) -> tuple[type[Exception], ...]:
+    """The errors of httpx while a body arrives."""
+    library = _library_of(response)
+    return library.TransportError, library.DecodingError
 
 
 def _library_of(response: Any) -> Any:

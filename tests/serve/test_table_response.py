@@ -457,7 +457,7 @@ async def test_the_loop_turns_between_two_pieces(pool: colonnade.Pool) -> None:
     async def receive() -> dict[str, Any]:
         return await asyncio.Event().wait()  # type: ignore[return-value]
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: Any) -> None:
         if message.get("more_body"):
             at_piece.append(turns)
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from colonnade.jobs.disque.options import joined
 from colonnade.jobs.disque.rolling_counter import RollingCounter
-from colonnade.jobs.disque.values import origin
+from colonnade.jobs.disque.values import origin, origin_of_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -181,28 +180,33 @@ class Cluster:
 
     def maker(self, job_id: str) -> str | None:
         """Return the address of the node that made a job, if it is known."""
-        prefix = origin(job_id)
-        return next((n.address for n in self._nodes.values() if n.id.startswith(prefix)), None)
+        return self.maker_of(origin(job_id))
 
     def came(self, jobs: Iterable[Job]) -> None:
         """Count where jobs come from, and get the next ones from a node that leads clearly."""
         origins = self._origins
         if origins is None:
             return
-        for prefix, times in Counter(job.origin for job in jobs).items():
-            origins.add(prefix, times)
+        times: dict[str, int] = {}
+        for job in jobs:
+            prefix = origin(job.id)
+            times[prefix] = times.get(prefix, 0) + 1
+        for prefix, count in times.items():
+            origins.add(prefix, count)
         busiest = origins.max()
         if busiest is None or busiest[1] < _LEAD_LEAST:
             return
         asked = self._nodes.get(self._source or self._current or "")
-        rival = origins.count(asked.id[: len(busiest[0])]) if asked is not None else 0
+        if asked is not None and asked.id.startswith(busiest[0]):
+            return
+        rival = origins.count(origin_of_node(asked.id)) if asked is not None else 0
         leader = self.maker_of(busiest[0])
         if leader is not None and busiest[1] > _LEAD_FACTOR * rival and self.is_ready(leader):
             self._source = leader
 
     def maker_of(self, prefix: str) -> str | None:
         """Return the address of the node whose id begins like this."""
-        return self.maker(f"D-{prefix}")
+        return next((n.address for n in self._nodes.values() if n.id.startswith(prefix)), None)
 
     @property
     def source(self) -> str | None:

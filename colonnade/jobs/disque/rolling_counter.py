@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from colonnade._arguments import check_count, check_number
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
 K = TypeVar("K", bound="Hashable")
+_NO_KEYS: dict[Any, None] = {}
 
 
 class RollingCounter(Generic[K]):
@@ -26,7 +27,7 @@ class RollingCounter(Generic[K]):
     is always known.
     """
 
-    __slots__ = ("_clock", "_counts", "_highest", "_levels", "_ring", "_slice", "_step", "_total")
+    __slots__ = ("_clock", "_counts", "_end", "_highest", "_levels", "_ring", "_slice", "_step")
 
     def __init__(
         self,
@@ -43,37 +44,37 @@ class RollingCounter(Generic[K]):
         self._clock = clock
         self._step = window / slices
         self._slice = int(clock() // self._step)
+        # When the newest slice ends.
+        self._end = (self._slice + 1) * self._step
         self._ring: list[dict[K, int]] = [{} for _ in range(slices)]
         self._counts: dict[K, int] = {}
         self._levels: dict[int, dict[K, None]] = {}
         self._highest = 0
-        self._total = 0
 
     def add(self, key: K, times: int = 1) -> None:
         """Count a key that came now, `times` times."""
-        current = int(self._clock() // self._step)
-        if current > self._slice:
-            self._expire(current)
-        ring = self._ring
-        events = ring[self._slice % len(ring)]
+        now = self._clock()
+        if now >= self._end:
+            self._expire(now)
+        events = self._ring[self._slice % len(self._ring)]
         events[key] = events.get(key, 0) + times
-        before = self._counts.get(key, 0)
-        self._counts[key] = after = before + times
-        self._total += times
+        counts = self._counts
+        before = counts.get(key, 0)
+        counts[key] = after = before + times
         self._move(key, before, after)
-        self._highest = max(self._highest, after)
+        if after > self._highest:  # noqa: PLR1730 - without a call
+            self._highest = after
 
     def max(self) -> tuple[K, int] | None:
         """Return the most frequent key and its count, None if the window is empty.
 
         Of several keys with this count, it is the one that has had it longest.
         """
-        current = int(self._clock() // self._step)
-        if current > self._slice:
-            self._expire(current)
-        if not self._highest:
-            return None
-        return next(iter(self._levels[self._highest])), self._highest
+        now = self._clock()
+        if now >= self._end:
+            self._expire(now)
+        highest = self._highest
+        return (next(iter(self._levels[highest])), highest) if highest else None
 
     def count(self, key: K) -> int:
         """Return how often a key came within the window."""
@@ -81,9 +82,9 @@ class RollingCounter(Generic[K]):
         return self._counts.get(key, 0)
 
     def total(self) -> int:
-        """Return the number of events within the window."""
+        """Return the number of events within the window. It adds up the keys."""
         self._refresh()
-        return self._total
+        return sum(self._counts.values())
 
     def __len__(self) -> int:
         """Return the number of keys within the window."""
@@ -91,12 +92,13 @@ class RollingCounter(Generic[K]):
         return len(self._counts)
 
     def _refresh(self) -> None:
-        current = int(self._clock() // self._step)
-        if current > self._slice:
-            self._expire(current)
+        now = self._clock()
+        if now >= self._end:
+            self._expire(now)
 
-    def _expire(self, current: int) -> None:
-        """Remove the slices that have left the window, and make `current` the newest."""
+    def _expire(self, now: float) -> None:
+        """Remove the slices that have left the window, and begin the slice of `now`."""
+        current = max(self._slice, int(now // self._step))
         slices = len(self._ring)
         passed = min(current - self._slice, slices)
         for number in range(self._slice + 1, self._slice + 1 + passed):
@@ -109,9 +111,9 @@ class RollingCounter(Generic[K]):
                     self._counts[key] = after
                 else:
                     del self._counts[key]
-                self._total -= times
             events.clear()
         self._slice = current
+        self._end = (current + 1) * self._step
         # Each step down was paid for by a step up.
         while self._highest and self._highest not in self._levels:
             self._highest -= 1
@@ -119,9 +121,17 @@ class RollingCounter(Generic[K]):
     def _move(self, key: K, before: int, after: int) -> None:
         levels = self._levels
         if before:
-            level = levels[before]
-            del level[key]
-            if not level:
-                del levels[before]
+            if len(levels[before]) == 1:
+                level = levels.pop(before)
+                if after and after not in levels:
+                    # A level of one key moves as a whole.
+                    levels[after] = level
+                    return
+            else:
+                del levels[before][key]
         if after:
-            levels.setdefault(after, {})[key] = None
+            level = levels.get(after, _NO_KEYS)
+            if level is _NO_KEYS:
+                levels[after] = {key: None}
+            else:
+                level[key] = None

@@ -24,6 +24,11 @@ def origin(job_id: str) -> str:
     return job_id[_ORIGIN]
 
 
+def origin_of_node(node_id: str) -> str:
+    """Return what the ids of a node's jobs have of its own id."""
+    return node_id[:8]
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job that a node gave.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, overload
 
 from colonnade import _core
-from colonnade._arguments import check_mapping, check_name, check_number
+from colonnade._arguments import check_mapping, check_name, check_number, check_whole
+from colonnade._columns.names import of_mapping, position, renamed, selected
 from colonnade._conversion.libraries import Decimals, Dtypes
-from colonnade._shown import class_name
+from colonnade._core import selection
+from colonnade._shown import class_name, shown
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import builtins
+    from collections.abc import Sequence
 
     import numpy as np
     import pandas as pd
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from colonnade._columns.typed import Indices, Mask
     from colonnade._conversion.arrow import Strings
     from colonnade._conversion.pandas import PandasFrames
     from colonnade._schema import Asked
@@ -137,8 +141,8 @@ class Columns:
     @overload
     def __getitem__(self, key: str | SupportsIndex) -> NDArray[Any]: ...
     @overload
-    def __getitem__(self, key: slice) -> Columns: ...
-    def __getitem__(self, key: str | SupportsIndex | slice) -> NDArray[Any] | Columns:
+    def __getitem__(self, key: builtins.slice) -> Columns: ...
+    def __getitem__(self, key: str | SupportsIndex | builtins.slice) -> NDArray[Any] | Columns:
         """Return a column as a NumPy array, by name or position, or rows as `Columns`, by a slice.
 
         NULL is NaN in floats and NaT in dates and times. It is masked in integers, booleans and
@@ -160,6 +164,87 @@ class Columns:
         """Return the first `n` rows, without a copy; for a negative `n`, all but the last `-n`."""
         check_number("n", n)
         return self._rows(slice(n))
+
+    def tail(self, n: int = 5) -> Columns:
+        """Return the last `n` rows, without a copy; for a negative `n`, all but the first `-n`."""
+        check_whole("n", n)
+        return self._rows(slice(max(self.num_rows - n, 0) if n >= 0 else -n, None))
+
+    def slice(self, offset: int, length: int | None = None) -> Columns:
+        """Return `length` rows from row `offset` on, without a copy; None means up to the end.
+
+        A negative `offset` counts from the end. Rows past the end are left out. Raises ValueError
+        for a negative `length`.
+        """
+        check_whole("offset", offset)
+        start, rows, _ = slice(offset, None).indices(self.num_rows)
+        if length is None:
+            return self._rows(slice(start, rows))
+        check_whole("length", length)
+        if length < 0:
+            raise ValueError(f"length must be 0 or more, not {shown(length)}")
+        return self._rows(slice(start, start + length))
+
+    def filter(self, mask: Mask) -> Columns:
+        """Return the rows where a mask is true, in their order; NULL is not true, as in WHERE.
+
+        The mask has a boolean for each row: a NumPy array, masked or not, an Arrow array, a pandas
+        or Polars series, a list of bool and None, or `Columns` of one boolean column. A series is
+        taken by position, without its index.
+
+        Raises ValueError for another number of values, and TypeError for values of other types.
+        """
+        return Columns(selection.filtered(self._batch, _own(mask)), self._asked)
+
+    def take(self, indices: Indices) -> Columns:
+        """Return the rows at these positions, in their order; a position may occur several times.
+
+        They are whole numbers: a NumPy array of any width, an Arrow array, a pandas or Polars
+        series, a list, a range, or `Columns` of one integer column. As in NumPy, a negative one
+        counts from the end. A range with step 1 copies no rows.
+
+        Raises IndexError, with the position, for a row that does not exist, ValueError for NULL,
+        and TypeError for values of other types.
+        """
+        return Columns(selection.take(self._batch, _own(indices)), self._asked)
+
+    def select(self, *keys: str | SupportsIndex) -> Columns:
+        """Return only these columns, by name or position, in this order, without a copy.
+
+        Raises KeyError, IndexError and TypeError as ``cols[key]`` does, and ValueError for a column
+        that is chosen twice.
+        """
+        batch = selection.select(self._batch, selected(self._batch, keys))
+        return Columns(batch, self._kept({field.name: field.name for field in batch.fields}))
+
+    def rename(self, names: Mapping[str, str]) -> Columns:
+        """Return the columns with other names, old to new, without a copy.
+
+        Raises KeyError for an unknown name, ValueError if two columns would have the same name, and
+        TypeError if a name is not a str.
+        """
+        if not isinstance(names, Mapping):
+            raise TypeError(f"names must be a mapping of old to new names, not {shown(names)}")
+        batch = selection.renamed(self._batch, renamed(self._batch, names))
+        return Columns(batch, self._kept({old: names.get(old, old) for old in self.names}))
+
+    def with_columns(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> Columns:
+        """Return the columns together with new ones, by name; the others are not copied.
+
+        A new column takes the place of the one with the same name, or comes last. It is an array of
+        NumPy, Arrow, pandas or Polars, a list, or `Columns` of one column, which keeps its
+        PostgreSQL type. True in the mask of a masked array, NaT, and a None in a list are NULL; NaN
+        stays NaN. A series is taken by position, without its index.
+
+        Raises ValueError for another number of values than rows, and TypeError for an object that
+        is no array, such as a single value.
+        """
+        from colonnade._columns.given import with_column
+
+        batch, added = self._batch, of_mapping(columns, named)
+        for name, value in added.items():
+            batch = with_column(batch, name, _own(value))
+        return Columns(batch, self._kept({name: name for name in self.names if name not in added}))
 
     def group_by(self, *names: str, sort: bool = False, nulls: Nulls = "group") -> Groups:
         """Return the rows in groups of equal values in the named columns, for aggregates.
@@ -365,36 +450,23 @@ class Columns:
             "instead"
         )
 
-    def _rows(self, rows: slice) -> Columns:
+    def _kept(self, names: Mapping[str, str]) -> Asked | None:
+        """What the query's schema says about columns that are left, old name to new."""
+        if self._asked is None:
+            return None
+        left = frozenset(names[name] for name in self._asked.names if name in names)
+        return self._asked._replace(row=None, names=left)
+
+    def _rows(self, rows: builtins.slice) -> Columns:
         start, stop, step = rows.indices(self.num_rows)
         if step != 1:
             raise ValueError("a slice of Columns cannot have a step")
         return Columns(self._batch.slice(start, max(stop - start, 0)), self._asked)
 
     def _position(self, key: str | SupportsIndex) -> int:
-        if isinstance(key, str):
-            found = [index for index, field in enumerate(self._batch.fields) if field.name == key]
-            if len(found) != 1:
-                raise KeyError(self._not_one(key, found))
-            return found[0]
-        try:
-            index = operator.index(key)
-        except TypeError:
-            raise TypeError(
-                f"a column's key must be its name or position, not {class_name(key)}"
-            ) from None
-        count = self.num_columns
-        if not -count <= index < count:
-            raise IndexError(f"there is no column {index}: there are {count}")
-        return index % count
+        return position(self._batch, key)
 
-    def _not_one(self, name: str, found: list[int]) -> str:
-        import difflib
 
-        if found:
-            places = ", ".join(f"cols[{index}]" for index in found)
-            return f'several columns are named "{name}": use {places}'
-        known = ", ".join(f'"{known}"' for known in self.names) or "none"
-        close = difflib.get_close_matches(name, self.names, 1)
-        hint = f' did you mean "{close[0]}"?' if close else ""
-        return f'no column "{name}":{hint} there are {known}'
+def _own(value: Any) -> Any:
+    """The batch of `Columns`; another object itself."""
+    return value._batch if isinstance(value, Columns) else value  # noqa: SLF001 - of its own class

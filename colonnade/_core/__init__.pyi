@@ -7,15 +7,20 @@ from typing import Any, Final, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
-from colonnade._core import formats as formats, groups as groups, lanes as lanes, watch as watch
+from colonnade._core import (
+    formats as formats,
+    groups as groups,
+    lanes as lanes,
+    selection as selection,
+    watch as watch,
+)
 
 __version__: str
 
 #: Every built-in type, by OID, and every known type of an extension, by name.
 TYPES: tuple[TypeLine, ...]
 EXTENSION_TYPES: tuple[TypeLine, ...]
-#: Name, name of the multirange, OID of the subtype, and the OIDs of the range, its array, the
-#: multirange and its array.
+#: Name, multirange's name, subtype's OID; the OIDs of range, array, multirange and its array.
 RANGES: tuple[tuple[str, str, int, tuple[int, int, int, int]], ...]
 
 # The values of parameters.
@@ -129,7 +134,6 @@ class Batch:
         requested_schema: object | None = None,
     ) -> object: ...
     def export_schema(self, strings: str) -> object: ...
-    def export_array(self, strings: str) -> tuple[object, object]: ...
 
 class ChangedError(RuntimeError): ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from benches import imports, parallel, stream, threads
+from benches import imports, parallel, selection, stream, threads
 from benches.hold import __main__ as hold
 from benches.observe import queries
 from benches.performance import boxes
@@ -24,7 +24,15 @@ def test_threads_and_connections(capsys: pytest.CaptureFixture[str]) -> None:
     parallel.main(["--rows", "1000", "--rounds", "1", "--connections", "2"])
     told = capsys.readouterr().out
     assert "2 fetches: in turn" in told
-    assert "2 connections:" in told
+    assert told.count("2 connections:") == 2
+    assert "of the client's processor time" in told
+
+
+def test_rows_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    selection.main(["--rows", "100", "--seconds", "0.001"])
+    told = capsys.readouterr().out
+    assert "filter of 100 rows x 5: colonnade" in told
+    assert "take of 100 rows x 5: colonnade" in told
 
 
 def test_imports_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,7 +51,9 @@ ROOMS: dict[str, set[str]] = {
     "_conversion": {"_core", "_schema", "errors"},
     # `Columns.group_by` makes them of columns.
     "groups": {"_core", "_conversion", "errors"},
-    "columns": {"_core", "_conversion", "_schema", "errors", "groups"},
+    # Names, rows and new columns of `columns`.
+    "_columns": {"_core"},
+    "columns": {"_columns", "_core", "_conversion", "_schema", "errors", "groups"},
     "arrow_stream": {"_core", "columns", "errors"},
     "_transport": {"_core", "errors"},
     # Decides which caller gets which connection of a pool; the connections come from above.

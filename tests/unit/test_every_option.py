@@ -32,6 +32,7 @@ class Call(NamedTuple):
 # The calls of methods that need more than their options.
 CALLS: dict[str, Call] = {
     "Columns.group_by": Call(("a",)),
+    "Columns.slice": Call((0,)),
     "Connection.copy_columns_to_table": Call((TABLE, ONE)),
     "Connection.copy_from_query": Call((QUERY,), {"output": bytes}),
     "Connection.copy_from_table": Call((TABLE,), {"output": bytes}),

@@ -77,6 +77,11 @@ impl ResultColumn {
         Self::new(Arc::clone(&self.name), pg_type, self.type_modifier)
     }
 
+    /// The same column with another name.
+    pub fn with_name(&self, name: impl Into<Arc<str>>) -> Self {
+        Self::new(name, Arc::clone(&self.pg_type), self.type_modifier)
+    }
+
     fn arrow_field(&self, data_type: &DataType, metadata: &Metadata) -> FieldRef {
         let fits =
             |field: &&FieldRef| field.data_type() == data_type && field.metadata() == metadata;

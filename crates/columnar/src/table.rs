@@ -72,6 +72,26 @@ impl Table {
         Self(Form::One(trusted::record_batch(schema, only, rows)))
     }
 
+    /// The rows of batches with the same columns, at least one, one after another.
+    ///
+    /// # Errors
+    /// No batch, or one with another schema than the first one.
+    pub fn of_chunks(chunks: Vec<RecordBatch>) -> Result<Self, ArrowError> {
+        let Some(schema) = chunks.first().map(RecordBatch::schema) else {
+            return Err(ArrowError::InvalidArgumentError("there is no batch".to_owned()));
+        };
+        if chunks.iter().any(|chunk| *chunk.schema_ref() != schema) {
+            return Err(ArrowError::SchemaError("the batches have other columns".to_owned()));
+        }
+        let lengths: Vec<usize> = chunks.iter().map(RecordBatch::num_rows).collect();
+        let column = |index: usize| {
+            let arrays = chunks.iter().filter_map(|chunk| chunk.columns().get(index));
+            Parts::Chunks(arrays.map(Arc::clone).collect())
+        };
+        let columns = (0..schema.fields().len()).map(column).collect();
+        Ok(Self::of_parts(schema, columns, &lengths))
+    }
+
     /// The number of rows.
     pub fn num_rows(&self) -> usize {
         match &self.0 {
@@ -139,10 +159,8 @@ impl Table {
     }
 
     /// All columns as one record batch, each joined.
-    ///
-    /// # Errors
-    /// As `column`.
-    pub fn whole(&self) -> Result<RecordBatch, ArrowError> {
+    #[cfg(test)]
+    pub(crate) fn whole(&self) -> Result<RecordBatch, ArrowError> {
         match &self.0 {
             Form::One(batch) => Ok(batch.clone()),
             Form::Several(chunks) => {

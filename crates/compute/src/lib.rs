@@ -5,4 +5,5 @@
 //! wherever they keep the value in the slot of a NULL, which NumPy reads as its missing value.
 
 pub mod grouping;
+pub mod null_slots;
 pub mod selection;

@@ -148,6 +148,11 @@ impl Stream {
         &self.kind
     }
 
+    /// The type of all arrays, with its metadata.
+    pub(crate) fn field(&self) -> Result<Field, Fault> {
+        contained(|| Field::try_from(&self.schema)).map_err(Fault::from)
+    }
+
     fn next_data(&mut self) -> Option<Result<ArrayData, Fault>> {
         let mut array = FFI_ArrowArray::empty();
         let next = self.stream.get_next();

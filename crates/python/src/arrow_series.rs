@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, ArrayRef, make_array, new_empty_array};
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Field};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -10,17 +10,23 @@ use crate::arrow_import::{self, Fault, Stream, check_by_owner};
 
 /// The array of an object that exports an array or a stream; None for other objects.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
+    Ok(described(object)?.map(|(_, array)| array))
+}
+
+/// The array with its field, which tells an extension type; None for other objects.
+pub(crate) fn described(object: &Bound<'_, PyAny>) -> PyResult<Option<(Field, ArrayRef)>> {
     if let Some(export) = object.getattr_opt("__arrow_c_array__")? {
         check_by_owner(object)?;
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
             export.call0()?.extract()?;
-        return arrow_import::take_array(&schema, &array).map(|(_, array)| Some(array));
+        return arrow_import::take_array(&schema, &array).map(Some);
     }
     let Some(export) = object.getattr_opt("__arrow_c_stream__")? else { return Ok(None) };
     check_by_owner(object)?;
     let capsule = export.call0()?.cast_into::<PyCapsule>()?;
     let mut stream = Stream::take(&capsule)?;
-    all_of(&mut stream).map(Some).map_err(|fault| fault.exception(object.py()))
+    let described = stream.field().and_then(|field| Ok((field, all_of(&mut stream)?)));
+    described.map(Some).map_err(|fault| fault.exception(object.py()))
 }
 
 /// The chunks of a stream as one array.

@@ -1,14 +1,17 @@
 //! Columns in Arrow's layout, in one or several chunks, and their export to other libraries.
 
 mod fetched;
+mod masks;
+mod positions;
 mod replaced;
 mod requested;
+pub(crate) mod selected;
 
 use std::sync::Arc;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use colonnade_columnar::{
     CellEncoding, ResultColumn, Shape, StringLayout, Table, Type, concat, export, for_polars,
@@ -294,24 +297,6 @@ impl Batch {
         let schema = self.exported_schema(string_layout(strings)?, None).map_err(export_error)?;
         let schema = FFI_ArrowSchema::try_from(schema.as_ref()).map_err(export_error)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
-    }
-
-    /// PyCapsules with the schema and the data of the batch as one struct array.
-    fn export_array<'py>(
-        &self,
-        py: Python<'py>,
-        strings: &str,
-    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        let layout = string_layout(strings)?;
-        let whole = py.detach(|| self.table.whole()).map_err(export_error)?;
-        let batch = export::with_string_layout(&whole, layout);
-        let schema = FFI_ArrowSchema::try_from(batch.schema().as_ref()).map_err(export_error)?;
-        let data = StructArray::from(batch).to_data();
-        let array = FFI_ArrowArray::new(&data);
-        Ok((
-            PyCapsule::new_with_value(py, schema, c"arrow_schema")?,
-            PyCapsule::new_with_value(py, array, c"arrow_array")?,
-        ))
     }
 
     fn __repr__(&self) -> String {

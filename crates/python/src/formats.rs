@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
-use colonnade_columnar::{ResultColumn, Shape, StringLayout, Type, export};
+use colonnade_columnar::{StringLayout, export};
 use colonnade_formats::Ending;
 use colonnade_formats::arrow_stream::{ArrowStreamEncoder, Codec, Fault, StreamReader};
 use colonnade_formats::csv::CsvEncoder;
@@ -18,7 +18,7 @@ use pyo3::types::PyBytes;
 
 use crate::batch::Batch;
 use crate::codecs::Codecs;
-use crate::{create_types, errors};
+use crate::{errors, foreign_column};
 
 /// The most bytes of one piece: a web server's loop copies it at once.
 const PIECE_BYTES_MAX: usize = 256 << 10;
@@ -223,15 +223,9 @@ fn exception(py: Python<'_>, fault: &Fault) -> PyErr {
     errors::of_class(py, class, &fault.to_string())
 }
 
-/// A batch that did not come from PostgreSQL. Its columns have the names of the types that would
-/// hold their values.
+/// A batch that did not come from PostgreSQL.
 fn foreign(batch: RecordBatch) -> Batch {
-    let fields = batch.schema_ref().fields().iter().map(|field| {
-        let name = create_types::sql_type(field).unwrap_or_else(|_| "record".to_owned());
-        let schema = "pg_catalog".to_owned();
-        let stored = Type { oid: 0, name, schema, shape: Shape::Opaque };
-        ResultColumn::new(field.name().as_str(), Arc::new(stored), -1)
-    });
+    let fields = batch.schema_ref().fields().iter().map(|field| foreign_column::described(field));
     let fields = fields.collect();
     Batch::new(batch, fields, Arc::new(Codecs::default()))
 }

@@ -24,6 +24,7 @@ mod copy_rows;
 mod create_types;
 mod errors;
 mod foreign_buffer;
+mod foreign_column;
 mod formats;
 mod groups;
 mod held;
@@ -111,6 +112,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_submodule(module, "formats", formats::fill)?;
     add_submodule(module, "groups", groups::fill)?;
     add_submodule(module, "lanes", lanes::fill)?;
+    add_submodule(module, "selection", batch::selected::fill)?;
     record::add_to(module)?;
     #[cfg(target_os = "linux")]
     add_submodule(module, "watch", watch::fill)?;

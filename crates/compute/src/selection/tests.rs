@@ -116,7 +116,7 @@ fn tables_without_columns_have_rows() {
     let options = RecordBatchOptions::new().with_row_count(Some(3));
     let schema = Arc::new(Schema::empty());
     let rows = RecordBatch::try_new_with_options(schema, vec![], &options).unwrap();
-    assert_eq!(take(&[rows.clone()], &[2, 0]).unwrap().num_rows(), 2);
+    assert_eq!(take(std::slice::from_ref(&rows), &[2, 0]).unwrap().num_rows(), 2);
     assert_eq!(take(&[rows.clone(), rows.clone()], &[5]).unwrap().num_rows(), 1);
     let mask = BooleanArray::from(vec![true, false, true]);
     assert_eq!(filter(&[rows], &mask).unwrap()[0].num_rows(), 2);

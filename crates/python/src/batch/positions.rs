@@ -1,0 +1,197 @@
+//! Positions of rows: integers of NumPy, Arrow, pandas, Polars, a list or a range. A negative one
+//! counts from the end.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyRange};
+
+use super::Batch;
+use super::masks::{check_flat, is_masked, items};
+use crate::arrow_names::arrow_type_name;
+use crate::foreign_buffer::copied;
+use crate::{arrow_series, class_names, numpy_import};
+
+/// The chosen rows.
+pub(super) enum Positions {
+    /// Rows one after another: the first and their number.
+    Run(usize, usize),
+    /// Each row.
+    Each(Vec<u64>),
+}
+
+/// Positions below `rows`.
+pub(super) fn positions(object: &Bound<'_, PyAny>, rows: usize) -> PyResult<Positions> {
+    if let Ok(range) = object.cast::<PyRange>() {
+        return of_range(range, rows);
+    }
+    if numpy_import::is_array(object)? {
+        return of_numpy(object, rows).map(Positions::Each);
+    }
+    if let Ok(columns) = object.cast::<Batch>() {
+        let array = columns.get().only_column(object.py())?;
+        return of_arrow(&array, rows).map(Positions::Each);
+    }
+    if let Some(items) = items(object) {
+        return of_items(items, rows).map(Positions::Each);
+    }
+    if is_masked(object)? {
+        let hidden = object.call_method0("count")?.extract::<usize>()? < object.len()?;
+        if hidden {
+            return Err(PyValueError::new_err("a position is masked, and there is no such row"));
+        }
+        let plain = object.getattr("data")?;
+        return of_numpy(&plain, rows).map(Positions::Each);
+    }
+    let array = numpy_import::without_index(object)?;
+    if numpy_import::is_array(&array)? {
+        return of_numpy(&array, rows).map(Positions::Each);
+    }
+    match arrow_series::array(&array)? {
+        Some(array) => of_arrow(&array, rows).map(Positions::Each),
+        None => Err(refused(&class_names::full(&object.get_type()))),
+    }
+}
+
+fn of_range(range: &Bound<'_, PyRange>, rows: usize) -> PyResult<Positions> {
+    let py = range.py();
+    let (count, step) = (range.len()?, range.getattr(intern!(py, "step"))?);
+    if count == 0 {
+        return Ok(Positions::Each(Vec::new()));
+    }
+    // The ends are checked, so what is between them is in range, too.
+    let (first, last) = (range.get_item(0)?, range.get_item(count - 1)?);
+    let first = checked(whole(&first, 0)?, 0, rows)?;
+    let last = checked(whole(&last, count - 1)?, count - 1, rows)?;
+    if step.eq(1)? && first <= last {
+        let first = usize::try_from(first)?;
+        return Ok(Positions::Run(first, count));
+    }
+    let each = (0..count).map(|place| checked(whole(&range.get_item(place)?, place)?, place, rows));
+    each.collect::<PyResult<_>>().map(Positions::Each)
+}
+
+fn of_numpy(array: &Bound<'_, PyAny>, rows: usize) -> PyResult<Vec<u64>> {
+    let py = array.py();
+    let dtype = array.getattr(intern!(py, "dtype"))?;
+    let kind = dtype.getattr(intern!(py, "kind"))?;
+    if kind.eq("O")? {
+        check_flat(array, "the positions")?;
+        let list = array.call_method0(intern!(py, "tolist"))?;
+        return of_items(list.try_iter()?.flatten(), rows);
+    }
+    if kind.eq("b")? {
+        return Err(booleans_refused());
+    }
+    if !kind.eq("i")? && !kind.eq("u")? {
+        return Err(refused(&format!("{} of NumPy", dtype.str()?)));
+    }
+    check_flat(array, "the positions")?;
+    let native = dtype.getattr(intern!(py, "isnative"))?.is_truthy()?;
+    let swapped = if native {
+        None
+    } else {
+        let order = dtype.call_method1("newbyteorder", ("=",))?;
+        Some(array.call_method1("astype", (order,))?)
+    };
+    let buffer = PyUntypedBuffer::get(swapped.as_ref().unwrap_or(array))?;
+    let found = of_buffer::<i64>(&buffer, py, rows)
+        .or_else(|| of_buffer::<i32>(&buffer, py, rows))
+        .or_else(|| of_buffer::<u32>(&buffer, py, rows))
+        .or_else(|| of_buffer::<u64>(&buffer, py, rows))
+        .or_else(|| of_buffer::<i16>(&buffer, py, rows))
+        .or_else(|| of_buffer::<u16>(&buffer, py, rows))
+        .or_else(|| of_buffer::<i8>(&buffer, py, rows))
+        .or_else(|| of_buffer::<u8>(&buffer, py, rows));
+    found.unwrap_or_else(|| Err(refused("such an array")))
+}
+
+/// None for a buffer of another type.
+fn of_buffer<T>(buffer: &PyUntypedBuffer, py: Python<'_>, rows: usize) -> Option<PyResult<Vec<u64>>>
+where
+    T: Element + Into<i128>,
+{
+    let typed: &PyBuffer<T> = buffer.as_typed().ok()?;
+    Some(copied(typed, py).and_then(|values| all_checked(values.into_iter(), rows)))
+}
+
+fn all_checked<T: Into<i128>>(values: impl Iterator<Item = T>, rows: usize) -> PyResult<Vec<u64>> {
+    values.enumerate().map(|(place, value)| checked(value.into(), place, rows)).collect()
+}
+
+fn of_arrow(array: &ArrayRef, rows: usize) -> PyResult<Vec<u64>> {
+    if let Some(nulls) = array.logical_nulls()
+        && let Some(place) = nulls.iter().position(|is_valid| !is_valid)
+    {
+        let text = format!("the position at {place} is NULL, and there is no such row");
+        return Err(PyValueError::new_err(text));
+    }
+    macro_rules! of {
+        ($kind:ty) => {
+            all_checked(array.as_primitive::<$kind>().values().iter().copied(), rows)
+        };
+    }
+    match array.data_type() {
+        DataType::Int8 => of!(Int8Type),
+        DataType::Int16 => of!(Int16Type),
+        DataType::Int32 => of!(Int32Type),
+        DataType::Int64 => of!(Int64Type),
+        DataType::UInt8 => of!(UInt8Type),
+        DataType::UInt16 => of!(UInt16Type),
+        DataType::UInt32 => of!(UInt32Type),
+        DataType::UInt64 => of!(UInt64Type),
+        DataType::Boolean => Err(booleans_refused()),
+        other => Err(refused(&format!("{} of Arrow", arrow_type_name(other)))),
+    }
+}
+
+fn of_items<'py>(
+    items: impl Iterator<Item = Bound<'py, PyAny>>,
+    rows: usize,
+) -> PyResult<Vec<u64>> {
+    items.enumerate().map(|(place, item)| checked(whole(&item, place)?, place, rows)).collect()
+}
+
+/// The whole number of an item; what exceeds 64 bits is in no range.
+fn whole(item: &Bound<'_, PyAny>, place: usize) -> PyResult<i128> {
+    if item.is_instance_of::<PyBool>() {
+        return Err(booleans_refused());
+    }
+    match item.extract::<i64>() {
+        Ok(value) => Ok(i128::from(value)),
+        Err(error) if error.is_instance_of::<PyTypeError>(item.py()) => {
+            let class = class_names::full(&item.get_type());
+            Err(refused(&format!("{class}, at position {place}")))
+        }
+        Err(_) => Err(PyIndexError::new_err(format!(
+            "the position at {place} has more than 64 bits, and there is no such row"
+        ))),
+    }
+}
+
+fn checked(value: i128, place: usize, rows: usize) -> PyResult<u64> {
+    let from_start = if value < 0 { value + rows as i128 } else { value };
+    match u64::try_from(from_start) {
+        Ok(row) if from_start < rows as i128 => Ok(row),
+        _ => Err(PyIndexError::new_err(format!(
+            "there is no row {value}, the position at {place}: there are {rows} rows"
+        ))),
+    }
+}
+
+fn refused(what: &str) -> PyErr {
+    PyTypeError::new_err(format!("positions of rows are whole numbers, not {what}"))
+}
+
+fn booleans_refused() -> PyErr {
+    PyTypeError::new_err(
+        "positions of rows are whole numbers, not booleans; filter() chooses rows by a mask",
+    )
+}

@@ -27,7 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {
     "colonnade/_async": "colonnade/_sync",
     "colonnade/jobs/disque/_async": "colonnade/jobs/disque/_sync",
+    "colonnade/jobs/_async": "colonnade/jobs/_sync",
     "tests/async": "tests/sync",
+    "tests/jobs/async": "tests/jobs/sync",
     "tests/faults/_async": "tests/faults/_sync",
     "tests/jobs/disque/_async": "tests/jobs/disque/_sync",
 }
@@ -55,6 +57,7 @@ CODE = {
     "_transport.asyncio": "_transport.blocking",
     "_supply.asyncio": "_supply.threads",
     "_gather.asyncio": "_gather.threads",
+    "_tasks.asyncio": "_tasks.threads",
     # A pool's blocking `acquire` returns the connection itself.
     "-> PoolAcquireContext": "-> PoolConnectionProxy",
     "PoolAcquireContext(self, self._lent, timeout, priority)": "self._lent(timeout, priority)",
@@ -70,6 +73,7 @@ CODE = {
     "colonnade.Connection": "colonnade.sync.Connection",
     "colonnade.Pool": "colonnade.sync.Pool",
     "colonnade.create_pool": "colonnade.sync.create_pool",
+    "from colonnade import jobs": "from colonnade.jobs import sync as jobs",
 }
 
 # Comments and strings follow the table's distinctive words; a keyword is prose unless code follows.

@@ -1,1 +1,80 @@
-"""Job queues."""
+"""Queues of jobs in PostgreSQL, which enter as a table and leave as columns.
+
+    queue = await jobs.create_queue(pool, "emails", {"user_id": "int8", "body": "text"})
+    await queue.add({"user_id": [1, 2], "body": ["a", "b"]})
+    batch = await queue.get(limit=1000, lease=60.0)
+    ...  # batch.columns has user_id, body, and job_id
+    await batch.ack()
+
+`colonnade.jobs.sync` has the same names for threads. `docs/jobs.md` says what each verb guarantees.
+Each name is imported from its module when it is first used; the modules use public names of the
+driver only.
+"""
+
+from __future__ import annotations
+
+from colonnade import _lazy_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Type checkers see here what `_HOMES` loads.
+    from colonnade.jobs._async.batch import Batch
+    from colonnade.jobs._async.consumer import Consumer
+    from colonnade.jobs._async.getting import get
+    from colonnade.jobs._async.opening import (
+        create_queue,
+        drop_queue,
+        grant_queue,
+        open_queue,
+        queue_ddl,
+        rights_ddl,
+    )
+    from colonnade.jobs._async.queue import Queue
+    from colonnade.jobs.errors import (
+        JobsError,
+        LeaseLostError,
+        QueueDefinitionError,
+        QueueFullError,
+    )
+    from colonnade.jobs.retry import Retry
+    from colonnade.jobs.stats import QueueStats
+
+_HOMES = _lazy_names.homes_of(
+    {
+        "colonnade.jobs._async.batch": "Batch",
+        "colonnade.jobs._async.consumer": "Consumer",
+        "colonnade.jobs._async.getting": "get",
+        "colonnade.jobs._async.opening": (
+            "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
+        ),
+        "colonnade.jobs._async.queue": "Queue",
+        "colonnade.jobs.errors": "JobsError LeaseLostError QueueDefinitionError QueueFullError",
+        "colonnade.jobs.retry": "Retry",
+        "colonnade.jobs.stats": "QueueStats",
+    }
+)
+
+__all__ = [
+    "Batch",
+    "Consumer",
+    "JobsError",
+    "LeaseLostError",
+    "Queue",
+    "QueueDefinitionError",
+    "QueueFullError",
+    "QueueStats",
+    "Retry",
+    "create_queue",
+    "drop_queue",
+    "get",
+    "grant_queue",
+    "open_queue",
+    "queue_ddl",
+    "rights_ddl",
+]
+
+__getattr__ = _lazy_names.loader(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

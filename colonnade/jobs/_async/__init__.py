@@ -1,0 +1,1 @@
+"""The verbs of queues, the source of truth for the blocking ones."""

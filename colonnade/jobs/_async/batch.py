@@ -1,0 +1,218 @@
+"""Jobs that were got together, under one lease."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from colonnade._shown import class_name
+from colonnade.errors import InterfaceError
+from colonnade.jobs.definition import check_seconds
+from colonnade.jobs.errors import LeaseLostError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    import colonnade
+    from colonnade.columns import Columns
+    from colonnade.jobs._async.queue import Queue
+
+_BACK_AT_ONCE = 0.0
+
+
+class Batch:
+    """Jobs that this caller holds until `until`; made by `Queue.get`.
+
+    `columns` has the payload's columns, and after them `job_id`, `job_priority`, `job_attempts` and
+    `job_trace` of each job. `len(batch)` is the number of jobs; a batch without jobs is false.
+
+    Each verb concerns the jobs of `ids`, or without them all jobs that the batch still holds. It
+    touches a job only while the job's token is the batch's. Others it leaves alone, and raises
+    LeaseLostError with their ids after the rest is done.
+    """
+
+    def __init__(
+        self, queue: Queue, columns: Columns, token: int | None, until: datetime | None
+    ) -> None:
+        self.queue = queue
+        self.columns = columns
+        """The payload, and the jobs' ids, priorities, attempts and traces: a row for each job."""
+        self.token = token
+        """The number that proves the lease; None for jobs that `get` has removed."""
+        self.until = until
+        """The end of the lease, which `extend` moves; None for jobs that `get` has removed."""
+        self._settled: set[int] = set()
+        # Named by `commit`, whose transaction may still be rolled back.
+        self._committed: set[int] = set()
+
+    def __len__(self) -> int:
+        """The number of jobs."""
+        return len(self.columns)
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The ids of all jobs, in the order of `columns`."""
+        return self.columns["job_id"]
+
+    @property
+    def attempts(self) -> NDArray[np.int16]:
+        """How often each job was handed out, this time included."""
+        return self.columns["job_attempts"]
+
+    @property
+    def held(self) -> NDArray[np.int64]:
+        """The ids of the jobs that were neither acknowledged nor given back nor lost.
+
+        Those of `commit` are among them, because its transaction may be rolled back.
+        """
+        return self.ids[:0] if self.token is None else self._without(self._settled)
+
+    async def ack(self, ids: Any = None) -> None:
+        """Remove jobs that are done.
+
+        When it returns, the removal is committed, and as durable as the server's
+        `synchronous_commit` makes it: no worker gets these jobs again. If the connection fails
+        before the answer arrives, they may be removed or not.
+        """
+        wanted = self._wanted(ids)
+        if ids is None and self._committed:
+            wanted = self._without(self._settled | self._committed)
+        await self._settle(self.queue.statements.ack, wanted)
+
+    async def commit(self, connection: colonnade.Connection, ids: Any = None) -> None:
+        """Remove jobs within the caller's transaction, together with what the work wrote.
+
+        The removal is committed or rolled back with the transaction. If a lease is lost, the
+        LeaseLostError must roll it back, so that results are not written twice. In a REPEATABLE
+        READ transaction whose snapshot is older than the lease, it is always raised.
+
+        Afterwards `ack()` without ids leaves these jobs out. `nack()`, `release()` and another
+        `commit()` do not: they are for a transaction that was rolled back.
+        """
+        if not connection.is_in_transaction():
+            msg = "commit() needs a connection with an open transaction; ack() needs none"
+            raise InterfaceError(msg)
+        wanted = self._wanted(ids)
+        done = await self._asked(connection, self.queue.statements.ack, wanted)
+        self._committed.update(done)
+        if len(done) < len(wanted):
+            raise self._loss(wanted, done)
+
+    async def release(self, ids: Any = None) -> None:
+        """Give back jobs that were not begun: they are ready at once, without an attempt more."""
+        await self._settle(self.queue.statements.release, self._wanted(ids))
+        await self.queue.notify()
+
+    async def nack(
+        self, ids: Any = None, *, delay: float | None = None, reason: Any = "failed"
+    ) -> None:
+        """Give back jobs that failed.
+
+        They are ready after `delay` seconds, by default after the pause of the queue's `Retry`
+        policy. A job without attempts left becomes a dead letter. `reason` is a str, or one for
+        each of `ids`: it is added to the job's history.
+        """
+        wanted = self._wanted(ids)
+        if delay is not None and delay != 0:
+            check_seconds("delay", delay)
+        reasons = _reasons(reason, len(wanted))
+        if not len(wanted):
+            return
+        attempts = dict(zip(self.ids.tolist(), self.attempts.tolist(), strict=True))
+        retry = self.queue.definition.retry
+        pauses = [
+            retry.pause(attempts[number]) if delay is None else float(delay)
+            for number in wanted.tolist()
+        ]
+        await self._settle(self.queue.statements.nack, wanted, pauses, reasons)
+        if delay == _BACK_AT_ONCE:
+            await self.queue.notify()
+
+    async def extend(self, lease: float = 60.0, ids: Any = None) -> None:
+        """Hold jobs for `lease` seconds from now, whatever is left of the present lease."""
+        check_seconds("lease", lease)
+        wanted = self._wanted(ids)
+        until = datetime.now(UTC) + timedelta(seconds=lease)
+        statement = self.queue.statements.extend
+        done = await self._asked(self.queue.pool, statement, wanted, lease)
+        if ids is None:
+            self.until = until
+        self._refuse_lost(wanted, done)
+
+    def __repr__(self) -> str:
+        """Its queue, and how many of its jobs are held."""
+        return f"<Batch of {self.queue.definition}: {len(self.held)} of {len(self)} jobs held>"
+
+    # Inside
+
+    async def _settle(self, statement: str, wanted: NDArray[np.int64], *more: object) -> None:
+        done = await self._asked(self.queue.pool, statement, wanted, *more)
+        self._settled.update(done)
+        self._refuse_lost(wanted, done)
+
+    async def _asked(
+        self, connection: Any, statement: str, wanted: NDArray[np.int64], *more: object
+    ) -> list[int]:
+        if not len(wanted):
+            return []
+        import numpy as np
+
+        priorities = np.unique(self.columns["job_priority"])
+        done = await connection.fetch_columns(statement, priorities, wanted, self.token, *more)
+        return done["job_id"].tolist()  # type: ignore[no-any-return]
+
+    def _wanted(self, ids: Any) -> NDArray[np.int64]:
+        """The ids that are meant. Raises InterfaceError for ids of other batches."""
+        if self.token is None and len(self):
+            msg = "these jobs have no lease: lease=None removed them when they were got"
+            raise InterfaceError(msg)
+        if ids is None:
+            return self.held
+        import numpy as np
+
+        wanted = np.unique(np.asarray(ids))
+        if not len(wanted):
+            return self.ids[:0]
+        if wanted.dtype.kind not in "iu":
+            msg = f"ids must be whole numbers, such as batch.ids, not {class_name(ids)}"
+            raise TypeError(msg)
+        foreign = wanted[~np.isin(wanted, self.ids)]
+        if len(foreign):
+            msg = f"{len(foreign)} of the ids are not of this batch, such as {foreign[0]}"
+            raise InterfaceError(msg)
+        return wanted.astype(np.int64, copy=False)
+
+    def _without(self, out: set[int]) -> NDArray[np.int64]:
+        if not out:
+            return self.ids
+        import numpy as np
+
+        return self.ids[~np.isin(self.ids, list(out))]
+
+    def _refuse_lost(self, wanted: NDArray[np.int64], done: list[int]) -> None:
+        if len(done) == len(wanted):
+            return
+        error = self._loss(wanted, done)
+        self._settled.update(error.lost.tolist())
+        # What a transaction has committed is gone as it should be.
+        if not self._committed.issuperset(error.lost.tolist()):
+            raise error
+
+    def _loss(self, wanted: NDArray[np.int64], done: list[int]) -> LeaseLostError:
+        import numpy as np
+
+        lost = wanted[~np.isin(wanted, done)]
+        return LeaseLostError(str(self.queue.definition), lost, len(wanted))
+
+
+def _reasons(reason: Any, count: int) -> list[str]:
+    """One reason for each job; what PostgreSQL's text cannot hold is written as an escape."""
+    reasons = [reason] * count if isinstance(reason, str) else list(reason)
+    if len(reasons) != count:
+        msg = f"reason must be a str, or a list of {count}, one for each id: it has {len(reasons)}"
+        raise InterfaceError(msg)
+    return [
+        str(one).replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+        for one in reasons
+    ]

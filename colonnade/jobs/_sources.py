@@ -1,0 +1,116 @@
+"""What `add` is given: its names, and the values that come beside the payload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from colonnade._arguments import check_number, check_whole
+from colonnade._shown import class_name, shown
+from colonnade.jobs.definition import check_seconds
+
+if TYPE_CHECKING:
+    from colonnade.jobs.definition import Definition
+
+OnConflict: TypeAlias = Literal["ignore", "replace"]
+ON_CONFLICT = ("ignore", "replace")
+STAGING = "colonnade_jobs_staging"
+BESIDE = "colonnade_jobs_beside"
+_PRIORITY_MOST = 32_767
+
+
+def evident_names(source: Any) -> list[str] | None:
+    """Return the names of a source's columns if it shows them; None if it must be read first."""
+    if isinstance(source, Mapping):
+        return [str(name) for name in source]
+    for names in (
+        getattr(source, "names", None),
+        getattr(source, "columns", None),
+        getattr(source, "column_names", None),
+        getattr(getattr(source, "schema", None), "names", None),
+        getattr(getattr(source, "dtype", None), "names", None),
+    ):
+        if isinstance(names, list | tuple) or type(names).__name__ == "Index":
+            return [name for name in names if isinstance(name, str)]  # type: ignore[union-attr]
+    return None
+
+
+def records_of(source: Any) -> Sequence[Any] | None:
+    """Return the source if it is a list of records (tuples, in the payload's order)."""
+    if isinstance(source, list) and source and isinstance(source[0], tuple):
+        return source
+    return None
+
+
+class Beside:
+    """The options of `add`: values for all jobs, or arrays with one value for each job."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        *,
+        delay: Any,
+        priority: Any,
+        ttl: Any,
+        key: Any,
+        trace: Any,
+        on_conflict: str,
+    ) -> None:
+        if on_conflict not in ON_CONFLICT:
+            msg = f'on_conflict must be "ignore" or "replace", not {shown(on_conflict)}'
+            raise ValueError(msg)
+        self.replaces = on_conflict == "replace"
+        self.has_key = key is not None
+        self.key_column: str | None = key if isinstance(key, str) else None
+        if self.key_column is not None and self.key_column not in definition.payload:
+            names = ", ".join(f'"{name}"' for name in definition.payload)
+            msg = f"key names the column {shown(key)}, but the payload has {names}"
+            raise ValueError(msg)
+        if trace is not None and not isinstance(trace, str):
+            msg = f"trace must be a str, such as a traceparent, not {class_name(trace)}"
+            raise TypeError(msg)
+        self.trace: str | None = trace
+        self.arrays: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {}
+        if self.has_key and self.key_column is None:
+            self.arrays["key"] = _texts(key)
+        for option, value, check in (
+            ("delay", delay, _check_delay),
+            ("priority", priority, _check_priority),
+            ("ttl", ttl, check_seconds),
+        ):
+            if value is None:
+                continue
+            if isinstance(value, int | float | str) or not hasattr(value, "__len__"):
+                check(option, value)
+                self.constants[option] = value
+            else:
+                self.arrays[option] = value
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each column beside the payload has its default."""
+        return not (self.arrays or self.constants or self.has_key or self.trace is not None)
+
+
+def _texts(keys: Any) -> list[str | None]:
+    """Keys are text, whatever the array's type; None is no key."""
+    if not hasattr(keys, "__iter__"):
+        msg = f"key must be a column of the payload or an array of keys, not {class_name(keys)}"
+        raise TypeError(msg)
+    given = keys.tolist() if hasattr(keys, "tolist") else list(keys)
+    return [None if value is None else str(value) for value in given]
+
+
+def _check_delay(option: str, value: object) -> None:
+    check_number(option, value)
+    if not 0 <= value <= 10**9:  # type: ignore[operator]
+        msg = f"{option} must be from 0 to 10^9 seconds, not {shown(value)}"
+        raise ValueError(msg)
+
+
+def _check_priority(option: str, value: object) -> None:
+    check_whole(option, value)
+    if not -_PRIORITY_MOST <= value <= _PRIORITY_MOST:  # type: ignore[operator]
+        msg = f"{option} must be from -{_PRIORITY_MOST} to {_PRIORITY_MOST}, not {shown(value)}"
+        raise ValueError(msg)

@@ -1,0 +1,108 @@
+"""The SQL of `add` for jobs with a key, a delay, a priority or a time to live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from colonnade._quoting import quote_identifier
+from colonnade.jobs._sources import BESIDE, STAGING
+from colonnade.jobs._statements import later
+
+if TYPE_CHECKING:
+    from colonnade.jobs._sources import Beside
+    from colonnade.jobs.definition import Definition
+
+_TYPES = {
+    "key": "pg_catalog.text",
+    "delay": "pg_catalog.float8",
+    "priority": "smallint",
+    "ttl": "pg_catalog.float8",
+}
+_ORDINAL = "job_ordinal bigint GENERATED ALWAYS AS IDENTITY"
+
+
+def open_sql(definition: Definition, beside: Beside) -> str:
+    """The statements that make the temporary tables."""
+    payload = ", ".join(quote_identifier(name) for name in definition.payload)
+    made = (
+        f"CREATE TEMPORARY TABLE pg_temp.{STAGING} AS SELECT {payload} FROM {definition.table}"
+        f" LIMIT 0; ALTER TABLE pg_temp.{STAGING} ADD COLUMN {_ORDINAL};"
+    )
+    if beside.arrays:
+        listed = ", ".join(f"job_{name} {_TYPES[name]}" for name in beside.arrays)
+        made += f" CREATE TEMPORARY TABLE pg_temp.{BESIDE} ({listed}, {_ORDINAL});"
+    return made
+
+
+def close_sql(beside: Beside) -> str:
+    """The statements that drop them."""
+    dropped = f"DROP TABLE pg_temp.{STAGING};"
+    return dropped + f" DROP TABLE pg_temp.{BESIDE};" if beside.arrays else dropped
+
+
+def insert_sql(definition: Definition, beside: Beside) -> tuple[str, list[object]]:
+    """The statement that adds the jobs, and its arguments."""
+    arguments: list[object] = []
+
+    def value(option: str) -> str | None:
+        if option in beside.arrays:
+            return f"b.job_{option}"
+        if option in beside.constants:
+            arguments.append(beside.constants[option])
+            return f"${len(arguments)}::{_TYPES[option]}"
+        return None
+
+    chosen: dict[str, str] = {}
+    if (delay := value("delay")) is not None:
+        chosen["job_ready_at"] = later(f"coalesce({delay}, 0)")
+    if (priority := value("priority")) is not None:
+        chosen["job_priority"] = f"coalesce({priority}, 0)"
+    if (ttl := value("ttl")) is not None:
+        chosen["job_expires_at"] = later(ttl)
+    if beside.trace is not None:
+        arguments.append(beside.trace)
+        chosen["job_trace"] = f"${len(arguments)}::pg_catalog.text"
+    if beside.has_key:
+        column = beside.key_column
+        chosen["job_key"] = (
+            "b.job_key" if column is None else f"s.{quote_identifier(column)}::pg_catalog.text"
+        )
+    for name in definition.payload:
+        quoted = quote_identifier(name)
+        chosen[quoted] = f"s.{quoted}"
+    source = f"pg_temp.{STAGING} AS s"
+    if beside.arrays:
+        source += (
+            f" JOIN pg_temp.{BESIDE} AS b ON s.job_ordinal OPERATOR(pg_catalog.=) b.job_ordinal"
+        )
+    return _insert(definition, beside, chosen, source), arguments
+
+
+def _insert(definition: Definition, beside: Beside, chosen: dict[str, str], source: str) -> str:
+    columns = ", ".join(chosen)
+    values = ", ".join(chosen.values())
+    if not beside.has_key:
+        return (
+            f"INSERT INTO {definition.table} ({columns})"
+            f" SELECT {values} FROM {source} ORDER BY s.job_ordinal"
+        )
+    key = chosen["job_key"]
+    # Of the jobs with one key in this call, the first counts, or if it replaces, the last.
+    order = " DESC" if beside.replaces else ""
+    action = "DO NOTHING"
+    if beside.replaces:
+        renewed = [
+            name
+            for name in ("job_ready_at", "job_priority", "job_expires_at", "job_trace", *chosen)
+            if name != "job_key"
+        ]
+        pairs = ", ".join(f"{name} = EXCLUDED.{name}" for name in dict.fromkeys(renewed))
+        action = f"DO UPDATE SET {pairs}, job_token = NULL, job_attempts = 0, job_errors = NULL"
+    named = ", ".join(f"{expression} AS {name}" for name, expression in chosen.items())
+    return (
+        f"INSERT INTO {definition.table} ({columns}) SELECT {columns} FROM (SELECT {named},"
+        f" s.job_ordinal, pg_catalog.row_number() OVER (PARTITION BY {key}"
+        f" ORDER BY s.job_ordinal{order}) AS job_place FROM {source}) AS j"
+        " WHERE job_key IS NULL OR job_place OPERATOR(pg_catalog.=) 1 ORDER BY job_ordinal"
+        f" ON CONFLICT (job_key) WHERE job_key IS NOT NULL {action}"
+    )

@@ -1,0 +1,125 @@
+# Generated from colonnade/jobs/_async/getting.py by tools/unasync.py.
+# Never edit it: run `make sync`.
+"""Getting jobs from queues, and waiting for them."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from colonnade._arguments import check_count, checked_timeout
+from colonnade.errors import InterfaceError
+from colonnade.jobs._sync.batch import Batch
+from colonnade.jobs._tasks.threads import Signal, rung_by
+from colonnade.jobs.definition import check_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from colonnade.jobs._sync.queue import Queue
+
+_LEASE_BITS = 63
+# A job that is due in a moment is not asked for more often than this.
+_WAIT_LEAST_S = 0.005
+_GIVE_BACK_S = 1.0
+
+
+def get(
+    queues: Sequence[Queue],
+    *,
+    limit: int = 1000,
+    lease: float | None = 60.0,
+    timeout: float | None = None,
+) -> Batch:
+    """Get jobs from the first of several queues that has any, from left to right.
+
+    All queues must have been opened with one pool. The options are those of `Queue.get`; a batch
+    without jobs is of the first queue.
+    """
+    return get_until(queues, limit, lease, timeout, Signal())
+
+
+def get_until(
+    queues: Sequence[Queue],
+    limit: int,
+    lease: float | None,
+    timeout: float | None,
+    stop: Signal,
+) -> Batch:
+    """Get jobs as `get` does; `stop` ends the wait, too."""
+    check_count("limit", limit)
+    if lease is not None:
+        check_seconds("lease", lease)
+    seconds = checked_timeout(timeout)
+    if not queues:
+        raise InterfaceError("get() needs at least one queue")
+    if any(queue.pool is not queues[0].pool for queue in queues):
+        raise InterfaceError("get() needs queues that were opened with one pool")
+    give_up = None if seconds is None else time.monotonic() + seconds
+    batch = _first(queues, limit, lease)
+    if batch or seconds == 0 or stop.is_set():
+        return batch
+    channels = [queue.definition.channel for queue in queues]
+    bell = Signal()
+    with stop.rings(bell):
+        with rung_by(queues[0].pool, channels, bell):
+            while True:
+                left = None if give_up is None else give_up - time.monotonic()
+                if stop.is_set() or (left is not None and left <= 0):
+                    return batch
+                bell.wait(_pause(queues, left))
+                bell.clear()
+                batch = _first(queues, limit, lease)
+                if batch:
+                    return batch
+
+
+def _pause(queues: Sequence[Queue], left: float | None) -> float:
+    """The seconds until the next look: the soonest of a job's time, the poll and the timeout."""
+    pauses = [queue.poll for queue in queues]
+    for queue in queues:
+        rows = queue.pool.fetch_plain(queue.statements.next_ready)
+        if rows[0][0] is not None:
+            # A job whose time has come, and was not got, is locked by another worker.
+            pauses.append(max(rows[0][0], _WAIT_LEAST_S) if rows[0][0] > 0 else queue.poll)
+    if left is not None:
+        pauses.append(max(left, 0.0))
+    return min(pauses)
+
+
+def _first(queues: Sequence[Queue], limit: int, lease: float | None) -> Batch:
+    empty: Batch | None = None
+    for queue in queues:
+        queue.sweep()
+        batch = _got(queue, limit, lease)
+        if batch:
+            return batch
+        if empty is None:
+            empty = batch
+    assert empty is not None  # noqa: S101 - there is at least one queue
+    return empty
+
+
+def _got(queue: Queue, limit: int, lease: float | None) -> Batch:
+    if lease is None:
+        columns = queue.pool.fetch_columns(queue.statements.take, limit)
+        return Batch(queue, columns, None, None)
+    token = secrets.randbits(_LEASE_BITS)
+    # Earlier than the server's clock begins the lease, so never too late.
+    until = datetime.now(UTC) + timedelta(seconds=lease)
+    try:
+        columns = queue.pool.fetch_columns(queue.statements.lease, limit, lease, token)
+    except BaseException:
+        # The server may have leased jobs before the answer was lost; the token finds them.
+        _given_back(queue, token)
+        raise
+    return Batch(queue, columns, token, until)
+
+
+def _given_back(queue: Queue, token: int) -> None:
+    """Give back what an unanswered `get` has leased; else it comes back when the lease ends."""
+    with contextlib.suppress(Exception):
+        queue.pool.fetch_plain(queue.statements.release_all, token, timeout=_GIVE_BACK_S)

@@ -1,0 +1,185 @@
+"""Waiting, running and being woken by notifications, as threads."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import colonnade.sync
+
+_logger = logging.getLogger("colonnade.jobs")
+# A pool that closes waits for the connection that listens, which looks so often.
+_LOOK_S = 0.1
+_ACQUIRE_S = 5.0
+_PAUSE_S = 1.0
+
+Semaphore = threading.Semaphore
+
+
+class Signal:
+    """A flag that a thread waits for."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._bells: list[Signal] = []
+
+    def set(self) -> None:
+        """Set the flag."""
+        self._event.set()
+        for bell in tuple(self._bells):
+            bell.set()
+
+    def clear(self) -> None:
+        """Take the flag back."""
+        self._event.clear()
+
+    @contextlib.contextmanager
+    def rings(self, bell: Signal) -> Iterator[None]:
+        """Set `bell`, too, when this flag is set within the block."""
+        self._bells.append(bell)
+        if self.is_set():
+            bell.set()
+        try:
+            yield
+        finally:
+            self._bells.remove(bell)
+
+    def is_set(self) -> bool:
+        """Whether the flag is set."""
+        return self._event.is_set()
+
+    def wait(self, seconds: float | None) -> None:
+        """Wait for the flag, at most so long."""
+        self._event.wait(seconds)
+
+
+def run_all(
+    works: Sequence[Callable[[], None]], stop: Signal, seconds: Callable[[], float]
+) -> bool:
+    """Run all to their ends; after `stop`, wait at most `seconds()` longer for them.
+
+    Returns whether all have ended: a thread cannot be stopped, so those that are late go on.
+    Raises the first error of one of them.
+    """
+    errors: list[BaseException] = []
+
+    def run(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            errors.append(error)
+            stop.set()
+
+    threads = [
+        threading.Thread(target=run, args=(work,), name="colonnade.jobs", daemon=True)
+        for work in works
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        # In steps, so that a handler of signals runs in between; a signal may set `stop`.
+        while not stop.is_set() and any(thread.is_alive() for thread in threads):
+            for thread in threads:
+                thread.join(_LOOK_S / len(threads))
+    finally:
+        stop.set()
+        give_up = time.monotonic() + seconds()
+        for thread in threads:
+            thread.join(max(0.0, give_up - time.monotonic()))
+    if errors:
+        raise errors[0]
+    return not any(thread.is_alive() for thread in threads)
+
+
+class _Hub:
+    """The one connection of a pool that listens, for all its callers that wait."""
+
+    def __init__(self, pool: colonnade.sync.Pool) -> None:
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._bells: dict[str, list[Signal]] = {}
+        self._thread: threading.Thread | None = None
+
+    def join(self, channels: Sequence[str], bell: Signal) -> None:
+        with self._lock:
+            for channel in channels:
+                self._bells.setdefault(channel, []).append(bell)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="colonnade.jobs.listen", daemon=True
+                )
+                self._thread.start()
+
+    def leave(self, channels: Sequence[str], bell: Signal) -> None:
+        with self._lock:
+            for channel in channels:
+                self._bells[channel].remove(bell)
+                if not self._bells[channel]:
+                    del self._bells[channel]
+
+    def _is_wanted(self) -> bool:
+        with self._lock:
+            if self._bells and not self._pool.is_closing():
+                return True
+            self._thread = None
+            return False
+
+    def _run(self) -> None:
+        while self._is_wanted():
+            try:
+                self._listen()
+            except Exception as error:  # noqa: BLE001 - those who wait look for jobs by the clock
+                _logger.warning("no connection that listens for jobs: %r", error)
+                time.sleep(_PAUSE_S)
+
+    def _listen(self) -> None:
+        with self._pool.acquire(timeout=_ACQUIRE_S) as connection:
+            while not connection.is_closed():
+                with self._lock:
+                    channels = set(self._bells)
+                if not channels or self._pool.is_closing():
+                    return
+                with connection.notifications(*channels, timeout=_LOOK_S) as notes:
+                    # What was added before this moment was not heard.
+                    self._ring(channels)
+                    while not self._pool.is_closing() and self._still(channels):
+                        self._ring({note.channel for note in notes})
+
+    def _still(self, channels: set[str]) -> bool:
+        with self._lock:
+            return set(self._bells) == channels
+
+    def _ring(self, channels: set[str]) -> None:
+        with self._lock:
+            bells = [bell for channel in channels for bell in self._bells.get(channel, ())]
+        for bell in bells:
+            bell.set()
+
+
+_hubs: WeakKeyDictionary[colonnade.sync.Pool, _Hub] = WeakKeyDictionary()
+_hubs_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def rung_by(pool: colonnade.sync.Pool, channels: Sequence[str], bell: Signal) -> Iterator[None]:
+    """Set `bell` at each notification of the channels, and once when listening begins."""
+    if pool.get_max_size() == 1:
+        # The only connection must get the jobs.
+        yield
+        return
+    with _hubs_lock:
+        hub = _hubs.get(pool)
+        if hub is None:
+            hub = _hubs[pool] = _Hub(pool)
+    hub.join(channels, bell)
+    try:
+        yield
+    finally:
+        hub.leave(channels, bell)

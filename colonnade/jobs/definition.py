@@ -1,0 +1,151 @@
+"""What a queue is: its name, the types of its payload, and its rules."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from colonnade._arguments import check_count, check_name, check_number
+from colonnade._quoting import quote_identifier
+from colonnade._shown import class_name, shown
+from colonnade.jobs.retry import Retry
+
+LAYOUT = "rows"
+LAYOUT_VERSION = 1
+REGISTRY = "colonnade_queues"
+DEAD_SUFFIX = "_dead"
+KEY_SUFFIX = "_key"
+# The server cuts longer names, and then two queues could be one table.
+NAME_BYTES_MAX = 63
+OWN_COLUMNS = (
+    *("job_id", "job_priority", "job_attempts", "job_trace", "job_ready_at", "job_token"),
+    *("job_expires_at", "job_key", "job_errors", "job_reason", "job_died_at"),
+)
+_TYPE = re.compile(r'(?!.*--)[\w\s.,()\[\]"%-]+', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A queue as it was declared. Names are the database's, exactly."""
+
+    schema: str
+    name: str
+    payload: Mapping[str, str]
+    """The payload's columns: name -> SQL type."""
+    retry: Retry = field(default_factory=Retry)
+    ttl: float | None = None
+    max_length: int | None = None
+
+    def __post_init__(self) -> None:
+        check_identifier("schema", self.schema)
+        _check_queue_name(self.name)
+        _check_payload(self.payload)
+        given: object = self.retry
+        if not isinstance(given, Retry):
+            msg = f"retry must be a jobs.Retry, not {class_name(given)}"
+            raise TypeError(msg)
+        if self.ttl is not None:
+            check_seconds("ttl", self.ttl)
+        if self.max_length is not None:
+            check_count("max_length", self.max_length)
+
+    @property
+    def settings(self) -> str:
+        """The rules as JSON, as the table of queues stores them."""
+        rules = {"retry": asdict(self.retry), "ttl": self.ttl, "max_length": self.max_length}
+        return json.dumps(rules, sort_keys=True)
+
+    @property
+    def table(self) -> str:
+        """The table of the jobs, quoted, with its schema."""
+        return f"{quote_identifier(self.schema)}.{quote_identifier(self.name)}"
+
+    @property
+    def dead_table(self) -> str:
+        """The table of the dead letters, quoted, with its schema."""
+        return f"{quote_identifier(self.schema)}.{quote_identifier(self.name + DEAD_SUFFIX)}"
+
+    @property
+    def channel(self) -> str:
+        """The channel of the queue's notifications: any name of a queue fits into it."""
+        digest = blake2b(f"{self.schema}\0{self.name}".encode(), digest_size=12).hexdigest()
+        return f"colonnade_jobs_{digest}"
+
+    def __str__(self) -> str:
+        return f'"{self.schema}.{self.name}"'
+
+
+def settings_from(text: str) -> dict[str, Any]:
+    """Return the keyword arguments of `Definition` that `Definition.settings` wrote."""
+    rules = json.loads(text)
+    return {**rules, "retry": Retry(**rules["retry"])}
+
+
+def check_identifier(option: str, name: object) -> None:
+    """Raise TypeError or ValueError unless `name` can name an object of the database."""
+    check_name(option, name)
+    size = len(str(name).encode("utf-8", "surrogatepass"))
+    if not 1 <= size <= NAME_BYTES_MAX or "\0" in str(name):
+        msg = f"{option} must have 1 to {NAME_BYTES_MAX} bytes, and no NUL: {shown(name)}"
+        raise ValueError(msg)
+
+
+def check_seconds(option: str, value: object) -> None:
+    """Raise TypeError or ValueError unless `value` is a positive number of seconds."""
+    check_number(option, value)
+    if not 0 < value <= 10**9:  # type: ignore[operator]
+        msg = f"{option} must be more than 0 seconds, and at most 10^9, not {shown(value)}"
+        raise ValueError(msg)
+
+
+def _check_queue_name(name: object) -> None:
+    check_identifier("name", name)
+    text = str(name)
+    if len((text + DEAD_SUFFIX).encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
+        most = NAME_BYTES_MAX - len(DEAD_SUFFIX)
+        msg = f"the name of a queue must have at most {most} bytes: {shown(name)}"
+        raise ValueError(msg)
+    if text == REGISTRY or text.endswith((DEAD_SUFFIX, KEY_SUFFIX)):
+        msg = (
+            f"a queue cannot be named {shown(name)}: {REGISTRY}, and names that end with "
+            f"{DEAD_SUFFIX} or {KEY_SUFFIX}, are the library's own"
+        )
+        raise ValueError(msg)
+
+
+def _check_payload(payload: object) -> None:
+    if not isinstance(payload, Mapping):
+        msg = f"a payload must map names of columns to SQL types, not {class_name(payload)}"
+        raise TypeError(msg)
+    if not payload:
+        msg = "a payload needs at least one column"
+        raise ValueError(msg)
+    for name, kind in payload.items():
+        check_identifier("a payload's column", name)
+        check_name(f"the type of {shown(name)}", kind)
+        if name in OWN_COLUMNS:
+            msg = f"a payload's column cannot be named {name}: that column is the queue's own"
+            raise ValueError(msg)
+        _check_type(name, kind)
+
+
+def _check_type(name: str, kind: str) -> None:
+    """Refuse whatever could end the column's definition; the server checks the rest."""
+    depth = 0
+    is_quoted = False
+    for sign in kind:
+        if sign == '"':
+            is_quoted = not is_quoted
+        elif not is_quoted:
+            depth += (sign == "(") - (sign == ")")
+            if depth < 0 or (sign == "," and depth == 0):
+                break
+    else:
+        if depth == 0 and not is_quoted and _TYPE.fullmatch(kind):
+            return
+    msg = f'the type of "{name}" must be one SQL type, such as "numeric(12, 2)", not {shown(kind)}'
+    raise ValueError(msg)

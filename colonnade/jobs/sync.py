@@ -1,0 +1,72 @@
+"""Queues of jobs without `await`, for threads: the names of `colonnade.jobs`, over a blocking pool.
+
+queue = jobs.sync.create_queue(pool, "emails", {"user_id": "int8", "body": "text"})
+"""
+
+from __future__ import annotations
+
+from colonnade import _lazy_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Type checkers see here what `_HOMES` loads.
+    from colonnade.jobs._sync.batch import Batch
+    from colonnade.jobs._sync.consumer import Consumer
+    from colonnade.jobs._sync.getting import get
+    from colonnade.jobs._sync.opening import (
+        create_queue,
+        drop_queue,
+        grant_queue,
+        open_queue,
+        queue_ddl,
+        rights_ddl,
+    )
+    from colonnade.jobs._sync.queue import Queue
+    from colonnade.jobs.errors import (
+        JobsError,
+        LeaseLostError,
+        QueueDefinitionError,
+        QueueFullError,
+    )
+    from colonnade.jobs.retry import Retry
+    from colonnade.jobs.stats import QueueStats
+
+_HOMES = _lazy_names.homes_of(
+    {
+        "colonnade.jobs._sync.batch": "Batch",
+        "colonnade.jobs._sync.consumer": "Consumer",
+        "colonnade.jobs._sync.getting": "get",
+        "colonnade.jobs._sync.opening": (
+            "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
+        ),
+        "colonnade.jobs._sync.queue": "Queue",
+        "colonnade.jobs.errors": "JobsError LeaseLostError QueueDefinitionError QueueFullError",
+        "colonnade.jobs.retry": "Retry",
+        "colonnade.jobs.stats": "QueueStats",
+    }
+)
+
+__all__ = [
+    "Batch",
+    "Consumer",
+    "JobsError",
+    "LeaseLostError",
+    "Queue",
+    "QueueDefinitionError",
+    "QueueFullError",
+    "QueueStats",
+    "Retry",
+    "create_queue",
+    "drop_queue",
+    "get",
+    "grant_queue",
+    "open_queue",
+    "queue_ddl",
+    "rights_ddl",
+]
+
+__getattr__ = _lazy_names.loader(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

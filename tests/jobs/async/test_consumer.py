@@ -1,0 +1,176 @@
+"""The loop of a worker: nothing is acknowledged that was not done, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import jobs
+
+
+async def test_drain_does_every_job_once(queue: jobs.Queue) -> None:
+    await queue.add({"a": np.arange(1000)})
+    seen: list[int] = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+
+    await queue.consume(handler, limit=70, concurrency=2).drain()
+    assert sorted(seen) == list(range(1000))
+    assert await queue.length() == 0
+
+
+async def test_a_handler_that_raises_gives_its_jobs_back(queue: jobs.Queue) -> None:
+    await queue.add({"a": [1, 2, 3]})
+
+    async def handler(batch: jobs.Batch) -> None:
+        await batch.ack(batch.ids[batch.columns["a"] == 1])
+        raise ValueError("no\0good")
+
+    await queue.consume(handler).drain()
+    assert await queue.length() == 0
+    dead = (await queue.dead()).to_pydict()
+    assert dead["a"] == [2, 3]
+    assert dead["job_errors"] == [["ValueError: no\\0good"]] * 2
+
+
+async def test_rows_that_failed_are_given_back_alone(queue: jobs.Queue) -> None:
+    await queue.add({"a": [1, 2, 3]})
+
+    async def handler(batch: jobs.Batch) -> None:
+        bad = batch.columns["a"] == 2
+        await batch.nack(batch.ids[bad], reason="two", delay=60)
+
+    await queue.consume(handler).drain()
+    stats = await queue.stats()
+    assert (stats.total, stats.delayed) == (1, 1)
+
+
+async def test_results_and_ack_in_one_transaction(pool: colonnade.Pool, queue: jobs.Queue) -> None:
+    await pool.execute("CREATE TABLE jobs.results (a int8)")
+    await queue.add({"a": np.arange(100)})
+    tries = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.copy_columns_to_table(
+                "results", {"a": batch.columns["a"]}, schema_name="jobs"
+            )
+            await batch.commit(connection)
+            tries.append(1)
+            if len(tries) == 2:
+                raise ValueError("rolled back")
+
+    await queue.consume(handler, limit=30).drain()
+    assert await queue.length() == 0
+    assert await pool.fetchval("SELECT count(*) FROM jobs.results") == 100
+    assert len(tries) == 5
+
+
+async def test_leases_are_extended_while_the_work_lasts(queue: jobs.Queue) -> None:
+    await queue.add({"a": [1]})
+    other: list[int] = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        for _ in range(10):
+            await asyncio.sleep(0.1)
+            other.append(len(await queue.get(timeout=0)))
+        assert batch.attempts.tolist() == [1]
+
+    await queue.consume(handler, lease=0.3).drain()
+    assert other == [0] * 10
+    assert await queue.length() == 0
+
+
+async def test_stop_gives_back_what_was_not_begun(queue: jobs.Queue) -> None:
+    await queue.add({"a": np.arange(10)})
+    seen: list[Any] = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+        # Another batch is held ready meanwhile.
+        await asyncio.sleep(0.2)
+        consumer.stop()
+        await asyncio.sleep(0.1)
+
+    consumer = queue.consume(handler, limit=3, prefetch=2)
+    began = time.monotonic()
+    await consumer.run()
+    assert time.monotonic() - began < 5
+    assert len(seen) == 3
+    stats = await queue.stats()
+    assert (stats.total, stats.ready, stats.leased) == (7, 7, 0)
+    # Those that were given back have lost no attempt.
+    assert set((await queue.get()).attempts.tolist()) == {1}
+    with pytest.raises(colonnade.InterfaceError, match="works once"):
+        await consumer.run()
+
+
+async def test_a_handler_that_does_not_end_is_told(queue: jobs.Queue) -> None:
+    await queue.add({"a": [1]})
+    begun = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        begun.append(len(batch))
+        consumer.stop()
+        await asyncio.sleep(1.5)
+
+    consumer = queue.consume(handler, stop_within=0.2, prefetch=0)
+    with pytest.raises(TimeoutError, match="still ran"):
+        await consumer.run()
+    assert begun == [1]
+    assert await queue.length() == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"limit": 0}, {"lease": 0}, {"concurrency": 0}, {"prefetch": -1}, {"stop_within": -1}],
+)
+async def test_options_are_checked(queue: jobs.Queue, options: dict[str, Any]) -> None:
+    async def handler(_batch: jobs.Batch) -> None: ...
+
+    with pytest.raises(ValueError, match=next(iter(options))):
+        queue.consume(handler, **options)
+
+
+# async-only: begin
+async def test_a_waiting_consumer_is_woken_and_stopped(queue: jobs.Queue) -> None:
+    seen: list[int] = []
+
+    async def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+
+    consumer = queue.consume(handler, concurrency=3)
+    task = asyncio.create_task(consumer.run())
+    for number in range(20):
+        await queue.add({"a": [number]})
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
+    consumer.stop()
+    await task
+    assert sorted(seen) == list(range(20))
+
+
+async def test_a_cancelled_consumer_gives_everything_back(queue: jobs.Queue) -> None:
+    await queue.add({"a": np.arange(10)})
+    begun = asyncio.Event()
+
+    async def handler(_batch: jobs.Batch) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    task = asyncio.create_task(queue.consume(handler, limit=3).run())
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    stats = await queue.stats()
+    assert (stats.total, stats.ready) == (10, 10)
+
+
+# async-only: end

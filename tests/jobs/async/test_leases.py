@@ -1,0 +1,194 @@
+"""Leases end, pass on, and are proved by tokens; transactions of the caller."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import jobs
+
+SHORT_S = 0.05
+
+
+async def lapsed(queue: jobs.Queue, count: int = 3) -> jobs.Batch:
+    """Jobs whose lease has just ended."""
+    await queue.add({"a": np.arange(count)})
+    batch = await queue.get(lease=SHORT_S)
+    await asyncio.sleep(SHORT_S * 2)
+    return batch
+
+
+async def test_a_lease_keeps_others_away(queue: jobs.Queue) -> None:
+    await queue.add({"a": np.arange(10)})
+    first, second = await queue.get(6), await queue.get(6)
+    assert (len(first), len(second)) == (6, 4)
+    assert not set(first.ids.tolist()) & set(second.ids.tolist())
+    assert not await queue.get(timeout=0)
+    assert (await queue.stats()).leased == 10
+
+
+async def test_jobs_come_back_when_the_lease_ends(queue: jobs.Queue) -> None:
+    await queue.add({"a": [1, 2]})
+    began = time.monotonic()
+    await queue.get(lease=0.2)
+    again = await queue.get(timeout=10)
+    assert again.columns["a"].tolist() == [1, 2]
+    assert again.attempts.tolist() == [2, 2]
+    assert 0.2 <= time.monotonic() - began < 1
+
+
+async def test_an_ack_after_the_lease_counts_while_nobody_took_the_jobs(queue: jobs.Queue) -> None:
+    batch = await lapsed(queue)
+    await batch.ack()
+    assert await queue.length() == 0
+
+
+async def test_an_ack_of_jobs_that_passed_on_is_refused(queue: jobs.Queue) -> None:
+    batch = await lapsed(queue)
+    taken = await queue.get(2, timeout=0)
+    with pytest.raises(jobs.LeaseLostError, match="2 of 3 jobs") as caught:
+        await batch.ack()
+    assert caught.value.lost.tolist() == taken.ids.tolist()
+    # The third one was still this batch's.
+    assert await queue.length() == 2
+    await taken.ack()
+    assert await queue.length() == 0
+
+
+@pytest.mark.parametrize("verb", ["extend", "nack", "release"])
+async def test_other_verbs_need_the_lease_too(queue: jobs.Queue, verb: str) -> None:
+    batch = await lapsed(queue)
+    taken = await queue.get(2, timeout=0)
+    with pytest.raises(jobs.LeaseLostError, match="2 of 3 jobs"):
+        await getattr(batch, verb)()
+    await taken.ack()
+
+
+async def test_the_error_says_each_id_once(queue: jobs.Queue) -> None:
+    batch = await lapsed(queue)
+    await queue.get(timeout=0)
+    with pytest.raises(jobs.LeaseLostError):
+        await batch.ack()
+    # What is known to be lost is not asked for again.
+    assert len(batch.held) == 0
+    await batch.ack()
+
+
+async def test_extension_holds_the_jobs(queue: jobs.Queue) -> None:
+    await queue.add({"a": [1]})
+    batch = await queue.get(lease=0.2)
+    until = batch.until
+    await batch.extend(30)
+    assert until is not None
+    assert batch.until is not None
+    assert batch.until > until
+    await asyncio.sleep(0.3)
+    assert not await queue.get(timeout=0)
+    await batch.ack()
+
+
+async def test_a_job_whose_workers_vanish_becomes_a_dead_letter(queue: jobs.Queue) -> None:
+    await lapsed(queue)
+    await queue.get(timeout=0, lease=SHORT_S)
+    await asyncio.sleep(SHORT_S * 2)
+    queue._next_sweep = 0.0
+    assert not await queue.get(timeout=0)
+    dead = (await queue.dead()).to_pydict()
+    assert dead["job_reason"] == ["the lease ended"] * 3
+    assert await queue.length() == 0
+
+
+async def test_add_in_a_transaction_is_an_outbox(pool: colonnade.Pool, queue: jobs.Queue) -> None:
+    async with pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        assert await queue.add({"a": [1]}, connection=connection) == 1
+        assert await queue.add({"a": [2]}, connection=connection, priority=1) == 1
+        assert await queue.length() == 0
+        await transaction.rollback()
+        assert await queue.length() == 0
+        async with connection.transaction():
+            await queue.add({"a": [3]}, connection=connection)
+        assert (await queue.get(timeout=0)).columns["a"].tolist() == [3]
+        with pytest.raises(colonnade.InterfaceError, match="open transaction"):
+            await queue.add({"a": [3]}, connection=connection)
+
+
+async def test_commit_is_one_with_the_results(pool: colonnade.Pool, queue: jobs.Queue) -> None:
+    await pool.execute("CREATE TABLE jobs.results (a int8)")
+    await queue.add({"a": [1, 2]})
+    batch = await queue.get()
+    async with pool.acquire() as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        await connection.copy_columns_to_table(
+            "results", {"a": batch.columns["a"]}, schema_name="jobs"
+        )
+        await batch.commit(connection, batch.ids[:1])
+        await transaction.rollback()
+        assert (await queue.stats()).leased == 2
+        async with connection.transaction():
+            await connection.execute("INSERT INTO jobs.results VALUES (1)")
+            # The rollback has undone the first one, which the batch could not see.
+            await batch.commit(connection)
+        assert await queue.length() == 0
+        # Neither is a lost lease: the transaction has removed them.
+        await batch.ack()
+        await batch.nack()
+        with pytest.raises(colonnade.InterfaceError, match="open transaction"):
+            await batch.commit(connection)
+
+
+async def test_a_lost_lease_rolls_the_results_back(pool: colonnade.Pool, queue: jobs.Queue) -> None:
+    batch = await lapsed(queue)
+    await queue.get(1, timeout=0)
+
+    async def work(connection: colonnade.Connection) -> None:
+        async with connection.transaction():
+            await connection.execute("CREATE TABLE jobs.results ()")
+            await batch.commit(connection)
+
+    async with pool.acquire() as connection:
+        with pytest.raises(jobs.LeaseLostError):
+            await work(connection)
+    assert await pool.fetchval("SELECT to_regclass('jobs.results')") is None
+    assert await queue.length() == 3
+
+
+async def test_a_snapshot_older_than_the_lease_cannot_commit(
+    pool: colonnade.Pool, queue: jobs.Queue
+) -> None:
+    await queue.add({"a": [1]})
+    batches = []
+
+    async def work(connection: colonnade.Connection) -> None:
+        async with connection.transaction(isolation="repeatable_read"):
+            await connection.fetchval("SELECT 1")
+            batches.append(await queue.get())
+            await batches[0].commit(connection)
+
+    async with pool.acquire() as connection:
+        with pytest.raises((jobs.LeaseLostError, colonnade.errors.SerializationError)):
+            await work(connection)
+        async with connection.transaction(isolation="repeatable_read"):
+            await batches[0].commit(connection)
+    assert await queue.length() == 0
+
+
+async def test_queues_work_where_repeatable_read_is_the_default(dsn: str) -> None:
+    settings = {"default_transaction_isolation": "repeatable read"}
+    async with colonnade.create_pool(
+        dsn, min_size=1, max_size=2, server_settings=settings
+    ) as strict:
+        try:
+            queue = await jobs.create_queue(strict, "strict", {"a": "int8"})
+            await queue.add({"a": [1, 2]})
+            await (await queue.get(1)).ack()
+            await (await queue.get(1)).ack()
+            assert await queue.length() == 0
+        finally:
+            await strict.execute("DROP SCHEMA IF EXISTS jobs CASCADE")

@@ -1,0 +1,175 @@
+"""Queues are made, opened, compared and dropped; names and types are hostile."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import colonnade
+from colonnade import jobs
+from colonnade._quoting import quote_identifier
+
+PAYLOAD = {"a": "int8", "b": "numeric(12, 2)"}
+HOSTILE = ['a"b', "a'b\\", "Ünï.cödé", "a; DROP TABLE x; --", "$$", "select", "%s{0}", " "]
+
+
+async def test_create_is_idempotent_for_one_definition(pool: colonnade.Pool) -> None:
+    options: dict[str, Any] = {"retry": jobs.Retry(max_attempts=3), "ttl": 60.0, "max_length": 10}
+    queue = await jobs.create_queue(pool, "q", PAYLOAD, **options)
+    await queue.add({"a": [1]})
+    again = await jobs.create_queue(pool, "q", {"a": "bigint", "b": "decimal(12,2)"}, **options)
+    assert await again.length() == 1
+    opened = await jobs.open_queue(pool, "q")
+    assert opened.definition.retry.max_attempts == 3
+    assert (opened.definition.ttl, opened.definition.max_length) == (60.0, 10)
+    assert opened.definition.payload == {"a": "bigint", "b": "numeric(12,2)"}
+
+
+@pytest.mark.parametrize(
+    ("payload", "options", "difference"),
+    [
+        ({"a": "int4", "b": "numeric(12, 2)"}, {}, '"a" is bigint, not integer'),
+        ({"a": "int8"}, {}, r'"b" is numeric\(12,2\), not missing'),
+        ({**PAYLOAD, "c": "text"}, {}, '"c" is missing, not text'),
+        ({"a": "int8 NOT NULL", "b": "numeric(12, 2)"}, {}, "not bigint NOT NULL"),
+        ({"b": "numeric(12, 2)", "a": "int8"}, {}, "in the order a, b"),
+        (PAYLOAD, {"ttl": 5}, "ttl is None, not 5"),
+        (PAYLOAD, {"retry": jobs.Retry(delay=7)}, "retry is Retry"),
+    ],
+)
+async def test_another_definition_is_refused_with_the_difference(
+    pool: colonnade.Pool, payload: dict[str, str], options: dict[str, Any], difference: str
+) -> None:
+    await jobs.create_queue(pool, "q", PAYLOAD)
+    with pytest.raises(jobs.QueueDefinitionError, match=difference):
+        await jobs.create_queue(pool, "q", payload, **options)
+
+
+async def test_what_is_shown_is_what_is_run(pool: colonnade.Pool) -> None:
+    await pool.execute(jobs.queue_ddl("q", PAYLOAD, ttl=5))
+    queue = await jobs.create_queue(pool, "q", PAYLOAD, ttl=5)
+    assert await queue.add({"a": [1]}) == 1
+
+
+async def test_a_failed_creation_leaves_nothing(pool: colonnade.Pool) -> None:
+    with pytest.raises(colonnade.PostgresError):
+        await jobs.create_queue(pool, "q", {"a": "no_such_type"})
+    assert await pool.fetchval("SELECT to_regnamespace('jobs')") is None
+
+
+async def test_a_queue_that_is_not_there(pool: colonnade.Pool) -> None:
+    for _ in range(2):
+        with pytest.raises(jobs.QueueDefinitionError, match="no queue 'q' in the schema 'jobs'"):
+            await jobs.open_queue(pool, "q")
+        with pytest.raises(jobs.QueueDefinitionError, match="no queue"):
+            await jobs.drop_queue(pool, "q")
+        await jobs.create_queue(pool, "other", PAYLOAD)
+
+
+async def test_a_newer_layout_is_refused(pool: colonnade.Pool) -> None:
+    await jobs.create_queue(pool, "q", PAYLOAD)
+    await pool.execute("UPDATE jobs.colonnade_queues SET version = 99")
+    with pytest.raises(jobs.QueueDefinitionError, match="layout rows 99"):
+        await jobs.open_queue(pool, "q")
+
+
+async def test_a_dropped_queue_can_be_made_anew(pool: colonnade.Pool) -> None:
+    await jobs.create_queue(pool, "q", PAYLOAD)
+    await jobs.drop_queue(pool, "q")
+    queue = await jobs.create_queue(pool, "q", {"c": "text"})
+    assert await queue.add({"c": ["x"]}) == 1
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_any_name_is_only_a_name(pool: colonnade.Pool, name: str) -> None:
+    schema = f"s{name}"
+    try:
+        queue = await jobs.create_queue(pool, name, {name: "text"}, schema=schema)
+        assert await queue.add({name: [name, None]}) == 2
+        assert await queue.add({name: [name, "other"]}, key=name, priority=1) == 2
+        opened = await jobs.open_queue(pool, name, schema=schema)
+        assert list(opened.definition.payload) == [name]
+        batch = await opened.get(timeout=0)
+        assert batch.columns.to_pydict()[name] == [name, None, name, "other"]
+        await batch.nack(batch.ids[:1], reason=f"{name}\0\ud800")
+        await batch.ack()
+        assert await queue.length() == 1
+        await jobs.drop_queue(pool, name, schema=schema)
+    finally:
+        await pool.execute(f"DROP SCHEMA IF EXISTS {quote_identifier(schema)} CASCADE")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["int8, b int8", "int8)", "int8; SELECT 1", "int8 DEFAULT 'x'", "int8 -- x", "", "$$", 'a"'],
+)
+def test_a_type_is_one_type(kind: str) -> None:
+    with pytest.raises(ValueError, match="must be one SQL type"):
+        jobs.queue_ddl("q", {"a": kind})
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "message"),
+    [
+        ("", PAYLOAD, "1 to 63 bytes"),
+        ("ü" * 30, PAYLOAD, "at most 58 bytes"),
+        ("q\0", PAYLOAD, "no NUL"),
+        ("colonnade_queues", PAYLOAD, "library's own"),
+        ("q_dead", PAYLOAD, "library's own"),
+        ("q", {}, "at least one column"),
+        ("q", {"job_id": "int8"}, "queue's own"),
+    ],
+)
+def test_names_that_cannot_be(name: str, payload: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        jobs.queue_ddl(name, payload)
+
+
+async def test_a_worker_cannot_touch_another_queue(pool: colonnade.Pool) -> None:
+    mine = await jobs.create_queue(pool, "mine", PAYLOAD)
+    other = await jobs.create_queue(pool, "other", PAYLOAD)
+    await mine.add({"a": [1, 2]})
+    await other.add({"a": [3]})
+    await pool.execute("DROP ROLE IF EXISTS jobs_worker")
+    await pool.execute("CREATE ROLE jobs_worker")
+    try:
+        await jobs.grant_queue(pool, "mine", "jobs_worker")
+        await _works_as_worker(pool)
+    finally:
+        await pool.execute("DROP OWNED BY jobs_worker; DROP ROLE jobs_worker")
+
+
+async def _works_as_worker(pool: colonnade.Pool) -> None:
+    async def become(connection: colonnade.Connection) -> None:
+        await connection.execute("SET ROLE jobs_worker")
+
+    dsn = pool._connect_args[0]
+    async with colonnade.create_pool(dsn, min_size=1, max_size=2, setup=become) as workers:
+        queue = await jobs.open_queue(workers, "mine")
+        await queue.add({"a": [5]}, priority=2, key=["k"])
+        batch = await queue.get(2)
+        await batch.nack(batch.ids[:1], reason="no")
+        await batch.extend(5)
+        await batch.ack()
+        assert (await queue.stats()).total == 2
+        assert len(await queue.dead()) == 0
+        other = await jobs.open_queue(workers, "other")
+        for verb in (other.get, other.length, other.peek, other.dead, other.purge):
+            with pytest.raises(colonnade.errors.InsufficientPrivilegeError):
+                await verb()
+        with pytest.raises(colonnade.errors.InsufficientPrivilegeError):
+            await other.add({"a": [1]})
+        with pytest.raises(colonnade.errors.InsufficientPrivilegeError):
+            await jobs.drop_queue(workers, "mine")
+
+
+# async-only: begin
+async def test_many_creators_make_one_queue(pool: colonnade.Pool) -> None:
+    queues = await asyncio.gather(*(jobs.create_queue(pool, "q", PAYLOAD) for _ in range(8)))
+    await queues[0].add({"a": [1]})
+    assert [await queue.length() for queue in queues] == [1] * 8
+
+
+# async-only: end

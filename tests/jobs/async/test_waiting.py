@@ -1,0 +1,116 @@
+# async-only: file
+"""Waiting for jobs: woken by notifications, by the clock, by a closing pool; and cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import jobs
+from tests.support.steps import Strike, struck
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+
+async def test_many_waiters_share_one_connection(pool: colonnade.Pool, queue: jobs.Queue) -> None:
+    queue.poll = 30.0
+    tasks = [asyncio.create_task(queue.get(1, timeout=20)) for _ in range(20)]
+    await asyncio.sleep(0.3)
+    assert pool.get_size() - pool.get_idle_size() == 1
+    began = time.monotonic()
+    await queue.add({"a": np.arange(20)})
+    batches = await asyncio.gather(*tasks)
+    assert time.monotonic() - began < 5
+    ids = [int(batch.ids[0]) for batch in batches]
+    assert len(set(ids)) == 20
+
+
+async def test_a_pool_of_one_connection_looks_by_the_clock(dsn: str, queue: jobs.Queue) -> None:
+    async with colonnade.create_pool(dsn, min_size=1, max_size=1) as small:
+        single = await jobs.open_queue(small, "work", poll=0.1)
+        task = asyncio.create_task(single.get(timeout=20))
+        await asyncio.sleep(0.2)
+        await queue.add({"a": [1]})
+        assert len(await task) == 1
+
+
+async def test_a_connection_that_listens_may_be_lost(
+    pool: colonnade.Pool, queue: jobs.Queue
+) -> None:
+    task = asyncio.create_task(queue.get(timeout=20))
+    await asyncio.sleep(0.2)
+    await pool.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE query LIKE 'LISTEN%' AND pid <> pg_backend_pid()"
+    )
+    await asyncio.sleep(0.1)
+    await queue.add({"a": [1]})
+    assert len(await task) == 1
+
+
+async def test_closing_the_pool_ends_a_wait(dsn: str, queue: jobs.Queue) -> None:
+    other = await colonnade.create_pool(dsn, min_size=1, max_size=4)
+    waiting = await jobs.open_queue(other, "work", poll=0.2)
+    task = asyncio.create_task(waiting.get())
+    await asyncio.sleep(0.3)
+    async with asyncio.timeout(5):
+        await other.close()
+    with pytest.raises(colonnade.InterfaceError, match="clos"):
+        await task
+    del queue
+
+
+@pytest.mark.parametrize("strike", Strike)
+async def test_cancelling_get_anywhere_loses_no_job(
+    pool: colonnade.Pool, queue: jobs.Queue, strike: Strike
+) -> None:
+    await queue.add({"a": np.arange(3)})
+
+    def work() -> Coroutine[None, None, jobs.Batch]:
+        queue._next_sweep = 0.0
+        return queue.get(2, lease=0.5, timeout=5)
+
+    for at in itertools.count(1):
+        reached = await struck(work, strike, at)
+        if not reached.task.cancelled() and reached.task.exception() is None:
+            await reached.task.result().release()  # type: ignore[attr-defined]
+        assert await queue.length() == 3
+        if not reached.is_struck:
+            break
+        await asyncio.sleep(0)
+    await asyncio.sleep(0.6)
+    assert (await queue.stats()).ready == 3
+    del pool
+
+
+@pytest.mark.parametrize("strike", Strike)
+async def test_cancelling_a_wait_anywhere_leaves_nothing(queue: jobs.Queue, strike: Strike) -> None:
+    for at in itertools.count(1):
+        reached = await struck(lambda: queue.get(timeout=0.05), strike, at)
+        if not reached.is_struck:
+            break
+    await queue.add({"a": [1]})
+    assert len(await queue.get(timeout=5)) == 1
+
+
+async def test_two_workers_never_hold_one_job(pool: colonnade.Pool, queue: jobs.Queue) -> None:
+    await queue.add({"a": np.arange(5000)})
+    others = [await jobs.open_queue(pool, "work") for _ in range(4)]
+    got: list[int] = []
+
+    async def work(mine: jobs.Queue) -> None:
+        while batch := await mine.get(37, timeout=0):
+            got.extend(batch.columns["a"].tolist())
+            await batch.ack()
+
+    await asyncio.gather(*(work(mine) for mine in others))
+    # A `get` beside others may see nothing for a moment: the rest is there.
+    await work(queue)
+    assert sorted(got) == list(range(5000))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # A queue's rows are short-lived: vacuum soon, without pauses, by the number of rows alone; and
 # leave room in the pages, so that a lease is a change within its page that touches no index.
 _STORAGE = (
-    "fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, "
+    "fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, "
     "autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0, "
     "autovacuum_analyze_threshold = 50000"
 )
@@ -60,7 +60,7 @@ def queue_tables_ddl(definition: Definition) -> str:
     if definition.ttl is not None:
         expires += (
             " DEFAULT pg_catalog.now() OPERATOR(pg_catalog.+) "
-            f"pg_catalog.make_interval(secs => {definition.ttl!r})"
+            f"pg_catalog.make_interval(secs => {definition.ttl})"
         )
     key_index = quote_identifier(definition.name + KEY_SUFFIX)
     return (

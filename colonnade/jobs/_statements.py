@@ -50,9 +50,12 @@ class Statements:
     def _getting(self) -> tuple[str, str]:
         """Get with a lease, and without; a row's place cannot change while it is locked."""
         table = self._table
+        # The planner expects half of the rows of a CASE, but few of several conditions; and then it
+        # would read and sort the whole queue instead of the first rows of the index.
+        ready = f"CASE WHEN {_DUE} THEN {self._has_attempts} AND {_ALIVE} ELSE false END"
         chosen = (
             "ctid OPERATOR(pg_catalog.=) ANY (ARRAY("
-            f"SELECT ctid FROM {table} WHERE {_DUE} AND {self._has_attempts} AND {_ALIVE}"
+            f"SELECT ctid FROM {table} WHERE {ready}"
             " ORDER BY job_priority, job_id LIMIT $1 FOR UPDATE SKIP LOCKED))"
         )
         lease = (

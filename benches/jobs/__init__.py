@@ -1,0 +1,1 @@
+"""Queues of jobs beside a hand-written one."""

@@ -1,0 +1,89 @@
+"""Blocking queues among threads: waiting callers, a worker that is stopped, a pool that closes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import colonnade
+import colonnade.sync
+from colonnade.jobs import sync as jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def pool(dsn: str) -> Iterator[colonnade.sync.Pool]:
+    with colonnade.sync.create_pool(dsn, min_size=1, max_size=4) as pool:
+        yield pool
+        pool.execute("DROP SCHEMA IF EXISTS jobs CASCADE")
+
+
+@pytest.fixture
+def queue(pool: colonnade.sync.Pool) -> jobs.Queue:
+    return jobs.create_queue(pool, "work", {"a": "int8"})
+
+
+def test_waiting_threads_share_one_connection(pool: colonnade.sync.Pool, queue: jobs.Queue) -> None:
+    queue.poll = 30.0
+    with ThreadPoolExecutor(8) as threads:
+        waiting = [threads.submit(queue.get, 1, timeout=20) for _ in range(8)]
+        time.sleep(0.5)
+        assert pool.get_size() - pool.get_idle_size() == 1
+        began = time.monotonic()
+        queue.add({"a": np.arange(8)})
+        ids = [int(each.result().ids[0]) for each in waiting]
+    assert time.monotonic() - began < 5
+    assert len(set(ids)) == 8
+
+
+def test_a_consumer_in_threads_is_stopped(queue: jobs.Queue) -> None:
+    seen: list[int] = []
+    names: set[str] = set()
+
+    def handler(batch: jobs.Batch) -> None:
+        seen.extend(batch.columns["a"].tolist())
+        names.add(threading.current_thread().name)
+        if len(seen) == 200:
+            consumer.stop()
+
+    consumer = queue.consume(handler, limit=10, concurrency=3)
+    threading.Timer(0.2, lambda: queue.add({"a": np.arange(100)})).start()
+    queue.add({"a": np.arange(100)})
+    consumer.run()
+    assert sorted(seen) == sorted([*range(100)] * 2)
+    assert queue.length() == 0
+
+
+def test_closing_the_pool_ends_a_wait(dsn: str, queue: jobs.Queue) -> None:
+    del queue
+    other = colonnade.sync.create_pool(dsn, min_size=1, max_size=4)
+    waiting = jobs.open_queue(other, "work", poll=0.2)
+    with ThreadPoolExecutor(1) as threads:
+        waits = threads.submit(waiting.get)
+        time.sleep(0.4)
+        other.close()
+        with pytest.raises(colonnade.InterfaceError, match="clos"):
+            waits.result(timeout=10)
+
+
+def test_threads_never_hold_one_job(pool: colonnade.sync.Pool, queue: jobs.Queue) -> None:
+    queue.add({"a": np.arange(5000)})
+
+    def work() -> list[int]:
+        mine, got = jobs.open_queue(pool, "work"), []
+        while batch := mine.get(61, timeout=0):
+            got += batch.columns["a"].tolist()
+            batch.ack()
+        return got
+
+    with ThreadPoolExecutor(4) as threads:
+        parts = [threads.submit(work) for _ in range(4)]
+        got = [value for part in parts for value in part.result()]
+    assert sorted(got) == list(range(5000))

@@ -92,7 +92,8 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    with embedded.start(settings={"fsync": "on", "synchronous_commit": "on"}) as server:
+    durable = dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), "on")
+    with embedded.start(settings=durable) as server:
         print(json.dumps(asyncio.run(measured(arguments, server.dsn)), indent=2))
 
 

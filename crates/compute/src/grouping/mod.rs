@@ -36,7 +36,7 @@ pub use self::aggregate::{Aggregate, aggregate, size};
 pub use self::error::GroupError;
 pub use self::keys::{KeyColumn, KeyRule};
 pub use self::layout::{Layout, layout};
-pub use self::partial::{Asked, Concat, Partial};
+pub use self::partial::{Asked, Concat, Finished, Partial};
 
 /// The number of a row that belongs to no group.
 pub const DROPPED: u32 = u32::MAX;

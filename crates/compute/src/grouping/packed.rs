@@ -63,7 +63,7 @@ impl<'a> Part<'a> {
             }
         };
         // No value at all: only NULL.
-        let span = most.checked_sub(least).unwrap_or_default();
+        let span = most.saturating_sub(least);
         if span >= u64::MAX >> 1 && nulls.is_some() {
             return Self::numbered(column, order);
         }

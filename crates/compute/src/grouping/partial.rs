@@ -13,6 +13,9 @@ use super::{aggregate, distinct, group, place, rows_of};
 /// The rows of all arrays, one after another, as one type.
 pub type Concat = fn(&[ArrayRef]) -> Result<ArrayRef, ArrowError>;
 
+/// The keys, and the result of each aggregate.
+pub type Finished = (Vec<ArrayRef>, Vec<ArrayRef>);
+
 /// An aggregate of one of the columns that are added; without one, the number of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
@@ -97,7 +100,7 @@ impl Partial {
     ///
     /// # Errors
     /// A sum beyond its type.
-    pub fn finish(self) -> Result<Option<(Vec<ArrayRef>, Vec<ArrayRef>)>, GroupError> {
+    pub fn finish(self) -> Result<Option<Finished>, GroupError> {
         let groups = self.len();
         let Some(keys) = self.keys else { return Ok(None) };
         let results = self.running.into_iter().map(|(_, running)| running.finish(groups));

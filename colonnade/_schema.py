@@ -15,12 +15,14 @@ from colonnade._shown import class_name, package_name, shown
 from colonnade.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import numpy as np
     import pyarrow as pa
 
-    from colonnade._core import Inexact
+    from colonnade._core import Batch, Inexact
+
+    ColumnReader: TypeAlias = Callable[[Batch, int], Batch]
 
     Schema: TypeAlias = Mapping[str, object] | np.dtype[Any] | pa.Schema
 
@@ -140,6 +142,16 @@ class Asked(NamedTuple):
     """The schema if it is a structured NumPy dtype; else None."""
     names: frozenset[str]
     """The columns whose types the schema decides."""
+    readers: tuple[tuple[str, ColumnReader], ...] = ()
+    """The columns that are read as a whole, such as structs in bytea."""
+
+    def read(self, batch: Batch) -> Batch:
+        """Return the batch with these columns read, unless they are already."""
+        for name, reader in self.readers:
+            for index, field in enumerate(batch.fields):
+                if field.name == name and not field.arrow_type.startswith("struct"):
+                    batch = reader(batch, index)
+        return batch
 
 
 def asked_of(schema: Schema | WithFloats | None) -> Asked | None:
@@ -154,8 +166,20 @@ def asked_of(schema: Schema | WithFloats | None) -> Asked | None:
     row = row_dtype(schema)
     if row is not None:
         return Asked(row, frozenset(name for name, _ in _structured(row)))
-    names: Iterable[str] = schema if isinstance(schema, Mapping) else getattr(schema, "names", ())
+    if isinstance(schema, Mapping):
+        readers = tuple(
+            (name, reader)
+            for name, wanted in schema.items()
+            if (reader := column_reader(wanted)) is not None
+        )
+        return Asked(None, frozenset(schema), readers)
+    names: Iterable[str] = getattr(schema, "names", ())
     return Asked(None, frozenset(names))
+
+
+def column_reader(wanted: Any) -> ColumnReader | None:
+    """Return what reads a column as a whole, for a type that has it; see `colonnade.structs`."""
+    return getattr(wanted, "__colonnade_column__", None)
 
 
 def row_dtype(schema: Any) -> Any:
@@ -199,6 +223,8 @@ def _asked(name: str, wanted: Any) -> str:
         return _spelled(name, wanted)
     if isinstance(wanted, type) and wanted in _CLASSES:
         return _CLASSES[wanted]
+    if column_reader(wanted) is not None:
+        return "binary"
     library = _module(wanted)
     if library == "numpy":
         return _dtype_name(name, _as_dtype(name, wanted))

@@ -66,7 +66,7 @@ class Columns:
             raise TypeError(
                 f"Columns are made by fetch_columns and iter_columns, not from {class_name(batch)}"
             )
-        self._batch = batch
+        self._batch = batch if asked is None or not asked.readers else asked.read(batch)
         self._asked = asked
         self.timing = timing
         """The phases of the query's time; None for slices and for batches of a stream."""

@@ -74,6 +74,17 @@ class SchemaError(InterfaceError, ValueError):
     """A requested column schema does not fit the result: an unknown name or an impossible cast."""
 
 
+class StructError(InterfaceError, ValueError):
+    """Bytes are not the struct that they are read as, or a value does not fit its field.
+
+    ``field`` is the field's name, and ``row`` counts from 0 among the rows of a column; None where
+    there is none.
+    """
+
+    field: str | None = None
+    row: int | None = None
+
+
 class DTypeError(SchemaError):
     """The dtype of a query does not match its result: see ``colonnade.rkt``."""
 

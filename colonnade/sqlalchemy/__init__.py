@@ -21,6 +21,7 @@ from colonnade.sqlalchemy._column_queries import (
 from colonnade.sqlalchemy._column_types import column_types
 from colonnade.sqlalchemy._in_array import in_array
 from colonnade.sqlalchemy._or_to_union_all import or_to_union_all
+from colonnade.sqlalchemy._struct_type import StructType
 from colonnade.sqlalchemy.dialect import ColonnadeAsyncDialect, ColonnadeDialect
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "ColonnadeAsyncDialect",
     "ColonnadeDialect",
     "ColumnBatches",
+    "StructType",
     "column_types",
     "fetch_columns",
     "in_array",

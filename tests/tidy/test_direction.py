@@ -121,6 +121,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("colonnade/formats/streams.py", "_core"): "the encoders are native",
     ("colonnade/serve/reading.py", "_core"): "the reader of Arrow streams is native",
     ("colonnade/groups.py", "columns"): "the type of what groups are made of and return",
+    ("colonnade/structs/base.py", "_core"): "instances are native",
+    ("colonnade/structs/decorator.py", "_core"): "definitions are native",
+    ("colonnade/structs/sql.py", "_core"): "the type of a definition",
     ("colonnade/frames/read.py", "_conversion"): "the frames of one stream warn once",
     (
         "colonnade/dbapi/adbc_methods.py",
@@ -163,8 +166,9 @@ CRATES: dict[str, set[str]] = {
     "session": {"protocol", "columnar"},
     "formats": set(),
     "compute": set(),
+    "structs": set(),
     "watch": set(),
-    "python": {"protocol", "columnar", "session", "formats", "compute", "watch"},
+    "python": {"structs", "protocol", "columnar", "session", "formats", "compute", "watch"},
 }
 # Each block of `unsafe` has its reason beside it, and is in one of these files.
 UNSAFE_FILES = {
@@ -183,6 +187,7 @@ UNSAFE_FILES = {
     "python/src/record/layout.rs",
     "python/src/record/methods.rs",
     "python/src/record/protocols.rs",
+    "python/src/structs/buffer_view.rs",
     "python/src/values/uuid.rs",
     "session/src/receive_buffer.rs",
     "watch/src/eventfd.rs",
@@ -192,7 +197,7 @@ UNSAFE_FILES = {
 # Prefix of a dependency's name -> the crates that may have it.
 CRATE_LIBRARIES: dict[str, set[str]] = {
     "adbc": {"python"},
-    "arrow": {"columnar", "session", "formats", "compute", "python"},
+    "arrow": {"structs", "columnar", "session", "formats", "compute", "python"},
     "pyo3": {"python"},
     "async-": set(),
     "futures": set(),

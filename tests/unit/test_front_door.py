@@ -23,7 +23,8 @@ ONE_FACE_ALONE = {"sync"}
 # The modules of the package that `import colonnade` loads.
 OWN = [
     *("colonnade", "colonnade._core", "colonnade._core.formats", "colonnade._core.groups"),
-    *("colonnade._core.lanes", "colonnade._core.selection", "colonnade._core.watch"),
+    *("colonnade._core.lanes", "colonnade._core.selection", "colonnade._core.structs"),
+    "colonnade._core.watch",
     *("colonnade._lazy_names", "colonnade._one_interpreter"),
 ]
 

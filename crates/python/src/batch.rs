@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCapsule, PyTuple};
 
+pub(crate) use self::replaced::array;
 use crate::arrow_import;
 use crate::arrow_names::field_type_name;
 use crate::codecs::Codecs;
@@ -113,6 +114,19 @@ impl Batch {
         array.map_err(export_error)?.ok_or_else(no_column)
     }
 
+    /// The batch with one column's values replaced by as many others.
+    pub(crate) fn with_array(&self, index: usize, array: ArrayRef) -> PyResult<Self> {
+        let field = self.field(index)?;
+        let stored = Type { shape: Shape::Opaque, ..field.pg_type.as_ref().clone() };
+        let mut fields = self.fields.to_vec();
+        if let Some(slot) = fields.get_mut(index) {
+            slot.pg_type = Arc::new(stored);
+        }
+        let described = replaced::field(&field.name, &array);
+        let table = self.table.with_column(index, described, array).map_err(export_error)?;
+        Ok(Self::new(table, fields.into(), Arc::clone(&self.codecs)))
+    }
+
     /// The chunks for export: text in the layouts of `wanted`, and otherwise in `layout`.
     fn exported(
         &self,
@@ -199,7 +213,7 @@ impl Batch {
     /// The batch with one column's values replaced: an array of NumPy's, or of any library with the
     /// Arrow PyCapsule interface.
     fn with_column(&self, index: usize, values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let array = replaced::array(values)?;
+        let array = array(values)?;
         if array.len() != self.table.num_rows() {
             return Err(PyValueError::new_err(format!(
                 "the column has {} rows, and {} values were given",
@@ -207,15 +221,7 @@ impl Batch {
                 array.len()
             )));
         }
-        let field = self.field(index)?;
-        let stored = Type { shape: Shape::Opaque, ..field.pg_type.as_ref().clone() };
-        let mut fields = self.fields.to_vec();
-        if let Some(slot) = fields.get_mut(index) {
-            slot.pg_type = Arc::new(stored);
-        }
-        let described = replaced::field(&field.name, &array);
-        let table = self.table.with_column(index, described, array).map_err(export_error)?;
-        Ok(Self::new(table, fields.into(), Arc::clone(&self.codecs)))
+        self.with_array(index, array)
     }
 
     /// Rows `offset` to `offset + length`, sharing the memory.

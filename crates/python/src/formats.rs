@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_schema::ArrowError;
-use colonnade_columnar::{StringLayout, export};
+use colonnade_columnar::{StringLayout, Table, export};
 use colonnade_formats::Ending;
 use colonnade_formats::arrow_stream::{ArrowStreamEncoder, Codec, Fault, StreamReader};
 use colonnade_formats::csv::CsvEncoder;
@@ -224,10 +223,11 @@ fn exception(py: Python<'_>, fault: &Fault) -> PyErr {
 }
 
 /// A batch that did not come from PostgreSQL.
-fn foreign(batch: RecordBatch) -> Batch {
-    let fields = batch.schema_ref().fields().iter().map(|field| foreign_column::described(field));
+pub(crate) fn foreign(table: impl Into<Table>) -> Batch {
+    let table = table.into();
+    let fields = table.schema().fields().iter().map(|field| foreign_column::described(field));
     let fields = fields.collect();
-    Batch::new(batch, fields, Arc::new(Codecs::default()))
+    Batch::new(table, fields, Arc::new(Codecs::default()))
 }
 
 /// Fills the module `formats`.

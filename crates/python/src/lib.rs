@@ -44,6 +44,7 @@ mod shown;
 mod sink;
 mod statement;
 mod stopwatch;
+mod structs;
 mod type_table;
 mod values;
 #[cfg(target_os = "linux")]
@@ -113,6 +114,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_submodule(module, "groups", groups::fill)?;
     add_submodule(module, "lanes", lanes::fill)?;
     add_submodule(module, "selection", batch::selected::fill)?;
+    add_submodule(module, "structs", structs::fill)?;
     record::add_to(module)?;
     #[cfg(target_os = "linux")]
     add_submodule(module, "watch", watch::fill)?;

@@ -11,7 +11,7 @@ use crate::class_names;
 use crate::{arrow_series, numpy_import};
 
 /// The Arrow array of a codec's result for a whole column.
-pub(super) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+pub(crate) fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let values = numpy_import::without_index(values)?;
     if let Some(array) = arrow_series::array(&values)? {
         return Ok(array);

@@ -1,0 +1,1 @@
+"""Typed records in bytea beside other ways to keep objects."""

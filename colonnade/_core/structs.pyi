@@ -1,6 +1,6 @@
 # Classes of structs, their instances, and their columns.
 
-from collections.abc import Buffer, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, final
 
 from colonnade._core import Batch
@@ -36,7 +36,7 @@ class Definition:
 @final
 class Opener:
     def __new__(cls, definition: Definition) -> Self: ...
-    def __call__(self, data: Buffer, /) -> Any: ...
+    def __call__(self, data: bytes | bytearray | memoryview, /) -> Any: ...
 
 @final
 class FieldDescriptor:

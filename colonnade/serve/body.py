@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from colonnade.serve.problems import TooManyRows
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 
     from colonnade import Columns
     from colonnade.formats.streams import StreamEncoder
@@ -80,8 +80,8 @@ class Body:
                     await asyncio.sleep(0)
             ending = iter(await self._apart(self._encoder.finish))
             # JSON columns make each piece when it is asked for.
-            while (piece := await self._apart(next, ending, None)) is not None:
-                yield piece
+            while (last := await self._apart(_next_of, ending)) is not None:
+                yield last
                 await asyncio.sleep(0)
         except Exception:
             poison = self._encoder.spoil()
@@ -103,3 +103,7 @@ class Body:
         if self._nbytes <= _INLINE_BYTES_MAX:
             return work(*arguments)
         return await asyncio.to_thread(work, *arguments)
+
+
+def _next_of(pieces: Iterator[bytes]) -> bytes | None:
+    return next(pieces, None)

@@ -22,6 +22,7 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=120,
         check=False,
+        cwd=FOLDER.parent,
     )
 
 
@@ -40,6 +41,14 @@ def test_passes(path: Path) -> None:
     done = run("-m", "pytest", "-W", "error", "-p", "no:cacheprovider", *settings, path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 passed" in done.stdout
+
+
+def test_analytics_answer_as_pandas_does(tmp_path: Path) -> None:
+    done = run("-m", "examples.analytics", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pandas, without HTTP" in done.stdout
+    picture = (tmp_path / "analytics-request.svg").read_text("utf-8")
+    assert "follow relations" in picture
 
 
 def test_the_readme_names_each() -> None:

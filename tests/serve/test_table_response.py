@@ -461,7 +461,7 @@ async def test_the_loop_turns_between_two_pieces(pool: colonnade.Pool) -> None:
         if message.get("more_body"):
             at_piece.append(turns)
 
-    scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
+    scope: dict[str, Any] = {"type": "http", "method": "GET", "headers": [], "query_string": b""}
     counting = asyncio.create_task(count())
     app = serve.TableResponse(lambda: pool.iter_columns(ROWS, 200_000))
     await app(scope, receive, send)

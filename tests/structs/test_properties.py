@@ -37,6 +37,8 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def structs(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
+    # Untyped: these are values, and strings among them.
+    of: Any = list
     annotations: dict[str, Any] = {}
     values: dict[str, st.SearchStrategy[Any]] = {}
     names = draw(
@@ -45,15 +47,13 @@ def structs(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
     for name in names:
         kind = draw(st.sampled_from(sorted(KINDS)))
         form = draw(st.sampled_from(["plain", "optional", "list", "list of optional"]))
-        plain = {"str": str, "bytes": bytes}.get(kind, kind)
+        plain: Any = {"str": str, "bytes": bytes}.get(kind, kind)
         field = f"f_{name}"
         annotations[field] = {
             "plain": plain,
             "optional": f"{kind} | None" if plain is kind else plain | None,
-            "list": list[plain],  # type: ignore[valid-type]
-            "list of optional": list[  # type: ignore[misc]
-                f"{kind} | None" if plain is kind else plain | None
-            ],
+            "list": of[plain],
+            "list of optional": of[f"{kind} | None" if plain is kind else plain | None],
         }[form]
         value = KINDS[kind]
         values[field] = {
@@ -62,8 +62,8 @@ def structs(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
             "list": st.lists(value, max_size=5),
             "list of optional": st.lists(st.none() | value, max_size=5),
         }[form]
-    kind = struct(type("Made", (Struct,), {"__annotations__": annotations}))
-    return kind, draw(st.lists(st.fixed_dictionaries(values), min_size=1, max_size=4))
+    made: Any = struct(type("Made", (Struct,), {"__annotations__": annotations}))
+    return made, draw(st.lists(st.fixed_dictionaries(values), min_size=1, max_size=4))
 
 
 def same(one: Any, other: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Sequence
 
     import colonnade
 
@@ -40,7 +40,7 @@ class Signal:
         self._event.clear()
 
     @contextlib.contextmanager
-    def rings(self, bell: Signal) -> Iterator[None]:
+    def rings(self, bell: Signal) -> Generator[None]:
         """Set `bell`, too, when this flag is set within the block."""
         self._bells.append(bell)
         if self.is_set():

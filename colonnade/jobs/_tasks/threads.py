@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     import colonnade.sync
 
@@ -41,7 +41,7 @@ class Signal:
         self._event.clear()
 
     @contextlib.contextmanager
-    def rings(self, bell: Signal) -> Iterator[None]:
+    def rings(self, bell: Signal) -> Generator[None]:
         """Set `bell`, too, when this flag is set within the block."""
         self._bells.append(bell)
         if self.is_set():
@@ -168,7 +168,7 @@ _hubs_lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def rung_by(pool: colonnade.sync.Pool, channels: Sequence[str], bell: Signal) -> Iterator[None]:
+def rung_by(pool: colonnade.sync.Pool, channels: Sequence[str], bell: Signal) -> Generator[None]:
     """Set `bell` at each notification of the channels, and once when listening begins."""
     if pool.get_max_size() == 1:
         # The only connection must get the jobs.

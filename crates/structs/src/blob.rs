@@ -282,7 +282,7 @@ struct Other<'a> {
 impl Other<'_> {
     fn check(&self, layout: &Layout) -> Result<(), Fault> {
         let known = layout.fields().len();
-        if self.fields == 0 || self.checks >= self.fields || self.fixed_end % 4 != 0 {
+        if self.fields == 0 || self.checks >= self.fields || !self.fixed_end.is_multiple_of(4) {
             return Err(Fault::new("the header of the struct contradicts itself"));
         }
         let hash = self.bytes.get(8..16).and_then(|hash| hash.try_into().ok());

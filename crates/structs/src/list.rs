@@ -34,7 +34,9 @@ impl<'a, 'k> ListView<'a, 'k> {
                 let count = flagged_count(bytes, scalar.size()).ok_or_else(wrong)?;
                 (count, Some(count * scalar.size()))
             }
-            Kind::Scalar(scalar) if bytes % scalar.size() == 0 => (bytes / scalar.size(), None),
+            Kind::Scalar(scalar) if bytes.is_multiple_of(scalar.size()) => {
+                (bytes / scalar.size(), None)
+            }
             Kind::Scalar(_) => return Err(wrong()),
             _ => {
                 let count = word(span.bytes(), 0).ok_or_else(wrong)? as usize;

@@ -12,6 +12,7 @@ from colonnade._core import (
     groups as groups,
     lanes as lanes,
     selection as selection,
+    structs as structs,
     watch as watch,
 )
 
@@ -146,9 +147,7 @@ class ArrowColumn:
     @staticmethod
     def from_arrow(source: Any, /) -> ArrowColumn | None: ...
     @staticmethod
-    def from_fields(
-        names: list[str], columns: list[ArrowColumn], mask: Any | None
-    ) -> ArrowColumn: ...
+    def from_fields(names: list[str], columns: list[ArrowColumn], mask: Any) -> ArrowColumn: ...
     @staticmethod
     def from_codes(codes: Any, values: ArrowColumn) -> ArrowColumn: ...
     def slice(self, offset: int, length: int) -> ArrowColumn: ...

@@ -23,7 +23,6 @@ TYPES: tuple[TypeLine, ...]
 EXTENSION_TYPES: tuple[TypeLine, ...]
 #: Name, multirange's name, subtype's OID; the OIDs of range, array, multirange and its array.
 RANGES: tuple[tuple[str, str, int, tuple[int, int, int, int]], ...]
-
 # The values of parameters.
 _Values: TypeAlias = tuple[object, ...]
 # Types by the names or places of columns; at None, an Inexact for every other numeric.

@@ -62,7 +62,7 @@ class Struct(Instance, metaclass=Indexable):
             StructError for bytes of another struct, cut or damaged ones, and TypeError for an
             object without bytes.
             """
-            ...
+            raise NotImplementedError
 
     @classmethod
     def pack(cls, source: object, name: str = "data") -> Columns:

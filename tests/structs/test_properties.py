@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,8 +38,6 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def structs(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
-    # Untyped: these are values, and strings among them.
-    of: Any = list
     annotations: dict[str, Any] = {}
     values: dict[str, st.SearchStrategy[Any]] = {}
     names = draw(
@@ -49,11 +48,14 @@ def structs(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
         form = draw(st.sampled_from(["plain", "optional", "list", "list of optional"]))
         plain: Any = {"str": str, "bytes": bytes}.get(kind, kind)
         field = f"f_{name}"
+
         annotations[field] = {
             "plain": plain,
             "optional": f"{kind} | None" if plain is kind else plain | None,
-            "list": of[plain],
-            "list of optional": of[f"{kind} | None" if plain is kind else plain | None],
+            "list": GenericAlias(list, (plain,)),
+            "list of optional": GenericAlias(
+                list, (f"{kind} | None" if plain is kind else plain | None,)
+            ),
         }[form]
         value = KINDS[kind]
         values[field] = {

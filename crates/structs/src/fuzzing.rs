@@ -116,9 +116,9 @@ pub fn structs(data: &[u8]) {
         return;
     }
     let Ok(written) = writer.finish() else { return };
-    let opened = Blob::open(&layout, &written);
-    assert!(opened.is_ok(), "what was written cannot be opened");
-    let Ok(again) = opened else { return };
+    let again = Blob::open(&layout, &written);
+    assert!(again.is_ok(), "what was written cannot be opened");
+    let Ok(again) = again else { return };
     for (index, value) in values.iter().enumerate() {
         let read = again.value(&layout, index);
         assert_eq!(format!("{read:?}"), format!("{:?}", Ok::<_, Fault>(value)));

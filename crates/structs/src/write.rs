@@ -147,7 +147,7 @@ fn push_tail(kind: &Kind, value: &Value<'_>, out: &mut Vec<u8>, base: usize) -> 
         }
         (Kind::List { element, optional: false }, Value::Elements(bytes)) => {
             let size = element.slot().0;
-            if !matches!(element.as_ref(), Kind::Scalar(_)) || bytes.len() % size != 0 {
+            if !matches!(element.as_ref(), Kind::Scalar(_)) || !bytes.len().is_multiple_of(size) {
                 return Err(Fault::new(format!("a list of {element} is not made of bytes")));
             }
             if !bytes.is_empty() {

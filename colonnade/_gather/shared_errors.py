@@ -19,6 +19,8 @@ def own(error: Exception) -> Exception:
         return error
     copied.__cause__ = error.__cause__
     copied.__suppress_context__ = error.__suppress_context__
+    # Of its own: tblib, where it takes part in copies, lets all of them share their attributes.
+    copied.__dict__ = dict(error.__dict__)
     if hasattr(error, "__notes__"):
         copied.__notes__ = [*error.__notes__]
     return copied.with_traceback(error.__traceback__)

@@ -94,8 +94,11 @@ class Served:
         finally:
             # A client that goes is not waited for: a blocked GETJOB ends, and takes no job.
             working.cancel()
-            self.writers.discard(writer)
             writer.close()
+            # Until then it can be aborted: a client that reads nothing keeps its transport open.
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+            self.writers.discard(writer)
 
     async def _work(
         self, asking: asyncio.Queue[list[bytes] | None], writer: asyncio.StreamWriter

@@ -48,7 +48,7 @@ def table(connection: Connection, keys: str, rows: int) -> Columns:
 def sums(columns: Columns) -> dict[str, Callable[[], Any]]:
     """Return for each library a function that sums v by the keys, from its own table."""
     keys = [name for name in columns.names if name != "v"]
-    arrow = columns.to_arrow()
+    arrow = _without_extensions(columns.to_arrow())
     polars = pl.DataFrame(columns).rechunk()
     frame = pd.DataFrame({name: _for_pandas(columns, name) for name in columns.names})
     ways: dict[str, Callable[[], Any]] = {
@@ -68,6 +68,15 @@ def sums(columns: Columns) -> dict[str, Callable[[], Any]]:
         else:
             ways["NumPy"] = lambda: _by_unique(numbers, values)
     return ways
+
+
+def _without_extensions(table: pa.Table) -> pa.Table:
+    """The table with uuid as its bytes: pyarrow does not group by types of extensions."""
+    arrays = [
+        array.cast(array.type.storage_type) if hasattr(array.type, "storage_type") else array
+        for array in table.columns
+    ]
+    return pa.table(arrays, names=table.column_names)
 
 
 def _by_pandas(frame: pd.DataFrame, keys: list[str]) -> Any:

@@ -93,6 +93,15 @@ def is_busy(connection: Connection) -> bool:
     return connection.conversation.owner is not None
 
 
+def is_at_work(connection: Connection, watch: BackendWatch, pid: int | None) -> bool:
+    """Whether a call is inside, and the server has begun its statement.
+
+    A cancel request that overtakes the statement on its way has no effect: a backend that then
+    sleeps does not notice that its client has gone.
+    """
+    return is_busy(connection) and watch.backends().get(pid or 0, "").startswith("active")
+
+
 def finish(dsn: str, pid: int | None) -> None:
     """End the backend of a connection that was closed without a message to the server."""
     with colonnade.sync.connect(dsn) as other:
@@ -108,7 +117,7 @@ def test_by_another_thread(
     pid = connection.get_server_pid()
     with Crowd() as crowd:
         calling = crowd.start(call, connection)
-        see(lambda: is_busy(connection))
+        see(lambda: is_at_work(connection, watch, pid))
         getattr(connection, end)()
         assert connection.is_closed()
         with pytest.raises(InterfaceError, match=CLOSED):
@@ -123,7 +132,9 @@ def test_by_another_thread(
 
 @pytest.mark.parametrize("end", ["close", "terminate"])
 @pytest.mark.parametrize("call", CALLS)
-def test_by_the_handler_of_a_signal(dsn: str, call: Callable[[Connection], None], end: str) -> None:
+def test_by_the_handler_of_a_signal(
+    dsn: str, watch: BackendWatch, call: Callable[[Connection], None], end: str
+) -> None:
     connection = colonnade.sync.connect(dsn)
     pid = connection.get_server_pid()
 
@@ -134,7 +145,7 @@ def test_by_the_handler_of_a_signal(dsn: str, call: Callable[[Connection], None]
     main = threading.main_thread().ident or 0
 
     def strike() -> None:
-        see(lambda: is_busy(connection))
+        see(lambda: is_at_work(connection, watch, pid))
         signal.pthread_kill(main, signal.SIGUSR1)
 
     before = signal.signal(signal.SIGUSR1, handler)

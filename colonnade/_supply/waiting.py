@@ -23,7 +23,7 @@ class WaitingList(Generic[W]):
 
     Among `OVERTAKINGS_MAX + 1` served callers in succession, at least one is the caller that has
     waited longest. So a caller behind `n` others is served as one of the next
-    `(OVERTAKINGS_MAX + 1) * (n + 1)`, whoever comes later.
+    `(OVERTAKINGS_MAX + 1) * (n + 1)`, however many callers come later.
 
     `callers` is the truth. The heaps are built when a caller has a priority or a deadline; they may
     have entries of callers that have left. If an exception strikes between two steps, a caller may

@@ -12,7 +12,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericListArray, OffsetSizeTrait};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
@@ -331,33 +331,30 @@ fn complex(array: &ArrayRef) -> Option<Read> {
     }
 }
 
+/// Where each list's elements are among the values.
+fn ranges<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Vec<Range<usize>> {
+    let range = |pair: &[O]| match pair {
+        [start, end] => start.as_usize()..end.as_usize(),
+        _ => 0..0,
+    };
+    array.value_offsets().windows(2).map(range).collect()
+}
+
 fn list(element: &Kind, array: &ArrayRef) -> Result<Option<Read>, Fault> {
     let (ends, values) = match array.data_type() {
         DataType::List(_) => match array.as_list_opt::<i32>() {
-            Some(array) => {
-                let ends = array.value_offsets().windows(2).map(|pair| match pair {
-                    [start, end] => *start as usize..*end as usize,
-                    _ => 0..0,
-                });
-                (ends.collect(), array.values())
-            }
+            Some(array) => (ranges(array), array.values()),
             None => return Ok(None),
         },
         DataType::LargeList(_) => match array.as_list_opt::<i64>() {
-            Some(array) => {
-                let ends = array.value_offsets().windows(2).map(|pair| match pair {
-                    [start, end] => *start as usize..*end as usize,
-                    _ => 0..0,
-                });
-                (ends.collect(), array.values())
-            }
+            Some(array) => (ranges(array), array.values()),
             None => return Ok(None),
         },
         DataType::FixedSizeList(_, length) => match array.as_fixed_size_list_opt() {
             Some(array) => {
                 let length = *length as usize;
-                let ends = (0..array.len()).map(|row| row * length..(row + 1) * length);
-                (ends.collect(), array.values())
+                let range = |row: usize| row * length..(row + 1) * length;
+                ((0..array.len()).map(range).collect(), array.values())
             }
             None => return Ok(None),
         },

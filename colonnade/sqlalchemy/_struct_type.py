@@ -28,6 +28,9 @@ class StructType(sqltypes.TypeDecorator[S]):
         super().__init__()
         self.kind = kind
 
+    def __repr__(self) -> str:
+        return f"StructType({self.kind.__name__})"
+
     @property
     def python_type(self) -> type[S]:
         """The class of the values."""

@@ -184,6 +184,39 @@ def test_an_index_over_a_function_is_used(connection: sync.Connection) -> None:
         assert connection.fetchval(query, wanted) == 77
 
 
+def test_functions_are_inlined_unless_they_make_text(connection: sync.Connection) -> None:
+    connection.execute(Facts.create_sql(schema="pg_temp"))
+    for name, inlined in [("number", True), ("created", True), ("author", False)]:
+        query = f"EXPLAIN (VERBOSE, COSTS OFF) SELECT pg_temp.facts_{name}(data) FROM t"
+        plan = "\n".join(row[0] for row in connection.fetch(query))
+        assert (f"facts_{name}" not in plan) is inlined, plan
+
+
+def test_struct_columns_are_selected_and_grouped(connection: sync.Connection) -> None:
+    """A struct column of Python's class is a column as others are."""
+    facts = [ANN, EVE, None, ANN.replace(number=3), EVE]
+    connection.copy_records_to_table("t", records=list(enumerate(facts)))
+    cols = connection.fetch_columns(
+        "SELECT id, data FROM t ORDER BY id", schema={"data": Facts["author", "score"]}
+    )
+    rows = cols.to_pydict()["data"]
+    assert rows == [("ann", 0.5), (None, -1e300), None, ("ann", 0.5), (None, -1e300)]
+    assert cols.filter(cols["id"] > 2).to_pydict()["data"] == rows[3:]
+    assert cols.take([4, 2, 0]).to_pydict()["data"] == [rows[4], rows[2], rows[0]]
+    groups = cols.group_by("data")
+    assert groups.keys.to_pydict()["data"] == rows[:3]
+    assert groups.aggregate(n="size", last=("id", "last")).to_pydict() == {
+        "data": rows[:3],
+        "n": [2, 2, 1],
+        "last": [3, 4, 2],
+    }
+    plain = Facts.unpack(connection.fetch_columns("SELECT data FROM t ORDER BY id"), "author")
+    assert plain.group_by("author").aggregate(n=("author", "count")).to_pydict() == {
+        "author": ["ann", None],
+        "n": [2, 0],
+    }
+
+
 @struct
 class Numbers(Struct):
     i8: Annotated[int, "int8"]

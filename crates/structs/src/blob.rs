@@ -85,6 +85,11 @@ impl<'a> Blob<'a> {
         Ok(opened)
     }
 
+    /// The number of its bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// What `open` has found out: the number of fields, and the start of the tail.
     #[must_use]
     pub fn parts(&self) -> (usize, usize) {

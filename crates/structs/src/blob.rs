@@ -244,10 +244,11 @@ pub(crate) fn tail_value<'a>(kind: &Kind, span: Span<'a>) -> Result<Value<'a>, F
         }
         Kind::List { element, optional } => {
             let list = ListView::new(element, *optional, span)?;
-            (0..list.len())
-                .map(|index| list.value(index))
-                .collect::<Result<_, _>>()
-                .map(Value::List)
+            let mut values = Vec::with_capacity(list.len());
+            for index in 0..list.len() {
+                values.push(list.value(index)?);
+            }
+            Ok(Value::List(values))
         }
         Kind::Scalar(scalar) => scalar.read(span.bytes()),
     }

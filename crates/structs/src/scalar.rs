@@ -5,22 +5,43 @@ use half::f16;
 use crate::kind::Scalar;
 use crate::{Fault, Value};
 
-/// The bytes as an array, extended by zeros.
+/// The bytes as an array; zeros if there are fewer.
+#[inline]
 fn bytes<const N: usize>(slot: &[u8]) -> [u8; N] {
-    let mut made = [0; N];
-    made.iter_mut().zip(slot).for_each(|(to, from)| *to = *from);
-    made
+    slot.first_chunk().copied().unwrap_or([0; N])
 }
 
-/// A little-endian integer of up to 8 bytes, as unsigned.
+/// Writes the low bytes of an integer.
+#[inline]
+fn write_low(number: [u8; 8], slot: &mut [u8]) {
+    match (slot.len(), number) {
+        (8, number) => slot.copy_from_slice(&number),
+        (4, [a, b, c, d, ..]) => slot.copy_from_slice(&[a, b, c, d]),
+        (2, [a, b, ..]) => slot.copy_from_slice(&[a, b]),
+        (_, [a, ..]) => slot.fill(a),
+    }
+}
+
+/// A little-endian integer of 1, 2, 4 or 8 bytes, as unsigned.
+#[inline]
 pub(crate) fn unsigned(slot: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes(slot))
+    match slot.len() {
+        1 => u8::from_le_bytes(bytes(slot)).into(),
+        2 => u16::from_le_bytes(bytes(slot)).into(),
+        4 => u32::from_le_bytes(bytes(slot)).into(),
+        _ => u64::from_le_bytes(bytes(slot)),
+    }
 }
 
-/// A little-endian integer of up to 8 bytes, with its sign.
+/// A little-endian integer of 1, 2, 4 or 8 bytes, with its sign.
+#[inline]
 pub(crate) fn signed(slot: &[u8]) -> i64 {
-    let unused = 64 - 8 * slot.len().clamp(1, 8);
-    ((unsigned(slot) << unused) as i64) >> unused
+    match slot.len() {
+        1 => i8::from_le_bytes(bytes(slot)).into(),
+        2 => i16::from_le_bytes(bytes(slot)).into(),
+        4 => i32::from_le_bytes(bytes(slot)).into(),
+        _ => i64::from_le_bytes(bytes(slot)),
+    }
 }
 
 /// A float of 2, 4 or 8 bytes.
@@ -57,6 +78,7 @@ pub(crate) fn ascii(slot: &[u8]) -> Result<&str, Fault> {
 }
 
 impl Scalar {
+    #[inline]
     pub(crate) fn read(self, slot: &[u8]) -> Result<Value<'_>, Fault> {
         Ok(match self {
             Self::Bool => Value::Bool(unsigned(slot) != 0),
@@ -131,12 +153,12 @@ impl Scalar {
     }
 
     fn write_signed(self, number: i64, slot: &mut [u8]) -> Result<(), Fault> {
-        slot.iter_mut().zip(number.to_le_bytes()).for_each(|(to, from)| *to = from);
+        write_low(number.to_le_bytes(), slot);
         if signed(slot) == number { Ok(()) } else { Err(self.too_large(&number)) }
     }
 
     fn write_unsigned(self, number: u64, slot: &mut [u8]) -> Result<(), Fault> {
-        slot.iter_mut().zip(number.to_le_bytes()).for_each(|(to, from)| *to = from);
+        write_low(number.to_le_bytes(), slot);
         if unsigned(slot) == number { Ok(()) } else { Err(self.too_large(&number)) }
     }
 

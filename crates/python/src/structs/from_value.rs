@@ -46,11 +46,11 @@ fn object<'py>(
     }
     if let (Face::List(face), Kind::List { element, .. }, Value::List(_)) = (face, kind, &value) {
         let Value::List(values) = value else { return Ok(py.None().into_bound(py)) };
-        let made = PyList::empty(py);
+        let mut items = Vec::with_capacity(values.len());
         for value in values {
-            made.append(object(py, element, face, value)?)?;
+            items.push(object(py, element, face, value)?);
         }
-        return Ok(made.into_any());
+        return Ok(PyList::new(py, items)?.into_any());
     }
     let plain = plain(py, value)?;
     match face {

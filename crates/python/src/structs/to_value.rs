@@ -7,7 +7,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyComplex, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString};
 
 use super::face::Face;
 use super::instance::Instance;
@@ -105,6 +105,13 @@ pub(super) fn to_value<'a>(
 }
 
 fn list(kind: &Kind, face: &Face, object: &Bound<'_, PyAny>) -> Result<Value<'static>, Refusal> {
+    if let Ok(items) = object.cast_exact::<PyList>() {
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            values.push(to_value(kind, face, &item)?.into_owned());
+        }
+        return Ok(Value::List(values));
+    }
     let is_text = object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyBytes>()
         || object.is_instance_of::<PyByteArray>();
@@ -155,6 +162,11 @@ fn plain<'a>(kind: &Kind, object: &'a Bound<'_, PyAny>) -> Result<Value<'a>, Ref
 }
 
 fn integer<'a>(kind: &Kind, object: &'a Bound<'_, PyAny>) -> Result<Value<'a>, Refusal> {
+    if let Ok(number) = object.cast_exact::<PyInt>()
+        && let Ok(number) = number.extract()
+    {
+        return Ok(Value::Int(number));
+    }
     // A bool is an int, and most probably a mistake; a float is not made whole.
     if object.is_instance_of::<PyBool>() || object.is_instance_of::<PyFloat>() {
         return Err(wrong(kind, object));

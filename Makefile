@@ -40,7 +40,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help audit coverage demo test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
+.PHONY: help audit coverage demo service test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools wheels wheels-twice wheel-aarch64 newcomer \
@@ -53,6 +53,9 @@ help: ## List the tasks
 
 demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
 	@.venv/bin/colonnade demo $(DEMO_ARGS)
+
+service: build ## Run the example service, its database and suppliers (SERVICE_ARGS="--seconds 60")
+	@$(PY) -m examples.service $(SERVICE_ARGS)
 
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)

@@ -1,0 +1,90 @@
+"""The application as a process under a web server."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ROOT = Path(__file__).resolve().parents[2]
+#: How long an application may take until it is ready.
+_START_SECONDS_MAX = 60.0
+#: How long it may take to stop; then it is killed.
+_STOP_SECONDS_MAX = 20.0
+
+COMMANDS = {
+    "granian": "granian --interface asgi --port PORT --workers WORKERS --http 1 --loop uvloop"
+    " --log-level warning",
+    "gunicorn": "gunicorn --worker-class asgi --bind 127.0.0.1:PORT --workers WORKERS"
+    " --no-control-socket --log-level warning",
+    "uvicorn": "uvicorn --port PORT --workers WORKERS --log-level warning --no-access-log",
+}
+
+
+def free_port() -> int:
+    """A port that is free at this moment."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+@contextlib.contextmanager
+def application(
+    server: str, framework: str, port: int, workers: int, settings: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the application, and wait until it is ready; stop it at the end.
+
+    Raises RuntimeError if it ends, or is not ready in time.
+    """
+    words = COMMANDS[server].replace("PORT", str(port)).replace("WORKERS", str(workers)).split()
+    process = subprocess.Popen(
+        [sys.executable, "-m", *words, f"examples.service.{framework}_app:app"],
+        cwd=ROOT,
+        env={**os.environ, **settings},
+        # Ctrl-C is for this process, which stops the application.
+        start_new_session=True,
+    )
+    with process:
+        try:
+            wait_until_ready(port, process)
+            yield process
+        finally:
+            stop(process)
+
+
+def wait_until_ready(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Ask `/readyz` until it says yes; raise RuntimeError for an end, or too long a start."""
+    give_up = time.monotonic() + _START_SECONDS_MAX
+    while time.monotonic() < give_up:
+        if process.poll() is not None:
+            raise RuntimeError(f"the application has ended: status {process.returncode}")
+        if _is_ready(port):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"the application was not ready within {_START_SECONDS_MAX:g} s")
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    return False
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ask the application to stop; kill it, and all that it has started, if it takes too long."""
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_STOP_SECONDS_MAX)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,34 @@
+"""The routes of the service: which handler answers which path."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from examples.service.answers import Answer, BadRequestError, Table, of_problem
+from examples.service.handlers.analytics import analytics
+from examples.service.handlers.export import export
+from examples.service.handlers.health import livez, metrics, readyz
+from examples.service.handlers.search import search
+from examples.service.runtime import Runtime
+
+Handler: TypeAlias = Callable[[Runtime, Mapping[str, str]], Awaitable[Answer | Table]]
+
+ROUTES: Mapping[str, Handler] = {
+    "/search": search,
+    "/analytics": analytics,
+    "/export": export,
+    "/livez": livez,
+    "/readyz": readyz,
+    "/metrics": metrics,
+}
+
+
+async def answer(
+    handler: Handler, runtime: Runtime, parameters: Mapping[str, str]
+) -> Answer | Table:
+    """Call a handler; a wrong parameter becomes a problem document."""
+    try:
+        return await handler(runtime, parameters)
+    except BadRequestError as error:
+        return of_problem(400, "Bad request", str(error))

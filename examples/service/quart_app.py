@@ -1,0 +1,50 @@
+"""The service in Quart: ``uvicorn examples.service.quart_app:app``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quart import Quart, Response, request
+
+from colonnade.serve.quart import table_response
+from examples.service.answers import Table
+from examples.service.handlers.routes import ROUTES, Handler, answer
+from examples.service.logs import log_as_json
+from examples.service.recent import RecentRequests
+from examples.service.runtime import running
+from examples.service.settings import Settings
+from examples.service.shell import in_shell
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+recent = RecentRequests()
+application = Quart(__name__)
+
+
+@application.while_serving
+async def lifespan() -> AsyncGenerator[None, None]:
+    """Open what the process holds, and close it."""
+    log_as_json()
+    async with running(Settings.from_environment(), recent) as runtime:
+        application.extensions["runtime"] = runtime
+        yield
+
+
+def view(handler: Handler) -> Callable[[], Awaitable[Response]]:
+    """A handler as a view of Quart."""
+
+    async def respond() -> Response:
+        found = await answer(handler, application.extensions["runtime"], request.args)
+        if isinstance(found, Table):
+            return await table_response(found.source, **found.options)
+        headers: dict[str, Any] = {"content-type": found.content_type, **found.headers}
+        return Response(found.body, found.status, headers)
+
+    return respond
+
+
+for path, handler in ROUTES.items():
+    application.add_url_rule(path, path.strip("/"), view(handler))
+application_as_asgi: Any = application
+app = in_shell(application_as_asgi, recent)

@@ -22,7 +22,7 @@ THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/cli/test_faulty_files.py tests/cli/test_observe_top.py tests/faults tests/leaks \
     tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
-    tests/security/test_shadows.py tests/serve/test_servers.py tests/soak tests/sqlalchemy/test_compliance.py \
+    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_restarts.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
 # These have their own targets.
 APART := tests/docs tests/libraries
@@ -40,7 +40,7 @@ unexport VIRTUAL_ENV
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help audit coverage demo service test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
+.PHONY: help audit coverage demo service service-restarts test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools wheels wheels-twice wheel-aarch64 newcomer \
@@ -56,6 +56,10 @@ demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS
 
 service: build ## Run the example service, its database and suppliers (SERVICE_ARGS="--seconds 60")
 	@$(PY) -m examples.service $(SERVICE_ARGS)
+
+service-restarts: build ## Restart the service under load: RESTARTS=100 each, under gunicorn and Granian
+	@for server in gunicorn granian; do \
+	    $(PY) -m examples.service.restarts --server $$server --restarts $(or $(RESTARTS),100) || exit 1; done
 
 test: build ## Test every public method and type against a real server: minutes (TEST_ARGS)
 	@$(PY) -m pytest $(TEST_PROCESSES) $(addprefix --ignore=,$(THOROUGH) $(APART)) $(TEST_ARGS)

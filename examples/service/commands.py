@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 #: How long an application may take until it is ready.
@@ -22,12 +22,20 @@ _START_SECONDS_MAX = 60.0
 #: How long it may take to stop; then it is killed.
 _STOP_SECONDS_MAX = 20.0
 
+#: Each waits a little longer for its processes than they take themselves (`Settings.grace`).
 COMMANDS = {
     "granian": "granian --interface asgi --port PORT --workers WORKERS --http 1 --loop uvloop"
-    " --log-level warning",
+    " --workers-kill-timeout 12 --respawn-failed-workers --respawn-interval 6 --log-level warning",
     "gunicorn": "gunicorn --worker-class asgi --bind 127.0.0.1:PORT --workers WORKERS"
-    " --no-control-socket --log-level warning",
-    "uvicorn": "uvicorn --port PORT --workers WORKERS --log-level warning --no-access-log",
+    " --graceful-timeout 12 --no-control-socket --log-level warning",
+    "uvicorn": "uvicorn --port PORT --workers WORKERS --timeout-graceful-shutdown 12"
+    " --log-level warning --no-access-log",
+}
+#: How each recycles its processes. Granian knows times and memory, but no number of requests.
+RECYCLING = {
+    "granian": "--workers-lifetime 3600",
+    "gunicorn": "--max-requests 100000 --max-requests-jitter 20000",
+    "uvicorn": "--limit-max-requests 100000 --limit-max-requests-jitter 20000",
 }
 
 
@@ -40,12 +48,13 @@ def free_port() -> int:
 @contextlib.contextmanager
 def application(
     server: str, framework: str, port: int, workers: int, settings: Mapping[str, str]
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Generator[subprocess.Popen[bytes]]:
     """Run the application, and wait until it is ready; stop it at the end.
 
     Raises RuntimeError if it ends, or is not ready in time.
     """
-    words = COMMANDS[server].replace("PORT", str(port)).replace("WORKERS", str(workers)).split()
+    command = f"{COMMANDS[server]} {RECYCLING[server]}"
+    words = command.replace("PORT", str(port)).replace("WORKERS", str(workers)).split()
     process = subprocess.Popen(
         [sys.executable, "-m", *words, f"examples.service.{framework}_app:app"],
         cwd=ROOT,

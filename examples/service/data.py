@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colonnade
+from examples.service.jobs import create_jobs
 
 FLIGHTS = 300_000
 # fmt: off
@@ -67,16 +68,17 @@ TABLES = """
 """
 
 
-async def prepared(dsn: str) -> None:
+async def prepared(dsn: str, flights: int = FLIGHTS) -> None:
     """Generate the tables in a database that does not have them."""
     connection = await colonnade.connect(dsn)
     try:
-        await create_tables(connection)
+        await create_tables(connection, flights)
     finally:
         await connection.close()
+    await create_jobs(dsn)
 
 
-async def create_tables(connection: colonnade.Connection, flights: int = FLIGHTS) -> None:
+async def create_tables(connection: colonnade.Connection, flights: int) -> None:
     """Generate the tables, with `flights` rows in the largest one; takes about two seconds."""
     script = TABLES
     for name, value in {

@@ -33,12 +33,12 @@ class JsonFormatter(logging.Formatter):
         return orjson.dumps(line, default=str).decode()
 
 
-def log_as_json(stream: IO[str] | None = None) -> None:
+def log_as_json(level: str, stream: IO[str] | None = None) -> None:
     """Let the loggers of the service and of Colonnade write JSON to a stream, stderr by default."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     for name in ("service", "colonnade"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
-        logger.setLevel(logging.INFO)
+        logger.setLevel(level.upper())
         logger.propagate = False

@@ -10,23 +10,22 @@ from colonnade.serve.quart import table_response
 from examples.service.answers import Table
 from examples.service.handlers.routes import ROUTES, Handler, answer
 from examples.service.logs import log_as_json
-from examples.service.recent import RecentRequests
 from examples.service.runtime import running
 from examples.service.settings import Settings
-from examples.service.shell import in_shell
+from examples.service.shell import Shell
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
-recent = RecentRequests()
 application = Quart(__name__)
 
 
 @application.while_serving
-async def lifespan() -> AsyncGenerator[None, None]:
+async def lifespan() -> AsyncGenerator[None]:
     """Open what the process holds, and close it."""
-    log_as_json()
-    async with running(Settings.from_environment(), recent) as runtime:
+    settings = Settings.from_environment()
+    log_as_json(settings.log_level)
+    async with running(settings, app) as runtime:
         application.extensions["runtime"] = runtime
         yield
 
@@ -47,4 +46,4 @@ def view(handler: Handler) -> Callable[[], Awaitable[Response]]:
 for path, handler in ROUTES.items():
     application.add_url_rule(path, path.strip("/"), view(handler))
 application_as_asgi: Any = application
-app = in_shell(application_as_asgi, recent)
+app = Shell(application_as_asgi)

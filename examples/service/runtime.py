@@ -16,14 +16,19 @@ import prometheus_client
 import colonnade
 from colonnade import observe
 from examples.analytics.store import Store
+from examples.service.admission.gate import Gate, QueueName, Rule, Signal
+from examples.service.admission.metrics import GateCollector
+from examples.service.admission.signals import LoopLag, PoolWait
 from examples.service.answers import Answer
 from examples.service.cache import Cache
-from examples.service.recent import RecentRequests
+from examples.service.drain import begin_at_sigterm
+from examples.service.jobs import SearchJobs, search_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from examples.service.settings import Settings
+    from examples.service.shell import Shell
 
 
 @dataclass
@@ -44,21 +49,23 @@ class Runtime:
     monitor: observe.LoopMonitor
     beat: observe.Beat | None
     registry: prometheus_client.CollectorRegistry
-    recent: RecentRequests
+    shell: Shell
+    gate: Gate
+    jobs: SearchJobs
 
 
 @contextlib.asynccontextmanager
-async def running(settings: Settings, recent: RecentRequests) -> AsyncIterator[Runtime]:
-    """Open everything in the order of need; close it in the opposite one."""
+async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
+    """Open everything in the order of need; close it in the opposite one.
+
+    Ends within a fifth of the grace: what is left of it when the drain has cancelled its requests.
+    """
     registry = prometheus_client.CollectorRegistry()
+    searching: dict[object, asyncio.Task[Answer]] = {}
     async with contextlib.AsyncExitStack() as stack:
-        pool = colonnade.create_pool(
-            settings.dsn,
-            min_size=1,
-            max_size=settings.pool_size,
-            timeout=10,
-        )
-        await stack.enter_async_context(pool)
+        pool = colonnade.create_pool(settings.dsn, min_size=1, max_size=settings.pool_size)
+        await pool
+        stack.push_async_callback(_close, pool, settings.grace / 10)
         monitor = await stack.enter_async_context(observe.LoopMonitor())
         stack.enter_context(observe.PrometheusMetrics(registry, {"main": pool}, monitor))
         # A search opens a connection to each supplier, and keeps it for the next one.
@@ -69,10 +76,19 @@ async def running(settings: Settings, recent: RecentRequests) -> AsyncIterator[R
         worker = stack.enter_context(ThreadPoolExecutor(1, "columns"))
         loop = asyncio.get_running_loop()
         store = await loop.run_in_executor(worker, _fetched, settings.dsn)
+        jobs = await stack.enter_async_context(search_jobs(pool, settings.grace / 10))
+        stack.push_async_callback(_cancel, searching)
+        gate = _gate(settings, pool, monitor)
+        shell.recent.count_into(registry)
+        registry.register(GateCollector(gate))
+        shell.admission.gate = gate
+        shell.drain.on_begin(jobs.stop)
+        shell.drain.on_refuse(gate.drain)
+        # The last step: who beats is ready.
         beat = _beat(settings.beat_folder)
         if beat is not None:
             await stack.enter_async_context(beat)
-        recent.count_into(registry)
+        begin_at_sigterm(shell.drain, settings.grace)
         yield Runtime(
             settings=settings,
             pool=pool,
@@ -80,12 +96,28 @@ async def running(settings: Settings, recent: RecentRequests) -> AsyncIterator[R
             store=store,
             worker=worker,
             cache=Cache(settings.cache_entries),
-            searching={},
+            searching=searching,
             monitor=monitor,
             beat=beat,
             registry=registry,
-            recent=recent,
+            shell=shell,
+            gate=gate,
+            jobs=jobs,
         )
+
+
+def _gate(settings: Settings, pool: colonnade.Pool, monitor: observe.LoopMonitor) -> Gate:
+    """What each route weighs: a search is forty calls, an export a connection for long."""
+    rules = {
+        "/search": Rule(4, seconds_max=1.5 * settings.deadline),
+        "/analytics": Rule(2, seconds_max=settings.deadline),
+        "/export": Rule(8),
+    }
+    signals: dict[QueueName, Signal] = {
+        "pool": Signal(PoolWait(pool), settings.pool_aim),
+        "loop": Signal(LoopLag(monitor), settings.loop_aim),
+    }
+    return Gate(rules, signals)
 
 
 def _fetched(dsn: str) -> Store:
@@ -95,3 +127,20 @@ def _fetched(dsn: str) -> Store:
 
 def _beat(folder: str) -> observe.Beat | None:
     return observe.Beat(Path(folder, f"{os.getpid()}.beat"), interval=0.5) if folder else None
+
+
+async def _cancel(searching: dict[object, asyncio.Task[Answer]]) -> None:
+    """End the searches that nobody waits for any more."""
+    tasks = list(searching.values())
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+
+
+async def _close(pool: colonnade.Pool, patience: float) -> None:
+    """Close the pool; connections that do not come back in time are cut."""
+    try:
+        await asyncio.wait_for(pool.close(), patience)
+    except TimeoutError:
+        pool.terminate()

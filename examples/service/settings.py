@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "SERVICE_"
+LEVELS = ("debug", "info", "warning", "error")
 
 
 class SettingsError(ValueError):
@@ -38,6 +39,12 @@ class Settings:
     """The most answers that are kept."""
     grace: float = 10.0
     """How long a process that was asked to stop may take."""
+    pool_aim: float = 0.05
+    """How long the wait for a connection may be for a while, before requests are refused."""
+    loop_aim: float = 0.02
+    """The same for the lag of the event loop."""
+    log_level: str = "info"
+    """Of the logs: ``warning`` leaves out the line of each request."""
     beat_folder: str = ""
     """The folder of the files in which each process says that its loop is alive; empty: none."""
 
@@ -59,6 +66,8 @@ class Settings:
             for name, text in given.items()
             if text is not None
         }
+        if values.get("log_level", "info") not in LEVELS:
+            raise SettingsError(f"{PREFIX}LOG_LEVEL must be one of {', '.join(LEVELS)}")
         return cls(**{**values, "suppliers": _addresses(str(given["suppliers"]))})
 
 

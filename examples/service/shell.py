@@ -6,12 +6,26 @@ from typing import TYPE_CHECKING
 
 from colonnade import observe
 from examples.service.account import Account
+from examples.service.admission.middleware import Admission
+from examples.service.drain import Drain
+from examples.service.recent import RecentRequests
 
 if TYPE_CHECKING:
-    from examples.service.account import App
-    from examples.service.recent import RecentRequests
+    from examples.service.account import App, Message, Receive, Send
 
 
-def in_shell(app: App, recent: RecentRequests) -> App:
-    """The account of each request outside, its times of the database inside."""
-    return Account(observe.ServerTiming(app, expose=True), recent)
+class Shell:
+    """From the outside to the inside: account, drain, admission, times of the database.
+
+    So a request that is refused has an account, and costs nothing else.
+    """
+
+    def __init__(self, app: App) -> None:
+        self.recent = RecentRequests()
+        self.admission = Admission(observe.ServerTiming(app, expose=True))
+        self.drain = Drain(self.admission)
+        self._app = Account(self.drain, self.recent)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Serve a request, or the lifespan of the process."""
+        await self._app(scope, receive, send)

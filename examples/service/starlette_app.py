@@ -13,17 +13,14 @@ from colonnade.serve import TableResponse
 from examples.service.answers import Table
 from examples.service.handlers.routes import ROUTES, Handler, answer
 from examples.service.logs import log_as_json
-from examples.service.recent import RecentRequests
 from examples.service.runtime import Runtime, running
 from examples.service.settings import Settings
-from examples.service.shell import in_shell
+from examples.service.shell import Shell
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     from starlette.requests import Request
-
-recent = RecentRequests()
 
 
 class State(TypedDict):
@@ -33,11 +30,12 @@ class State(TypedDict):
 
 
 @contextlib.asynccontextmanager
-async def lifespan(app: Starlette) -> AsyncIterator[State]:
+async def lifespan(starlette: Starlette) -> AsyncGenerator[State]:
     """Open what the process holds, and close it."""
-    del app
-    log_as_json()
-    async with running(Settings.from_environment(), recent) as runtime:
+    del starlette
+    settings = Settings.from_environment()
+    log_as_json(settings.log_level)
+    async with running(settings, app) as runtime:
         yield {"runtime": runtime}
 
 
@@ -57,4 +55,4 @@ application = Starlette(
     routes=[Route(path, endpoint(handler)) for path, handler in ROUTES.items()],
     lifespan=lifespan,
 )
-app = in_shell(application, recent)
+app = Shell(application)

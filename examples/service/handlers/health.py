@@ -31,8 +31,9 @@ async def readyz(runtime: Runtime, parameters: Mapping[str, str]) -> Answer:
     del parameters
     stats = runtime.pool.get_stats()
     loop = runtime.monitor.snapshot()
+    ready = not runtime.shell.drain.is_draining
     found = {
-        "ready": True,
+        "ready": ready,
         "flights": len(runtime.store.flights),
         "pool": {"size": stats.size, "busy": stats.busy, "waiting": stats.waiting},
         "loop": {
@@ -40,7 +41,7 @@ async def readyz(runtime: Runtime, parameters: Mapping[str, str]) -> Answer:
             "lag_p99_ms": round(loop.lag.percentile(99) * 1e3, 2),
         },
     }
-    return of_json(found)
+    return of_json(found, 200 if ready else 503)
 
 
 async def metrics(runtime: Runtime, parameters: Mapping[str, str]) -> Answer:

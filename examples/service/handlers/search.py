@@ -67,6 +67,7 @@ async def search(runtime: Runtime, parameters: Mapping[str, str]) -> Answer:
     Raises BadRequestError for wrong parameters.
     """
     route = _route(parameters)
+    runtime.jobs.note(route.origin, route.dest)
     kept = runtime.cache.get(route)
     if kept is not None:
         return kept

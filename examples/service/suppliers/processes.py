@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 @contextlib.contextmanager
-def suppliers(count: int = 40, processes: int = 2, mood: str = "usual") -> Iterator[list[str]]:
+def suppliers(count: int = 40, processes: int = 2, mood: str = "usual") -> Generator[list[str]]:
     """Run `count` suppliers in `processes` processes; give their addresses."""
     share, rest = divmod(count, processes)
     with contextlib.ExitStack() as stack:
@@ -30,7 +30,7 @@ def suppliers(count: int = 40, processes: int = 2, mood: str = "usual") -> Itera
 
 
 @contextlib.contextmanager
-def _process(first: int, count: int, mood: str) -> Iterator[list[str]]:
+def _process(first: int, count: int, mood: str) -> Generator[list[str]]:
     words = [sys.executable, "-m", "examples.service.suppliers", str(first), str(count), mood]
     with subprocess.Popen(
         words,

@@ -1,0 +1,164 @@
+"""Decides which requests may begin, by what the process can do just now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from examples.service.admission.allowance import Allowance
+from examples.service.admission.drain_rate import DrainRate
+from examples.service.admission.standing import StandingQueue
+
+Cause: TypeAlias = Literal["pool", "loop", "deadline", "draining"]
+
+QueueName: TypeAlias = Literal["pool", "loop"]
+
+#: The longest advice: who comes back later has given up.
+_RETRY_AFTER_MAX = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the gate knows of a route."""
+
+    weight: float
+    """Its work, in units: a search is 4."""
+    seconds_max: float = math.inf
+    """An answer that comes later is of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A queue of the process, and what is read of it: the wait at this moment, in seconds."""
+
+    read: Callable[[], float]
+    aim: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request may not begin, and after how many seconds to try again."""
+
+    cause: Cause
+    retry_after: int
+
+
+@dataclass(slots=True)
+class _Traffic:
+    """The requests of a route."""
+
+    under_way: int = 0
+    rate: DrainRate = field(default_factory=DrainRate)
+
+
+class Gate:
+    """Admits requests, or refuses them by their cause.
+
+    `pool` and `loop` name the queue that stands: then the units under way are limited, to less and
+    less until the queue is gone. `deadline` says that a route answers too slowly to be of use: as
+    many requests are under way as take longer than its `seconds_max` to be answered, by Little's
+    law. `draining` is for a process that ends.
+
+    The clock is passed to each call, so that tests can step it. Signals are read at most once per
+    `interval` seconds.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Rule],
+        signals: Mapping[QueueName, Signal],
+        *,
+        interval: float = 0.1,
+        least: float = 4.0,
+    ) -> None:
+        self._rules = rules
+        self._signals = signals
+        self._queues: Mapping[QueueName, StandingQueue] = {
+            cause: StandingQueue(signal.aim, interval) for cause, signal in signals.items()
+        }
+        self._interval = interval
+        self._allowance = Allowance(least)
+        self._cause: Cause = "loop"
+        self._traffic = {route: _Traffic() for route in rules}
+        self._drained = DrainRate()
+        self._load = 0.0
+        self._load_most = 0.0
+        self._next_look = -math.inf
+        self.draining = False
+        self.refused: dict[Cause, int] = {"pool": 0, "loop": 0, "deadline": 0, "draining": 0}
+        """How many requests were refused, by cause."""
+
+    @property
+    def load(self) -> float:
+        """The units under way."""
+        return self._load
+
+    def enter(self, route: str, now: float, *, seconds_max: float = math.inf) -> Refusal | None:
+        """Admit a request, which is to `leave` later, or refuse it; other routes are admitted.
+
+        `seconds_max` is what the client says; the shorter one of it and the rule's counts.
+        """
+        rule = self._rules.get(route)
+        if rule is None:
+            return None
+        if now >= self._next_look:
+            self._look(now)
+        cause = self._objection(rule, self._traffic[route], min(rule.seconds_max, seconds_max), now)
+        if cause is not None:
+            self.refused[cause] += 1
+            return Refusal(cause, self._retry_after(rule, now))
+        self._traffic[route].under_way += 1
+        self._load += rule.weight
+        self._load_most = max(self._load_most, self._load)
+        return None
+
+    def drain(self) -> None:
+        """Refuse everything from now on: the process ends."""
+        self.draining = True
+
+    def leave(self, route: str, now: float) -> None:
+        """A request that was admitted has ended."""
+        rule = self._rules.get(route)
+        if rule is None:
+            return
+        traffic = self._traffic[route]
+        traffic.under_way -= 1
+        traffic.rate.done(1, now)
+        self._load -= rule.weight
+        self._drained.done(rule.weight, now)
+
+    def _objection(
+        self, rule: Rule, traffic: _Traffic, seconds_max: float, now: float
+    ) -> Cause | None:
+        if self.draining:
+            return "draining"
+        # One request of each route is always tried: without it, nothing would be learned.
+        if traffic.under_way == 0:
+            return None
+        if self._load + rule.weight > self._allowance.limit:
+            return self._cause
+        rate = traffic.rate.at(now)
+        # A rate below two a second is too little to know a time by.
+        if rate >= 2 and (traffic.under_way + 1) / rate > seconds_max:
+            return "deadline"
+        return None
+
+    def _look(self, now: float) -> None:
+        """End an interval: read the signals, and set the allowance."""
+        self._next_look = now + self._interval
+        stands = False
+        for cause, signal in self._signals.items():
+            queue = self._queues[cause]
+            queue.seen(signal.read(), now)
+            if queue.stands(now):
+                stands, self._cause = True, cause
+        self._allowance.step(queue_stands=stands, load_most=self._load_most)
+        self._load_most = self._load
+
+    def _retry_after(self, rule: Rule, now: float) -> int:
+        """The seconds until what is under way will have been drained."""
+        rate = self._drained.at(now)
+        seconds = (self._load + rule.weight) / rate if rate > 0 else _RETRY_AFTER_MAX
+        return max(1, min(_RETRY_AFTER_MAX, math.ceil(seconds)))

@@ -1,0 +1,70 @@
+"""Plain ASGI middleware that asks the gate before any work is done for a request."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from examples.service.account import App, Message, Receive, Send
+    from examples.service.admission.gate import Gate, Refusal
+
+#: How long a client will wait for the answer, in milliseconds: `X-Deadline-Ms: 500`.
+_DEADLINE = b"x-deadline-ms"
+
+
+class Admission:
+    """Answers 503 with `Retry-After` and `X-Shed` (the cause) for what the gate refuses.
+
+    Routes without a rule, such as those of health, always pass. The gate is set when the process
+    has what it looks at; until then, everything passes.
+    """
+
+    def __init__(self, app: App, gate: Gate | None = None) -> None:
+        self._app = app
+        self.gate = gate
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        gate = self.gate
+        if scope["type"] != "http" or gate is None:
+            await self._app(scope, receive, send)
+            return
+        route = scope["path"]
+        patience = _patience(dict(scope["headers"]).get(_DEADLINE))
+        refusal = gate.enter(route, time.monotonic(), seconds_max=patience)
+        if refusal is not None:
+            await _refuse(send, refusal)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            gate.leave(route, time.monotonic())
+
+
+def _patience(text: bytes | None) -> float:
+    """The seconds of the header; a text that is no number counts as none."""
+    return int(text) / 1e3 if text is not None and text.isdigit() and len(text) < 9 else math.inf
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    body = b'{"type":"about:blank","title":"Overloaded","status":503,"detail":"%s"}'
+    detail = {
+        "pool": b"the database has more work than it can do: try again later",
+        "loop": b"the process has more work than it can do: try again later",
+        "deadline": b"the answer would come too late",
+        "draining": b"the process ends: try again",
+    }[refusal.cause]
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"retry-after", str(refusal.retry_after).encode()),
+        (b"x-shed", refusal.cause.encode()),
+    ]
+    if refusal.cause == "draining":
+        # The next request goes to a process that does not end.
+        headers.append((b"connection", b"close"))
+    content = body % detail
+    headers.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -98,7 +98,9 @@ async def test_a_drain_finishes_refuses_and_cancels_in_this_order() -> None:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        await drain({"type": "http", "path": path}, None, send)  # type: ignore[arg-type]
+        scope: Any = {"type": "http", "path": path}
+        receive: Any = None
+        await drain(scope, receive, send)
         return sent[0]["status"], dict(sent[0]["headers"])
 
     short, long = (asyncio.ensure_future(ask(path)) for path in ("/short", "/long"))
@@ -123,7 +125,9 @@ async def test_a_client_that_goes_away_cancels_its_request_in_a_drain() -> None:
         finally:
             ended.set()
 
-    request = asyncio.ensure_future(Drain(app)({"type": "http"}, None, None))  # type: ignore[arg-type]
+    scope: Any = {"type": "http"}
+    nobody: Any = None
+    request = asyncio.ensure_future(Drain(app)(scope, nobody, nobody))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     request.cancel()

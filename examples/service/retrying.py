@@ -56,11 +56,12 @@ async def get(
     """Ask, and ask again while the budget lasts; return the last status and body."""
     chance = random.Random()
     budget.earn()
-    for attempt in range(1, attempts + 1):
+    attempt = 0
+    while True:
+        attempt += 1
         async with client.get(path) as response:
             status, body = response.status, await response.read()
             wait = response.headers.get("Retry-After", "0")
-        if status not in _RETRIED or attempt == attempts or not budget.spend():
-            break
+        if status not in _RETRIED or attempt >= attempts or not budget.spend():
+            return status, body
         await sleep(pause_before(float(wait) if wait.isdecimal() else 1.0, attempt, chance))
-    return status, body

@@ -68,7 +68,8 @@ class Settings:
         }
         if values.get("log_level", "info") not in LEVELS:
             raise SettingsError(f"{PREFIX}LOG_LEVEL must be one of {', '.join(LEVELS)}")
-        return cls(**{**values, "suppliers": _addresses(str(given["suppliers"]))})
+        values["suppliers"] = _addresses(str(given["suppliers"]))
+        return cls(**values)
 
 
 def _read(variable: str, text: str, default: object) -> object:

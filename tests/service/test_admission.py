@@ -125,6 +125,18 @@ def test_a_deadline_out_of_reach_is_refused_also_the_clients_own() -> None:
     assert answer.cause == "deadline"
 
 
+def test_a_burst_after_a_rest_is_not_taken_for_a_slow_route() -> None:
+    gate = Readings().gate()
+    for start in (0.0, 60.0):
+        assert [gate.enter("/timely", start) for _ in range(20)] == [None] * 20
+        for step in range(20):
+            now = start + 0.01 * (step + 1)
+            gate.leave("/timely", now)
+            assert gate.enter("/timely", now) is None
+        for _ in range(20):
+            gate.leave("/timely", start + 0.5)
+
+
 def test_retry_after_is_the_time_to_drain_what_is_under_way() -> None:
     gate = Readings().gate()
     gate.draining = True

@@ -18,6 +18,9 @@ QueueName: TypeAlias = Literal["pool", "loop"]
 #: The longest advice: who comes back later has given up.
 _RETRY_AFTER_MAX = 30
 
+#: So many seconds without a rest tell how fast a route answers.
+_BUSY_LEAST = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -50,6 +53,7 @@ class _Traffic:
     """The requests of a route."""
 
     under_way: int = 0
+    busy_since: float = 0.0
     rate: DrainRate = field(default_factory=DrainRate)
 
 
@@ -109,7 +113,11 @@ class Gate:
         if cause is not None:
             self.refused[cause] += 1
             return Refusal(cause, self._retry_after(rule, now))
-        self._traffic[route].under_way += 1
+        traffic = self._traffic[route]
+        if traffic.under_way == 0:
+            # What left before a rest says nothing of how fast it leaves now.
+            traffic.busy_since, traffic.rate = now, DrainRate()
+        traffic.under_way += 1
         self._load += rule.weight
         self._load_most = max(self._load_most, self._load)
         return None
@@ -139,9 +147,11 @@ class Gate:
             return None
         if self._load + rule.weight > self._allowance.limit:
             return self._cause
-        rate = traffic.rate.at(now)
-        # A rate below two a second is too little to know a time by.
-        if rate >= 2 and (traffic.under_way + 1) / rate > seconds_max:
+        busy = now - traffic.busy_since
+        # The moving mean of a short time is too low by what it does not remember yet.
+        rate = traffic.rate.at(now) / -math.expm1(-busy) if busy > 0 else 0.0
+        # A rate below two a second, or of a moment, is too little to know a time by.
+        if busy >= _BUSY_LEAST and rate >= 2 and (traffic.under_way + 1) / rate > seconds_max:
             return "deadline"
         return None
 

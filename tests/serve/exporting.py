@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import ctypes
 import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import httpx
 import uvicorn
 
 import colonnade
@@ -20,6 +22,7 @@ from tests.support.leftovers import ROOT
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+_C_LIBRARY = ctypes.CDLL(None)
 BATCH_ROWS = 8192
 #: A row has a number, a text of 1 KiB, and the offset of its end.
 BATCH_BYTES = BATCH_ROWS * (8 + 1024 + 4)
@@ -45,7 +48,9 @@ class Exporter:
         self._process.communicate()
 
     def resident_bytes(self) -> int:
-        """The memory of the process."""
+        """The memory of the process, once it has given back what it has freed."""
+        address = f"http://127.0.0.1:{self.port}/trim"
+        assert httpx.get(address, timeout=30).status_code == 204
         lines = Path(f"/proc/{self._process.pid}/status").read_text("ascii").splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS:"))
 
@@ -54,6 +59,12 @@ async def _serve(dsn: str) -> None:
     async with colonnade.create_pool(dsn, min_size=1, max_size=4) as pool:
 
         async def app(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+            if scope["path"] == "/trim":
+                if hasattr(_C_LIBRARY, "malloc_trim"):
+                    _C_LIBRARY.malloc_trim(0)
+                await send({"type": "http.response.start", "status": 204, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
+                return
             rows = int(scope["path"].strip("/"))
             codec = scope["query_string"].decode() or "none"
             scope = {**scope, "query_string": f"format=arrow&codecs={codec}".encode()}

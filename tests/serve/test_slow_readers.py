@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ROWS = 400_000
 # The process has more than its batches: 1 MiB that was encoded, the compressor's tables, the heaps
-# of threads. It is far less than a batch, so a fourth one would be seen.
-SLACK_BYTES = BATCH_BYTES // 2
+# of threads with what was freed in between.
+SLACK_BYTES = BATCH_BYTES
 _RESET = struct.pack("ii", 1, 0)
 
 

@@ -41,7 +41,7 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit coverage demo service service-restarts test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        libraries leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
+        libraries site leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds
@@ -114,6 +114,10 @@ instructions-record: build ## Count them, and rewrite the record
 
 docs: build ## Run every Python snippet of the README and docs
 	@$(PY) -m pytest -q tests/docs
+
+site: build ## Build the documentation site in build/site
+	@$(UV) sync --quiet --frozen --inexact --group site
+	@$(PY) -m mkdocs build --quiet --config-file website/mkdocs.yml
 
 build: $(BUILD_STAMP) ## Make .venv and build the extension in release
 

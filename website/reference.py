@@ -1,0 +1,137 @@
+"""The reference of the API: a page for each public module, with each of its public names."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+#: Each public module, and what its page is called. A module that is not here is found in another
+#: one: a test compares the list with the package.
+MODULES = {
+    "colonnade": "colonnade",
+    "colonnade.sync": "colonnade.sync: without await",
+    "colonnade.columns": "colonnade.columns",
+    "colonnade.arrow_stream": "colonnade.arrow_stream",
+    "colonnade.groups": "colonnade.groups",
+    "colonnade.rows": "colonnade.rows",
+    "colonnade.types": "colonnade.types",
+    "colonnade.errors": "colonnade.errors",
+    "colonnade.frames": "colonnade.frames",
+    "colonnade.parallel": "colonnade.parallel",
+    "colonnade.parallel.dask": "colonnade.parallel.dask",
+    "colonnade.parallel.ray": "colonnade.parallel.ray",
+    "colonnade.formats": "colonnade.formats",
+    "colonnade.structs": "colonnade.structs",
+    "colonnade.serve": "colonnade.serve",
+    "colonnade.observe": "colonnade.observe",
+    "colonnade.tracing": "colonnade.tracing",
+    "colonnade.jobs": "colonnade.jobs",
+    "colonnade.jobs.sync": "colonnade.jobs.sync",
+    "colonnade.jobs.disque": "colonnade.jobs.disque",
+    "colonnade.jobs.disque.sync": "colonnade.jobs.disque.sync",
+    "colonnade.dbapi": "colonnade.dbapi",
+    "colonnade.sqlalchemy": "colonnade.sqlalchemy",
+    "colonnade.adbc": "colonnade.adbc",
+    "colonnade.embedded": "colonnade.embedded",
+    "colonnade.rkt": "colonnade.rkt",
+    "colonnade.connection": "colonnade.connection (asyncpg's name)",
+    "colonnade.pool": "colonnade.pool (asyncpg's name)",
+    "colonnade.cursor": "colonnade.cursor (asyncpg's name)",
+    "colonnade.prepared_stmt": "colonnade.prepared_stmt (asyncpg's name)",
+    "colonnade.transaction": "colonnade.transaction (asyncpg's name)",
+    "colonnade.exceptions": "colonnade.exceptions (asyncpg's name)",
+    "colonnade.protocol": "colonnade.protocol (asyncpg's name)",
+    "colonnade.pgproto.types": "colonnade.pgproto.types (asyncpg's name)",
+}
+_ERRORS = "colonnade.errors"
+
+
+def navigation() -> list[dict[str, str]]:
+    """Return the pages by the names of their modules."""
+    return [{title: _path(module)} for module, title in MODULES.items()]
+
+
+@functools.cache
+def pages() -> dict[str, str]:
+    """Return the texts of the pages, with directives that the tool replaces by docstrings."""
+    return {_path(module): _page(importlib.import_module(module)) for module in MODULES}
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Return a module's public names, modules excepted: these have pages of their own."""
+    declared = getattr(module, "__all__", ())
+    reachable = getattr(module, "_HOMES", {}) if module.__name__ == "colonnade" else ()
+    names = sorted({*declared, *(name for name in reachable if not name.startswith("_"))})
+    return [name for name in names if not inspect.ismodule(getattr(module, name))]
+
+
+def _path(module: str) -> str:
+    return f"reference/{module.replace('.', '-')}.md"
+
+
+def _page(module: ModuleType) -> str:
+    name = module.__name__
+    text = [f"# {name}", inspect.getdoc(module) or ""]
+    if name == _ERRORS:
+        names = public_names(module)
+        generated = [each for each in names if _is_generated(module, each)]
+        text += _entries(module, (each for each in names if each not in generated))
+        text += ["## Classes of SQLSTATEs", _table(module, generated)]
+    else:
+        text += _entries(module, public_names(module))
+    return "\n\n".join(_literal(part) if index == 1 else part for index, part in enumerate(text))
+
+
+def _literal(docstring: str) -> str:
+    """Return the text of a docstring; an indented example becomes a block of code."""
+    return re.sub(r"(?m)^(PYTEST_DONT_REWRITE.*(?:\n.+)*)", "", docstring)
+
+
+def _entries(module: ModuleType, names: Iterable[str]) -> list[str]:
+    found, elsewhere = [], []
+    for name in names:
+        home = _home(module.__name__, name)
+        if home == module.__name__:
+            found.append(f"::: {module.__name__}.{name}")
+        else:
+            anchor = f"../{_path(home)}#{home}.{name}".replace("../reference/", "")
+            elsewhere.append(f'- <a id="{module.__name__}.{name}"></a>[`{name}`]({anchor})')
+    if elsewhere:
+        found += ["## Names of other modules", "\n".join(elsewhere)]
+    return found
+
+
+def _home(module: str, name: str) -> str:
+    """Return the module whose page describes an object: the first that has it under this name."""
+    wanted = getattr(importlib.import_module(module), name)
+    if isinstance(wanted, type) and issubclass(wanted, BaseException):
+        errors = importlib.import_module(_ERRORS)
+        if getattr(errors, name, None) is wanted:
+            return _ERRORS
+    for other in MODULES:
+        there = importlib.import_module(other)
+        if name in public_names(there) and getattr(there, name) is wanted:
+            return other
+    return module
+
+
+def _is_generated(module: ModuleType, name: str) -> bool:
+    value = getattr(module, name)
+    return isinstance(value, type) and "sqlstate" in vars(value)
+
+
+def _table(module: ModuleType, names: Iterable[str]) -> str:
+    lines = ["| class | SQLSTATE | base |", "|---|---|---|"]
+    for name in names:
+        value = getattr(module, name)
+        anchor = f'<a id="{module.__name__}.{name}"></a>'
+        state = getattr(value, "sqlstate", None) or ""
+        lines.append(f"| {anchor}`{name}` | {state} | `{value.__mro__[1].__name__}` |")
+    return "\n".join(lines)

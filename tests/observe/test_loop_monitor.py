@@ -145,10 +145,11 @@ def test_gil(run: Run) -> None:
     stalls = stalls_of(run, share_with_a_thread)
     held = [stall for stall in stalls if stall.cause == "gil"]
     assert held, [stall.explain() for stall in stalls]
-    holders = [stall.holder for stall in held if stall.holder is not None]
-    assert holders, [stall.explain() for stall in held]
-    assert {holder.name for holder in holders} == {"greedy"}
-    assert any("thread 'greedy'" in str(stall) for stall in held)
+    # On a busy machine, the thread that reports one stall may cause the next, shorter one.
+    stall = longest(held)
+    assert stall.holder is not None, stall.explain()
+    assert stall.holder.name == "greedy", stall.explain()
+    assert "thread 'greedy'" in str(stall)
 
 
 def test_code_in_c_holds_the_interpreter(run: Run) -> None:

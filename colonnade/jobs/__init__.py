@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from colonnade.jobs._async.batch import Batch
     from colonnade.jobs._async.consumer import Consumer
     from colonnade.jobs._async.getting import get
+    from colonnade.jobs._async.listing import list_queues
     from colonnade.jobs._async.opening import (
         create_queue,
         drop_queue,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         QueueDefinitionError,
         QueueFullError,
     )
+    from colonnade.jobs.queue_info import QueueInfo
     from colonnade.jobs.retry import Retry
     from colonnade.jobs.stats import QueueStats
 
@@ -44,11 +46,13 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.jobs._async.batch": "Batch",
         "colonnade.jobs._async.consumer": "Consumer",
         "colonnade.jobs._async.getting": "get",
+        "colonnade.jobs._async.listing": "list_queues",
         "colonnade.jobs._async.opening": (
             "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
         ),
         "colonnade.jobs._async.queue": "Queue",
         "colonnade.jobs.errors": "JobsError LeaseLostError QueueDefinitionError QueueFullError",
+        "colonnade.jobs.queue_info": "QueueInfo",
         "colonnade.jobs.retry": "Retry",
         "colonnade.jobs.stats": "QueueStats",
     }
@@ -62,12 +66,14 @@ __all__ = [
     "Queue",
     "QueueDefinitionError",
     "QueueFullError",
+    "QueueInfo",
     "QueueStats",
     "Retry",
     "create_queue",
     "drop_queue",
     "get",
     "grant_queue",
+    "list_queues",
     "open_queue",
     "queue_ddl",
     "rights_ddl",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from colonnade.jobs._sync.batch import Batch
     from colonnade.jobs._sync.consumer import Consumer
     from colonnade.jobs._sync.getting import get
+    from colonnade.jobs._sync.listing import list_queues
     from colonnade.jobs._sync.opening import (
         create_queue,
         drop_queue,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         QueueDefinitionError,
         QueueFullError,
     )
+    from colonnade.jobs.queue_info import QueueInfo
     from colonnade.jobs.retry import Retry
     from colonnade.jobs.stats import QueueStats
 
@@ -36,11 +38,13 @@ _HOMES = _lazy_names.homes_of(
         "colonnade.jobs._sync.batch": "Batch",
         "colonnade.jobs._sync.consumer": "Consumer",
         "colonnade.jobs._sync.getting": "get",
+        "colonnade.jobs._sync.listing": "list_queues",
         "colonnade.jobs._sync.opening": (
             "create_queue drop_queue grant_queue open_queue queue_ddl rights_ddl"
         ),
         "colonnade.jobs._sync.queue": "Queue",
         "colonnade.jobs.errors": "JobsError LeaseLostError QueueDefinitionError QueueFullError",
+        "colonnade.jobs.queue_info": "QueueInfo",
         "colonnade.jobs.retry": "Retry",
         "colonnade.jobs.stats": "QueueStats",
     }
@@ -54,12 +58,14 @@ __all__ = [
     "Queue",
     "QueueDefinitionError",
     "QueueFullError",
+    "QueueInfo",
     "QueueStats",
     "Retry",
     "create_queue",
     "drop_queue",
     "get",
     "grant_queue",
+    "list_queues",
     "open_queue",
     "queue_ddl",
     "rights_ddl",

@@ -43,7 +43,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help audit coverage demo service service-restarts test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
         libraries site leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
-        release-tools wheels wheels-twice wheel-aarch64 newcomer \
+        release-tools release-cut release-notes wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds
 
 help: ## List the tasks
@@ -170,6 +170,12 @@ newcomer: ## Install a wheel of dist in an empty environment; run README and exa
 
 wheel-aarch64: build ## Run the wheel for ARM of dist under emulation, against a real server
 	@$(PY) -m tools.aarch64
+
+release-cut: build ## Move the unreleased changes to the project's version, in CHANGELOG.md
+	@$(PY) -m tools.changelog cut
+
+release-notes: build ## Print the text of the release: its section of CHANGELOG.md
+	@$(PY) -m tools.changelog show
 
 # Builds a wheel itself if dist has none.
 release-check: release-tools audit ## Check what dist holds, versions, licences, metadata (RELEASE_ARGS=--trial)

@@ -25,6 +25,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tools import changelog
+
 ROOT = Path(__file__).resolve().parents[1]
 UV = ROOT / ".tools" / "bin" / "uv"
 BUILT = ROOT / "build" / "release"
@@ -69,25 +71,30 @@ def versions_agree(release: Release) -> Iterable[str]:
 
 
 def changelog_has_the_version(release: Release) -> Iterable[str]:
-    """The section has a date and at least one change."""
+    """The section has a date and at least one change, and nothing is left to be released."""
     version = release.project()["version"]
-    title = rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$"
-    found = re.search(
-        rf"{title}(?P<changes>.*?)(?=^## |\Z)",
-        release.read("CHANGELOG.md"),
-        re.MULTILINE | re.DOTALL,
-    )
-    if found is None:
-        yield f"CHANGELOG.md has no line `## [{version}] - YYYY-MM-DD`"
-    elif not re.search(r"^- \w", found["changes"], re.MULTILINE):
-        yield f"CHANGELOG.md lists no change of {version}"
+    text = release.read("CHANGELOG.md")
+    try:
+        section = changelog.section_of(text, version)
+        left = changelog.section_of(text, changelog.UNRELEASED)
+        if section is None or section.date is None:
+            yield f"CHANGELOG.md has no line `## [{version}] - YYYY-MM-DD`: make release-cut"
+        elif not section.changes():
+            yield f"CHANGELOG.md lists no change of {version}"
+        if left is not None and left.changes():
+            yield f"CHANGELOG.md has unreleased changes: make release-cut moves them to {version}"
+    except changelog.ChangelogError as error:
+        yield str(error)
 
 
 def repository_is_named(release: Release) -> Iterable[str]:
     """A reader of the index finds the sources."""
     address = release.project().get("urls", {}).get("Repository", "")
     if not address.startswith("https://"):
-        yield 'pyproject.toml names no address: [project.urls] needs Repository = "https://..."'
+        yield (
+            "OPEN: pyproject.toml names no address of the repository. Whoever publishes enters it:"
+            ' [project.urls] Repository = "https://...", then make sync'
+        )
 
 
 def every_python_has_wheels(release: Release) -> Iterable[str]:

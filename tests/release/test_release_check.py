@@ -135,10 +135,11 @@ def test_versions_agree(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("2030-01-31", "soon", "no line"),
+        ("2030-01-31", "soon", "is no title of a section"),
         (f"[{VERSION}]", "[Unreleased]", "no line"),
         ("- A thing.", "", "lists no change"),
         ("- A thing.", "## [1.2.2] - 2029-01-01\n\n- A thing.", "lists no change"),
+        ("## ", "## [Unreleased]\n\n### Added\n\n- Another.\n\n## ", "has unreleased changes"),
     ],
 )
 def test_changelog_has_the_version(checkout: Path, old: str, new: str, fault: str) -> None:
@@ -150,7 +151,7 @@ def test_changelog_has_the_version(checkout: Path, old: str, new: str, fault: st
 def test_repository_is_named(checkout: Path) -> None:
     check = release_check.repository_is_named
     assert faults(check, packed(checkout)) == ""
-    assert "Repository" in faults(check, edited(checkout, "pyproject.toml", "urls.Rep", "urls.P"))
+    assert "OPEN: " in faults(check, edited(checkout, "pyproject.toml", "urls.Rep", "urls.P"))
 
 
 def test_every_python_has_wheels(checkout: Path) -> None:

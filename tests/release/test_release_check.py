@@ -139,7 +139,7 @@ def test_versions_agree(checkout: Path) -> None:
         (f"[{VERSION}]", "[Unreleased]", "no line"),
         ("- A thing.", "", "lists no change"),
         ("- A thing.", "## [1.2.2] - 2029-01-01\n\n- A thing.", "lists no change"),
-        ("## ", "## [Unreleased]\n\n### Added\n\n- Another.\n\n## ", "has unreleased changes"),
+        ("## [", "## [Unreleased]\n\n### Fixed\n\n- One.\n\n## [", "has unreleased changes"),
     ],
 )
 def test_changelog_has_the_version(checkout: Path, old: str, new: str, fault: str) -> None:

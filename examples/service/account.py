@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
+from examples.service import phases
 from examples.service.logs import request_id
 from examples.service.recent import RecentRequests, Request
 
@@ -40,18 +41,22 @@ class Account:
         name = given if _ID.fullmatch(given) else uuid.uuid4().hex.encode()
         token = request_id.set(name.decode())
         answer = _Answer(send, name)
-        began, started = time.time(), time.perf_counter()
+        began, work = time.time(), phases.Work()
+        noting = phases.current.set(work)
         try:
             await self._app(scope, receive, answer.send)
         finally:
-            seconds = time.perf_counter() - started
-            self._keep(scope["path"], answer, began, seconds)
+            self._keep(scope["path"], answer, began, work)
+            phases.current.reset(noting)
             request_id.reset(token)
 
-    def _keep(self, path: str, answer: _Answer, began: float, seconds: float) -> None:
+    def _keep(self, path: str, answer: _Answer, began: float, work: phases.Work) -> None:
+        seconds = time.perf_counter() - work.began
         route = path if path in ROUTES else "other"
-        request = Request(began, seconds, route, answer.status, answer.phases, request_id.get())
-        self._recent.add(request)
+        request = Request(
+            began, seconds, route, answer.status, answer.phases, request_id.get(), answer.shed
+        )
+        self._recent.add(request, work)
         if _log.isEnabledFor(logging.INFO):
             fields = {"route": route, "status": answer.status, "ms": round(seconds * 1e3, 2)}
             _log.info("answered", extra={"fields": fields})
@@ -65,11 +70,14 @@ class _Answer:
         self._name = name
         self.status = 0
         self.phases = ""
+        self.shed = ""
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
-            timing = dict(headers).get(b"server-timing", b"")
-            self.status, self.phases = message["status"], timing.decode("latin-1")
+            by_name = dict(headers)
+            self.status = message["status"]
+            self.phases = by_name.get(b"server-timing", b"").decode("latin-1")
+            self.shed = by_name.get(b"x-shed", b"").decode("latin-1")
             message = {**message, "headers": [*headers, (b"x-request-id", self._name)]}
         await self._send(message)

@@ -14,7 +14,7 @@ import aiohttp
 import prometheus_client
 
 import colonnade
-from colonnade import observe
+from colonnade import observe, tracing
 from examples.analytics.store import Store
 from examples.service.admission.gate import Gate, QueueName, Rule, Signal
 from examples.service.admission.metrics import GateCollector
@@ -23,6 +23,10 @@ from examples.service.answers import Answer
 from examples.service.cache import Cache
 from examples.service.drain import begin_at_sigterm
 from examples.service.jobs import SearchJobs, search_jobs
+from examples.service.page.reporter import Reporter, Sources, reporting
+from examples.service.page.reports import Reports
+from examples.service.page.tables import Tables
+from examples.service.phases import PhaseTracer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -52,6 +56,9 @@ class Runtime:
     shell: Shell
     gate: Gate
     jobs: SearchJobs
+    reports: Reports
+    """What this process and the others tell the page."""
+    tables: Tables
 
 
 @contextlib.asynccontextmanager
@@ -61,6 +68,7 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
     Ends within a fifth of the grace: what is left of it when the drain has cancelled its requests.
     """
     registry = prometheus_client.CollectorRegistry()
+    reports = Reports(settings.live_folder)
     searching: dict[object, asyncio.Task[Answer]] = {}
     async with contextlib.AsyncExitStack() as stack:
         pool = colonnade.create_pool(settings.dsn, min_size=1, max_size=settings.pool_size)
@@ -84,6 +92,9 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
         shell.admission.gate = gate
         shell.drain.on_begin(jobs.stop)
         shell.drain.on_refuse(gate.drain)
+        _note_phases(stack)
+        sources = Sources(shell.recent, monitor, pool, gate, lambda: shell.drain.is_draining)
+        stack.enter_context(reporting(Reporter(sources, reports, settings.deadline)))
         # The last step: who beats is ready.
         beat = _beat(settings.beat_folder)
         if beat is not None:
@@ -103,6 +114,8 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
             shell=shell,
             gate=gate,
             jobs=jobs,
+            reports=reports,
+            tables=Tables(store.airlines),
         )
 
 
@@ -118,6 +131,15 @@ def _gate(settings: Settings, pool: colonnade.Pool, monitor: observe.LoopMonitor
         "loop": Signal(LoopLag(monitor), settings.loop_aim),
     }
     return Gate(rules, signals)
+
+
+def _note_phases(stack: contextlib.AsyncExitStack) -> None:
+    """Let requests note their queries and waits until the stack ends."""
+    tracer = PhaseTracer()
+    tracing.add_tracer(tracer)
+    stack.callback(tracing.remove_tracer, tracer)
+    tracing.add_pool_observer(tracer)
+    stack.callback(tracing.remove_pool_observer, tracer)
 
 
 def _fetched(dsn: str) -> Store:

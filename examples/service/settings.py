@@ -47,6 +47,11 @@ class Settings:
     """Of the logs: ``warning`` leaves out the line of each request."""
     beat_folder: str = ""
     """The folder of the files in which each process says that its loop is alive; empty: none."""
+    live_folder: str = ""
+    """The folder in which each process says what it does, for the page; empty: the page shows only
+    the process that answers."""
+    flechette: str = ""
+    """The file ``flechette.mjs`` for the page; empty: the one that npm has put beside the page."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:

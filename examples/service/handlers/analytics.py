@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from examples.analytics.answers import Question, chosen_by, facts_of, summary_of
 from examples.service import parameters as read
 from examples.service.answers import Table
+from examples.service.phases import phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,8 @@ async def analytics(runtime: Runtime, parameters: Mapping[str, str]) -> Table:
     question = _question(parameters)
     loop = asyncio.get_running_loop()
     # NumPy and the groups release the interpreter; on the loop, pings would wait for them.
-    summary = await loop.run_in_executor(runtime.worker, _answer, runtime.store, question)
+    with phase("columns"):
+        summary = await loop.run_in_executor(runtime.worker, _answer, runtime.store, question)
     return Table(lambda: summary, {"formats": ("json", "arrow", "csv")})
 
 

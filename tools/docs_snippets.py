@@ -4,6 +4,9 @@ The blocks of a page run from top to bottom in one namespace, on one event loop,
 ``await`` as in a notebook. A block that cannot run says why on its fence:
 
     ```python no-run: needs a cluster of three machines
+
+A block ``text output`` behind a Python block is what that block prints. A line ``...`` stands for
+any lines, and ``...`` within a line for any characters.
 """
 
 from __future__ import annotations
@@ -11,13 +14,17 @@ from __future__ import annotations
 import ast
 import asyncio
 import builtins
+import contextlib
 import inspect
+import io
 import re
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>```+)(?P<info>.*)$")
+_OUTPUT = "text output"
+_AS_IT_IS = contextlib.nullcontext()
 _NO_RUN = re.compile(r"no-run(?:: *(?P<reason>\S.*))?$")
 
 
@@ -27,12 +34,16 @@ class SnippetError(Exception):
 
 @dataclass(frozen=True)
 class Snippet:
-    """One Python block: its text, its first line's number, the reason if it is not run."""
+    """One Python block: its text, its first line's number, the reason if it is not run.
+
+    `output` is what the page says that it prints, if it says so.
+    """
 
     path: Path
     line: int
     source: str
     no_run_reason: str | None
+    output: str | None = None
 
 
 def snippets(path: Path) -> list[Snippet]:
@@ -41,16 +52,24 @@ def snippets(path: Path) -> list[Snippet]:
     opening: re.Match[str] | None = None
     body: list[str] = []
     first_line = 0
+    printable = False  # Nothing but empty lines stands between here and a Python block.
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         fence = _FENCE.match(line)
         if opening is None:
             if fence:
                 opening, body, first_line = fence, [], number + 1
+            printable = printable and (fence is not None or not line.strip())
         elif fence and fence["ticks"] == opening["ticks"] and not fence["info"].strip():
             language, _, options = opening["info"].strip().partition(" ")
             if language in {"python", "py"}:
                 reason = _no_run_reason(options.strip(), f"{path}:{first_line - 1}")
                 found.append(Snippet(path, first_line, "\n".join(body) + "\n", reason))
+                printable = True
+            elif opening["info"].strip() == _OUTPUT:
+                if not printable:
+                    raise SnippetError(f"{path}:{first_line - 1}: no block above prints this")
+                found[-1] = replace(found[-1], output="\n".join(body) + "\n")
+                printable = False
             opening = None
         else:
             body.append(line.removeprefix(opening["indent"]))
@@ -84,12 +103,34 @@ def run_page(path: Path) -> int:
             if snippet.no_run_reason is not None:
                 continue
             function = types.FunctionType(code, namespace)
-            if code.co_flags & inspect.CO_COROUTINE:
-                runner.run(function())
-            else:
-                function()
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed) if snippet.output is not None else _AS_IT_IS:
+                if code.co_flags & inspect.CO_COROUTINE:
+                    runner.run(function())
+                else:
+                    function()
+            _compare(snippet, printed.getvalue())
             ran += 1
     return ran
+
+
+def _compare(snippet: Snippet, printed: str) -> None:
+    """Raise if a block printed something else than the page says."""
+    if snippet.output is None:
+        return
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*?") + r"\n"
+        for line in snippet.output.splitlines()
+    )
+    if not re.fullmatch(pattern, _without_trailing_blanks(printed)):
+        raise SnippetError(
+            f"{snippet.path}:{snippet.line}: the page says that this block prints\n"
+            f"{snippet.output}but it printed\n{printed}"
+        )
+
+
+def _without_trailing_blanks(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def _compiled(snippet: Snippet) -> types.CodeType:

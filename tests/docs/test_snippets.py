@@ -82,6 +82,19 @@ def test_a_block_that_is_not_run_still_compiles(tmp_path: Path) -> None:
         docs_snippets.run_page(write_page(tmp_path, f"{fence}x = (\n```\n"))
 
 
+def test_a_block_prints_what_the_page_says(tmp_path: Path) -> None:
+    block = "```python\nfor n in range(4):\n    print(n, id(n))\n```\n\n```text output\n{}```\n"
+    assert docs_snippets.run_page(write_page(tmp_path, block.format("0 ...\n...\n3 ...\n"))) == 1
+    with pytest.raises(docs_snippets.SnippetError, match=r"page.md:2: the page says"):
+        docs_snippets.run_page(write_page(tmp_path, block.format("0 ...\n3 ...\n")))
+
+
+def test_an_output_stands_behind_its_block(tmp_path: Path) -> None:
+    page = "```python\nprint(1)\n```\n\nWords.\n\n```text output\n1\n```\n"
+    with pytest.raises(docs_snippets.SnippetError, match="no block above prints this"):
+        docs_snippets.snippets(write_page(tmp_path, page))
+
+
 @pytest.mark.parametrize("info", ["python no-run", "python no-run:", "python skip"])
 def test_a_fence_without_a_reason_is_refused(tmp_path: Path, info: str) -> None:
     with pytest.raises(docs_snippets.SnippetError, match="no-run: reason"):

@@ -10,6 +10,7 @@ from examples.service.handlers.analytics import analytics
 from examples.service.handlers.export import export
 from examples.service.handlers.health import livez, metrics, readyz
 from examples.service.handlers.search import search
+from examples.service.page.routes import PAGE_ROUTES
 from examples.service.runtime import Runtime
 
 Handler: TypeAlias = Callable[[Runtime, Mapping[str, str]], Awaitable[Answer | Table]]
@@ -21,6 +22,7 @@ ROUTES: Mapping[str, Handler] = {
     "/livez": livez,
     "/readyz": readyz,
     "/metrics": metrics,
+    **PAGE_ROUTES,
 }
 
 

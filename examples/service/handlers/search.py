@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import numpy as np
 import orjson
 
 from colonnade import Query
 from examples.analytics.store import rows_with
-from examples.service import parameters as read
 from examples.service.answers import Answer, of_json, of_problem
-from examples.service.data import ORIGINS
+from examples.service.handlers.asking import Answers, Route, asked, route_of
+from examples.service.phases import phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from examples.service.runtime import Runtime
 
 _ROWS_MAX = 20
-_KNOWN = frozenset({"origin", "dest", "month", "day", "max_price"})
 
 SCHEDULE = """
     SELECT carrier, hour, count(*) AS flights FROM flights
@@ -42,31 +39,12 @@ DELAYS = """
 DESTINATION = "SELECT name FROM airports WHERE faa = $1"
 
 
-@dataclass(frozen=True)
-class Route:
-    """What is searched for; equal searches share an answer."""
-
-    origin: str
-    dest: str
-    month: int
-    day: int
-    max_price: float
-
-
-@dataclass(frozen=True)
-class Offers:
-    """The answers of the suppliers as one table, and why the others are missing."""
-
-    table: colonnade.Columns
-    missing: Mapping[str, str]
-
-
 async def search(runtime: Runtime, parameters: Mapping[str, str]) -> Answer:
     """Answer a search, from the cache if the same one was answered lately.
 
     Raises BadRequestError for wrong parameters.
     """
-    route = _route(parameters)
+    route = route_of(parameters)
     runtime.jobs.note(route.origin, route.dest)
     kept = runtime.cache.get(route)
     if kept is not None:
@@ -80,28 +58,19 @@ async def search(runtime: Runtime, parameters: Mapping[str, str]) -> Answer:
     return await asyncio.shield(task)
 
 
-def _route(parameters: Mapping[str, str]) -> Route:
-    read.refuse_unknown(parameters, _KNOWN)
-    return Route(
-        origin=read.one_of(parameters, "origin", "EWR", ORIGINS),
-        dest=parameters.get("dest", "D17")[:8],
-        month=read.whole(parameters, "month", 6, 1, 12),
-        day=read.whole(parameters, "day", 15, 1, 31),
-        max_price=read.number(parameters, "max_price", 1000, 0, 1e6),
-    )
-
-
 async def _searched(runtime: Runtime, route: Route) -> Answer:
     began = time.perf_counter()
     settings = runtime.settings
-    asked = asyncio.create_task(_asked(runtime, route), name="suppliers")
+    suppliers = asyncio.create_task(
+        asked(runtime.client, settings.suppliers, route, settings.deadline), name="suppliers"
+    )
     facts = await _facts(runtime, route)
-    offers = await asked
-    if len(offers.missing) == len(settings.suppliers):
+    answers = await suppliers
+    if not answers.bodies:
         detail = f"no supplier answered within {settings.deadline:g} s"
         return of_problem(504, "No supplier answered", detail)
-    best = _best(route, offers.table, facts)
-    complete = not offers.missing and not facts.errors
+    best = _best(route, _as_table(runtime, answers), facts)
+    complete = not answers.missing and not facts.errors
     found = {
         "origin": route.origin,
         "dest": route.dest,
@@ -110,8 +79,8 @@ async def _searched(runtime: Runtime, route: Route) -> Answer:
         "rows": len(best),
         "suppliers": {
             "asked": len(settings.suppliers),
-            "answered": len(settings.suppliers) - len(offers.missing),
-            "missing": offers.missing,
+            "answered": len(answers.bodies),
+            "missing": answers.missing,
         },
         "database": {"missing": {name: str(error) for name, error in facts.errors.items()}},
         "complete": complete,
@@ -137,53 +106,16 @@ async def _facts(runtime: Runtime, route: Route) -> colonnade.Gathered:
     )
 
 
-async def _asked(runtime: Runtime, route: Route) -> Offers:
-    """Ask every supplier; those that have not answered at the deadline are let go."""
-    path = f"/offers?route={route.origin}-{route.dest}&day={route.month}-{route.day}"
-    tasks = {
-        asyncio.create_task(_ask(runtime.client, address + path)): number
-        for number, address in enumerate(runtime.settings.suppliers)
-    }
-    try:
-        await asyncio.wait(tasks, timeout=runtime.settings.deadline)
-    finally:
-        for task in tasks:
-            task.cancel()
-    answers: list[bytes] = []
-    missing: dict[str, str] = {}
-    senders: list[int] = []
-    for task, number in tasks.items():
-        if not task.done() or task.cancelled():
-            missing[str(number)] = "late"
-        elif isinstance(found := task.result(), str):
-            missing[str(number)] = found
-        else:
-            answers.append(found)
-            senders.append(number)
-    return Offers(_as_table(runtime, answers, senders), missing)
-
-
-async def _ask(client: aiohttp.ClientSession, address: str) -> bytes | str:
-    """The body of a supplier's answer, or the reason why there is none."""
-    try:
-        async with client.get(address) as response:
-            if response.status != 200:
-                return f"status {response.status}"
-            return await response.read()
-    except (aiohttp.ClientError, OSError) as error:
-        return f"unreachable: {type(error).__name__}"
-
-
-def _as_table(runtime: Runtime, answers: list[bytes], senders: list[int]) -> colonnade.Columns:
+def _as_table(runtime: Runtime, answers: Answers) -> colonnade.Columns:
     """All offers in columns, beside the airlines that they are of."""
-    parts: list[dict[str, Any]] = [orjson.loads(answer) for answer in answers]
+    parts: list[dict[str, Any]] = [orjson.loads(body) for body in answers.bodies]
     lengths = [len(part["price"]) for part in parts]
     carrier = np.array([one for part in parts for one in part["carrier"]], dtype=object)
     airline = rows_with(runtime.store.airlines["carrier"], carrier)
     return runtime.store.airlines.take(airline).with_columns(
         hour=np.array([hour for part in parts for hour in part["hour"]], np.int32),
         price=np.array([price for part in parts for price in part["price"]], np.float64),
-        supplier=np.repeat(np.array(senders, np.int32), lengths),
+        supplier=np.repeat(np.array(answers.senders, np.int32), lengths),
     )
 
 

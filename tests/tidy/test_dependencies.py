@@ -20,6 +20,7 @@ IMPORTED_AS = {
     "opentelemetry-instrumentation-asyncpg": "opentelemetry.instrumentation.asyncpg",
     "opentelemetry-sdk": "opentelemetry.sdk",
     "pyelftools": "elftools",
+    "pyyaml": "yaml",
     "tortoise-orm": "tortoise",
 }
 # Run as programs, loaded by pytest, or read as data. Each is named in one of these files.

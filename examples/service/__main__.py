@@ -33,15 +33,18 @@ def main() -> None:
         addresses = stack.enter_context(suppliers(options.suppliers))
         print(f"suppliers    {len(addresses)}, the first one {addresses[0]}", flush=True)
         folder = stack.enter_context(tempfile.TemporaryDirectory())
+        live = stack.enter_context(tempfile.TemporaryDirectory())
         settings = {
             "SERVICE_DSN": database.dsn,
             "SERVICE_SUPPLIERS": ",".join(addresses),
             "SERVICE_BEAT_FOLDER": folder,
+            "SERVICE_LIVE_FOLDER": live,
         }
         port = options.port or free_port()
         process = stack.enter_context(
             application(options.server, options.framework, port, options.workers, settings)
         )
+        print(f"page         http://127.0.0.1:{port}/live", flush=True)
         print(f"application  http://127.0.0.1:{port}/search", flush=True)
         for path in ("analytics", "export", "livez", "readyz", "metrics"):
             print(f"             http://127.0.0.1:{port}/{path}", flush=True)

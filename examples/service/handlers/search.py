@@ -61,15 +61,14 @@ async def search(runtime: Runtime, parameters: Mapping[str, str]) -> Answer:
 async def _searched(runtime: Runtime, route: Route) -> Answer:
     began = time.perf_counter()
     settings = runtime.settings
-    suppliers = asyncio.create_task(
-        asked(runtime.client, settings.suppliers, route, settings.deadline), name="suppliers"
-    )
+    suppliers = asyncio.create_task(_asked(runtime, route), name="suppliers")
     facts = await _facts(runtime, route)
     answers = await suppliers
     if not answers.bodies:
         detail = f"no supplier answered within {settings.deadline:g} s"
         return of_problem(504, "No supplier answered", detail)
-    best = _best(route, _as_table(runtime, answers), facts)
+    with phase("columns"):
+        best = _best(route, _as_table(runtime, answers), facts)
     complete = not answers.missing and not facts.errors
     found = {
         "origin": route.origin,
@@ -91,6 +90,12 @@ async def _searched(runtime: Runtime, route: Route) -> Answer:
     lifetime = settings.cache_seconds if complete else settings.cache_seconds / 10
     runtime.cache.put(route, kept, lifetime)
     return answer
+
+
+async def _asked(runtime: Runtime, route: Route) -> Answers:
+    settings = runtime.settings
+    with phase("suppliers"):
+        return await asked(runtime.client, settings.suppliers, route, settings.deadline)
 
 
 async def _facts(runtime: Runtime, route: Route) -> colonnade.Gathered:

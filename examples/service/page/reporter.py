@@ -158,7 +158,7 @@ def _shown(request: Request, work: Work) -> dict[str, Any]:
         "status": request.status,
         "ended": request.began + request.seconds,
         "seconds": request.seconds,
-        "spans": spans_of(work),
+        "spans": [list(span) for span in spans_of(work)],
     }
 
 

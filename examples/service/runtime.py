@@ -22,6 +22,7 @@ from examples.service.admission.signals import LoopLag, PoolWait
 from examples.service.answers import Answer
 from examples.service.cache import Cache
 from examples.service.drain import begin_at_sigterm
+from examples.service.handlers.asking import route_of_query
 from examples.service.jobs import SearchJobs, search_jobs
 from examples.service.page.reporter import Reporter, Sources, reporting
 from examples.service.page.reports import Reports
@@ -29,7 +30,7 @@ from examples.service.page.tables import Tables
 from examples.service.phases import PhaseTracer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from examples.service.settings import Settings
     from examples.service.shell import Shell
@@ -90,6 +91,8 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
         shell.recent.count_into(registry)
         registry.register(GateCollector(gate))
         shell.admission.gate = gate
+        cache: Cache[Answer] = Cache(settings.cache_entries)
+        shell.kept.look = _look_in(cache, jobs)
         shell.drain.on_begin(jobs.stop)
         shell.drain.on_refuse(gate.drain)
         _note_phases(stack)
@@ -106,7 +109,7 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
             client=client,
             store=store,
             worker=worker,
-            cache=Cache(settings.cache_entries),
+            cache=cache,
             searching=searching,
             monitor=monitor,
             beat=beat,
@@ -117,6 +120,19 @@ async def running(settings: Settings, shell: Shell) -> AsyncGenerator[Runtime]:
             reports=reports,
             tables=Tables(store.airlines),
         )
+
+
+def _look_in(cache: Cache[Answer], jobs: SearchJobs) -> Callable[[bytes], Answer | None]:
+    """What finds the answer to a query string that was kept, and counts the search."""
+
+    def look(query: bytes) -> Answer | None:
+        route = route_of_query(query)
+        answer = None if route is None else cache.get(route)
+        if route is not None and answer is not None:
+            jobs.note(route.origin, route.dest)
+        return answer
+
+    return look
 
 
 def _gate(settings: Settings, pool: colonnade.Pool, monitor: observe.LoopMonitor) -> Gate:

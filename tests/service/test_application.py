@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ from tests.service.serving import FLIGHTS, Service, serving
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+_searches = itertools.count()
 
 
 @pytest.fixture(scope="module", params=[("granian", "starlette"), ("gunicorn", "quart")])
@@ -38,7 +42,8 @@ async def client(service: Service) -> Any:
 
 
 async def test_a_search_tells_what_came(client: aiohttp.ClientSession) -> None:
-    async with client.get("/search?month=2", headers={"X-Request-Id": "mine-1"}) as response:
+    path = f"/search?month=2&max_price={1_000 + next(_searches)}"
+    async with client.get(path, headers={"X-Request-Id": "mine-1"}) as response:
         found = await response.json()
         assert response.status == 200
         assert response.headers["X-Request-Id"] == "mine-1"
@@ -49,7 +54,9 @@ async def test_a_search_tells_what_came(client: aiohttp.ClientSession) -> None:
     assert prices == sorted(prices)
     assert len(prices) == found["rows"] == 20
     assert found["destination"] == "Airport D17"
-    async with client.get("/search?month=2") as response:
+    async with client.get(path, headers={"X-Request-Id": "mine-2"}) as response:
+        assert await response.json() == found
+        assert response.headers["X-Request-Id"] == "mine-2"
         assert response.headers["X-Cache"] == "hit"
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
 
 import aiohttp
 
@@ -52,6 +54,17 @@ def route_of(parameters: Mapping[str, str]) -> Route:
         day=read.whole(parameters, "day", 15, 1, 31),
         max_price=read.number(parameters, "max_price", 1000, 0, 1e6),
     )
+
+
+@lru_cache(maxsize=4_096)
+def route_of_query(query: bytes) -> Route | None:
+    """Read a query string, once for all equal ones; None if it is wrong, or names a value twice."""
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True)
+        parameters = dict(pairs)
+        return route_of(parameters) if len(parameters) == len(pairs) else None
+    except ValueError:
+        return None
 
 
 async def asked(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, cast
 
 _HEAD_MAX = 65_536
 
@@ -55,8 +55,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are no subclass.
+        self._transport = cast("asyncio.Transport", transport)
 
     async def ask(self, request: bytes) -> Reply:
         """Send a request, and wait for its answer; a caller that gives up closes the connection."""

@@ -26,6 +26,16 @@ def with_children(pid: int) -> list[int]:
     return found
 
 
+def children_with(word: str) -> list[int]:
+    """The processes that this one has started whose command has a word in it."""
+    found = []
+    for pid in with_children(os.getpid())[1:]:
+        with contextlib.suppress(OSError):
+            if word in Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace"):
+                found.append(pid)
+    return found
+
+
 def resident_bytes(pids: Iterable[int]) -> int:
     """The resident memory of processes; of one that has ended, none."""
     total = 0
@@ -86,9 +96,9 @@ class Meter:
 
 
 def _threads(pids: Iterable[int]) -> dict[str, float]:
-    """The seconds of each thread of processes and of what they have started meanwhile."""
+    """The seconds of each thread."""
     found = {}
-    for pid in {child for one in pids for child in with_children(one)}:
+    for pid in pids:
         for path in Path(f"/proc/{pid}/task").glob("*/stat"):
             with contextlib.suppress(OSError):
                 fields = path.read_text("ascii", "replace").rpartition(")")[2].split()

@@ -17,6 +17,7 @@ from colonnade.cli.doctor.command import doctor
 from colonnade.cli.export.command import export
 from colonnade.cli.failures import CommandError, of_system
 from colonnade.cli.importing.command import import_
+from colonnade.cli.jobs.command import jobs
 from colonnade.cli.observe.command import observe
 from colonnade.cli.query.command import query
 
@@ -27,7 +28,7 @@ def cli() -> None:
     """PostgreSQL in columns."""
 
 
-for command in (query, export, import_, doctor, demo, observe):
+for command in (query, export, import_, doctor, demo, observe, jobs):
     cli.add_command(command)
 
 
@@ -46,7 +47,8 @@ def run() -> int:
         # Its text is not shown: it may be a DSN with a password.
         return _failed(CommandError("a text that was given is not valid UTF-8"))
     except click.Abort as abort:
-        click.echo("colonnade: interrupted; no partial output remains", err=True)
+        left = getattr(abort.__cause__, "__notes__", None) or ["no partial output remains"]
+        click.echo(f"colonnade: interrupted; {'; '.join(left)}", err=True)
         return interrupts.status_of(abort.__cause__)
     except (interrupts.ClosedPipeError, BrokenPipeError):
         _forget_output()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,7 @@ from colonnade.cli.failures import unreachable
 from colonnade.cli.understood import Understood, understood
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -47,6 +48,19 @@ class Target:
             )
         except OSError as error:
             raise unreachable(self.understood().places, error) from error
+
+    @contextmanager
+    def pool(self) -> Generator[colonnade.sync.Pool, None, None]:
+        """A pool of one connection, which replaces a lost one; it connects as `connect` does.
+
+        Raises CommandError if no server can be reached.
+        """
+
+        def connect(*_: object, **_classes: object) -> colonnade.sync.Connection:
+            return self.connect()
+
+        with colonnade.sync.create_pool(min_size=1, max_size=1, connect=connect) as pool:
+            yield pool
 
     def understood(self) -> Understood:
         """Resolve the options as the driver does, without connecting.

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from colonnade import formats
 from colonnade.cli.connecting import Target, connection_options
 from colonnade.cli.failures import failures_of, failures_told
 from colonnade.cli.importing.arrow_files import ArrowFile
 from colonnade.cli.importing.csv_files import CsvFile
 from colonnade.cli.importing.destination import Destination, TableName
 from colonnade.cli.importing.ndjson_files import NdjsonFile
-from colonnade.cli.options import Character, Command, Pair, chosen_format, format_option
-from colonnade.cli.progress import bytes_bar, count, duration, rows_bar
+from colonnade.cli.importing.sources import (
+    column_options,
+    copy_source,
+    csv_options,
+    files_argument,
+    source_of,
+)
+from colonnade.cli.options import Command, Pair, format_option
+from colonnade.cli.progress import count, duration
 from colonnade.frames.write import IfExists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    Source = ArrowFile | CsvFile | NdjsonFile
+    from colonnade.cli.importing.sources import Source
 
-_STDIN = Path("-")
 _EXAMPLES = """\
 colonnade import trades.parquet trades --create
 colonnade import 2024-*.csv app.trades --column "Trade Date=day" --skip comment
@@ -36,13 +41,7 @@ zcat trades.csv.gz | colonnade import - trades --format csv
 @click.command(
     cls=Command, short_help="Copy files into a table.", examples=_EXAMPLES, name="import"
 )
-@click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True),
-)
+@files_argument
 @click.argument("table")
 @format_option(help="Default: the format of each file's extension.")
 @click.option("--create", is_flag=True, help="Create a missing table with the file's types.")
@@ -53,10 +52,7 @@ zcat trades.csv.gz | colonnade import - trades --format csv
     show_default=True,
     help="What to do with an existing table; replace drops and creates it.",
 )
-@click.option(
-    "--column", "renamed", type=Pair(), multiple=True, metavar="FILE=TABLE", help="Rename a column."
-)
-@click.option("--skip", "skipped", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@column_options
 @click.option(
     "--type",
     "types",
@@ -65,11 +61,7 @@ zcat trades.csv.gz | colonnade import - trades --format csv
     metavar="COLUMN=TYPE",
     help='SQL type of a column of a new table, such as price="numeric(12, 2)".',
 )
-@click.option(
-    "--delimiter", type=Character(), default=",", show_default=True, help="Delimiter in CSV."
-)
-@click.option("--null", default="", help="Text of NULL in CSV; empty by default.")
-@click.option("--header/--no-header", default=True, help="Whether CSV begins with column names.")
+@csv_options
 @click.option("-q", "--quiet", is_flag=True, help="Print no progress bar and no summary.")
 @connection_options
 def import_(
@@ -92,7 +84,7 @@ def import_(
     first rows. --type sets the type of a column.
     """
     name = TableName.read(table)
-    sources = [_source(path, form, options) for path in files]
+    sources = [source_of(path, form, options) for path in files]
     with failures_told(), target.connect() as connection:
         start = time.perf_counter()
         destination = Destination(
@@ -114,21 +106,6 @@ def import_(
         click.echo(f"{count(rows, 'row')} into {name.sql} in {duration(elapsed)}", err=True)
 
 
-def _source(path: Path, form: str | None, options: dict[str, Any]) -> Source:
-    if form is None and path == _STDIN:
-        raise click.UsageError("standard input has no file extension: choose a --format")
-    chosen = chosen_format(form, path)
-    if chosen is formats.CSV:
-        return CsvFile(path, options["delimiter"], options["null"], options["header"])
-    if chosen is formats.NDJSON:
-        return NdjsonFile(path)
-    if chosen.open is None:
-        raise click.UsageError(f"{chosen} can only be written, not imported")
-    if path == _STDIN:
-        raise click.UsageError(f"{chosen} must be a file: only CSV and NDJSON can come from a pipe")
-    return ArrowFile(path, str(chosen), chosen.open)
-
-
 def _import(
     sources: Sequence[Source], destination: Destination, *, quiet: bool
 ) -> tuple[int, bool]:
@@ -144,25 +121,7 @@ def _import(
     rows = 0
     for number, source in enumerate(sources):
         with failures_of(source.name):
-            rows += _copy(source, destination, is_first=not number, is_made=is_made, quiet=quiet)
+            rows += copy_source(
+                source, destination, is_first=not number, is_made=is_made, quiet=quiet
+            )
     return rows, is_made
-
-
-def _copy(
-    source: Source, destination: Destination, *, is_first: bool, is_made: bool, quiet: bool
-) -> int:
-    if isinstance(source, ArrowFile):
-        if not (is_first and is_made):
-            source.check(destination)
-        with rows_bar(source.path.name, source.rows(), is_guess=False, quiet=quiet) as bar:
-            return source.copy(destination, lambda rows: bar(rows, 0), is_first=is_first)
-    total = None if source.path == _STDIN else source.path.stat().st_size
-    done = 0
-    with bytes_bar(source.name, total, quiet=quiet) as tell:
-
-        def progress(more: int) -> None:
-            nonlocal done
-            done += more
-            tell(done)
-
-        return source.copy(destination, progress)

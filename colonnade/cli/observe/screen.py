@@ -24,6 +24,12 @@ _QUIT_KEYS = {b"q", b"Q"}
 _READ_BYTES = 64
 
 
+def can_draw(console: Console) -> bool:
+    """Whether there is a terminal that can be drawn on, and typed at."""
+    is_terminal = sys.stdout.isatty() and sys.stdin.isatty()
+    return is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
+
+
 def show(console: Console, draw: Callable[[], RenderableType]) -> None:
     """Draw each second, at once after a change of the size, until `q` is typed.
 

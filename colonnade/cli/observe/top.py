@@ -15,7 +15,7 @@ from rich.text import Text
 
 from colonnade.cli.failures import CommandError
 from colonnade.cli.interrupts import TerminatedError
-from colonnade.cli.observe.screen import show
+from colonnade.cli.observe.screen import can_draw, show
 from colonnade.cli.observe.view import (
     History,
     is_old,
@@ -79,7 +79,7 @@ def run(target: str | None, *, once: bool) -> int:
     except StatusError as error:
         raise CommandError(str(error), _HINT) from error
     console = Console(highlight=False)
-    if once or not _can_draw(console):
+    if once or not can_draw(console):
         return _print_once(statuses)
     screen = _Picture(wanted, console)
     try:
@@ -90,12 +90,6 @@ def run(target: str | None, *, once: bool) -> int:
         # Ctrl-C is a usual way to leave.
         return 0
     return 0
-
-
-def _can_draw(console: Console) -> bool:
-    """Whether there is a terminal that can be drawn on, and typed at."""
-    is_terminal = sys.stdout.isatty() and sys.stdin.isatty()
-    return is_terminal and not console.is_dumb_terminal and console.encoding.startswith("utf")
 
 
 def _print_once(statuses: list[Status]) -> int:

@@ -183,7 +183,7 @@ def _loop_table(loop: Loop, history: History) -> Table:
     table.add_row(
         "utilization", bar, f"{recent.utilization:.0%}", f"{whole.utilization:.0%} in all"
     )
-    table.add_row("", Text(_spark(history.utilization, 1.0)), "", "")
+    table.add_row("", Text(spark(history.utilization, 1.0)), "", "")
     lag = f"p50 {seconds_text(recent.lag_p50)}  p99 {seconds_text(recent.lag_p99)}"
     table.add_row(
         "lag",
@@ -191,7 +191,7 @@ def _loop_table(loop: Loop, history: History) -> Table:
         Text(seconds_text(recent.lag_max), _color(recent.lag_max, _LATE_S, _VERY_LATE_S)),
         f"p99 {seconds_text(whole.lag_p99)}, max {seconds_text(whole.lag_max)} in all",
     )
-    table.add_row("", Text(_spark(history.lag, max([_VERY_LATE_S, *history.lag]))), "", "")
+    table.add_row("", Text(spark(history.lag, max([_VERY_LATE_S, *history.lag]))), "", "")
     table.add_row("tasks", str(loop.tasks), "", f"watched for {seconds_text(whole.wall)}")
     table.add_row(
         "gc",
@@ -272,7 +272,8 @@ def _short(place: str | None) -> str:
     return "/".join(PurePath(file).parts[-_PLACE_PARTS:]) + colon + rest
 
 
-def _spark(values: Iterable[float], most: float) -> str:
+def spark(values: Iterable[float], most: float) -> str:
+    """Draw each value as a block, whose height is its part of `most`."""
     steps = len(_BLOCKS) - 1
     return "".join(_BLOCKS[min(steps, math.ceil(value / most * steps))] for value in values)
 

@@ -67,12 +67,20 @@ class _Shown:
 
 def show(attributes: Sequence[Attribute], rows: Sequence[Row]) -> None:
     """Print the rows to standard output; each value is text, or None for NULL."""
+    are_numbers = [attribute.type.name in _NUMBERS for attribute in attributes]
+    show_cells([attribute.name for attribute in attributes], are_numbers, rows)
+
+
+def show_cells(
+    names: Sequence[str], are_numbers: Sequence[bool], rows: Sequence[Row], null: str = NULL
+) -> None:
+    """Print rows under these names; numbers align right, and `null` stands for None."""
     screen = Screen.of_output()
     shown = _Shown(
-        heads=[printable(attribute.name) for attribute in attributes],
-        are_numbers=[attribute.type.name in _NUMBERS for attribute in attributes],
+        heads=[printable(name) for name in names],
+        are_numbers=are_numbers,
         rows=rows,
-        cells=[[_cell(value, screen) for value in row] for row in rows],
+        cells=[[_cell(value, screen, null) for value in row] for row in rows],
     )
     widths = _allotted(shown.widths(), screen)
     lines = _records(screen, shown) if widths is None else _table(screen, shown, widths)
@@ -100,9 +108,9 @@ def printable(text: str) -> str:
     )
 
 
-def _cell(value: str | None, screen: Screen) -> str:
+def _cell(value: str | None, screen: Screen, null: str) -> str:
     if value is None:
-        return NULL
+        return null
     if screen.width is not None and len(value) > _CHARACTERS_MAX:
         value = value[:_CHARACTERS_MAX] + _CUT
     return printable(value)

@@ -1,0 +1,1 @@
+"""The commands `colonnade jobs ...`: queues of jobs, looked at and filled from the shell."""

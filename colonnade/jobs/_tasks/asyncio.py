@@ -8,6 +8,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from colonnade.errors import InterfaceError, InternalClientError, PostgresError
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
 
@@ -18,6 +20,8 @@ _logger = logging.getLogger("colonnade.jobs")
 _LOOK_S = 0.1
 _ACQUIRE_S = 5.0
 _PAUSE_S = 1.0
+# So long a connection may take to end its listening; then it is ended itself.
+_ANSWER_S = 1.0
 
 Semaphore = asyncio.Semaphore
 
@@ -117,15 +121,22 @@ class _Hub:
         if not self._bells and self._task is not None:
             task, self._task = self._task, None
             task.cancel()
-            await asyncio.wait([task])
+            # A connection that is lost takes its time, and the caller's is limited.
+            await asyncio.wait([task], timeout=2 * _ANSWER_S)
 
     async def _run(self) -> None:
-        while not self._pool.is_closing():
+        while self._is_wanted():
             try:
                 await self._listen()
             except Exception as error:  # noqa: BLE001 - those who wait look for jobs by the clock
+                if not self._is_wanted():
+                    # It came in the place of the cancellation.
+                    return
                 _logger.warning("no connection that listens for jobs: %r", error)
                 await asyncio.sleep(_PAUSE_S)
+
+    def _is_wanted(self) -> bool:
+        return self._task is asyncio.current_task() and not self._pool.is_closing()
 
     async def _listen(self) -> None:
         async with self._pool.acquire(timeout=_ACQUIRE_S) as connection:
@@ -142,9 +153,18 @@ class _Hub:
                         async with asyncio.timeout(_LOOK_S):
                             await self._changed.wait()
             finally:
-                if not connection.is_closed():
-                    for channel in heard:
-                        await connection.remove_listener(channel, self._heard)
+                await self._end(connection, heard)
+
+    async def _end(self, connection: Any, heard: set[str]) -> None:
+        """End the listening; a connection that cannot answer is not given back."""
+        if connection.is_closed():
+            return
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                for channel in heard:
+                    await connection.remove_listener(channel, self._heard)
+        except (OSError, PostgresError, InterfaceError, InternalClientError):
+            connection.terminate()
 
     def _heard(self, _connection: Any, _pid: int, channel: str, _payload: object) -> None:
         self._ring(channel)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from examples.service.load.processes import Meter
 from examples.service.load.rate_search import RateSearch
-from examples.service.load.steps import Step, Target
+from examples.service.load.steps import Step, Target, roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from examples.service.load.stages import Running, Stage
     from examples.service.load.workloads import Contestant, Workload
+
+_SETTLE_SECONDS_MAX = 8.0
+#: A part of a processor that monitors and a checkpointer may use.
+_STILL = 0.15
 
 
 @dataclass
@@ -81,6 +87,17 @@ async def _stepped(result: Result, rate: float, seconds: float) -> Step:
     # At least fifty requests: of fewer, a percentile says nothing.
     seconds = min(max(seconds, 50 / rate), 4 * seconds)
     made = await result.target.step(result.contestant.paths(), rate, seconds)
-    # What was given up is still worked on for a moment.
-    await asyncio.sleep(0.3 if made.outcome.errors() else 0.05)
+    await _settled(result.target)
     return made
+
+
+async def _settled(target: Target) -> None:
+    """Wait until what was given up is not worked on any more, for a while at most."""
+    give_up = time.monotonic() + _SETTLE_SECONDS_MAX
+    roles = roles_of(target.service, target.on)
+    while time.monotonic() < give_up:
+        meter = Meter(roles)
+        await asyncio.sleep(0.2)
+        usage = meter.read()
+        if usage.share("service") + usage.share("database") < _STILL:
+            return

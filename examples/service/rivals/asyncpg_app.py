@@ -62,7 +62,13 @@ async def lifespan(starlette: Starlette) -> AsyncGenerator[State]:
     del starlette
     settings = Settings.from_environment()
     connector = aiohttp.TCPConnector(limit=0, limit_per_host=32, keepalive_timeout=60)
-    pool = asyncpg.create_pool(settings.dsn, min_size=1, max_size=settings.pool_size)
+    pool = asyncpg.create_pool(
+        settings.dsn,
+        min_size=1,
+        max_size=settings.pool_size,
+        # With a plan for any arguments, the query of ten properties takes minutes.
+        server_settings={"plan_cache_mode": "force_custom_plan"},
+    )
     jar = aiohttp.DummyCookieJar()
     async with pool, aiohttp.ClientSession(connector=connector, cookie_jar=jar) as client:
         with ThreadPoolExecutor(1, "pandas") as worker:

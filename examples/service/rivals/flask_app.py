@@ -42,7 +42,11 @@ class Held:
     def __init__(self) -> None:
         self.settings = Settings.from_environment()
         size = self.settings.pool_size
-        self.pool = ConnectionPool(self.settings.dsn, min_size=1, max_size=size, open=True)
+        # With a plan for any arguments, the query of ten properties takes minutes.
+        settings = {"options": "-c plan_cache_mode=force_custom_plan"}
+        self.pool = ConnectionPool(
+            self.settings.dsn, kwargs=settings, min_size=1, max_size=size, open=True
+        )
         self.threads = ThreadPoolExecutor(_THREADS, "calls")
         self.session = requests.Session()
         self.session.mount("http://", requests.adapters.HTTPAdapter(40, 32))

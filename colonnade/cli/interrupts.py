@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 #: Shells add this to a signal's number to form the exit status.
 SIGNAL_STATUS = 128
-#: The exit status after the reader of our output closed the pipe, as for a death by SIGPIPE.
-PIPE_STATUS = SIGNAL_STATUS + signal.SIGPIPE
+#: The exit status after the reader of our output closed the pipe, as for a death by SIGPIPE, which
+#: Windows does not have.
+PIPE_STATUS = SIGNAL_STATUS + getattr(signal, "SIGPIPE", 13)
 
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+# Windows has no SIGHUP.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _MEANT_TO_STOP = (signal.SIGINT, *_ENDING)
 
 

@@ -214,4 +214,5 @@ def _forget_all() -> None:
 
 # A watchdog must not ask an interpreter that ends for stacks.
 atexit.register(_end_all)
-os.register_at_fork(after_in_child=_forget_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -41,7 +41,7 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit coverage demo service service-restarts test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        libraries site leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
+        libraries site site-check leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
         release-tools release-cut release-notes wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds
@@ -117,7 +117,11 @@ docs: build ## Run every Python snippet of the README and docs
 
 site: build ## Build the documentation site in build/site
 	@$(UV) sync --quiet --frozen --inexact --group site
-	@$(PY) -m mkdocs build --quiet --config-file website/mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --config-file website/mkdocs.yml
+
+site-check: site ## Check the site: names, links, snippets, and every page in Chromium, if there is one
+	@$(PY) -m pytest -q tests/docs/test_site.py
+	@$(PY) -m tools.look_at_site build/site
 
 build: $(BUILD_STAMP) ## Make .venv and build the extension in release
 

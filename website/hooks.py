@@ -10,7 +10,7 @@ from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from website import links, outside, reference
+from website import fences, links, names, outside, reference
 from website.contents import sections
 
 if TYPE_CHECKING:
@@ -49,5 +49,17 @@ def on_page_markdown(
     config: MkDocsConfig,  # noqa: ARG001 - MkDocs names it
     files: Files,  # noqa: ARG001 - as well
 ) -> str:
-    """Turn links to files of the repository into links to pages of the site."""
-    return links.rewritten(markdown, page.file.src_uri)
+    """Turn what the repository's pages say in its own way into what the site understands."""
+    return fences.rewritten(links.rewritten(markdown, page.file.src_uri))
+
+
+def on_page_content(
+    html: str,
+    *,
+    page: Page,
+    config: MkDocsConfig,  # noqa: ARG001 - MkDocs names it
+    files: Files,  # noqa: ARG001 - as well
+) -> str:
+    """Link names of the package to the reference; the project's own pages stay as they are."""
+    source = page.file.src_uri
+    return html if source.startswith("project/") else names.linked(html, source)

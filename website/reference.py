@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ MODULES = {
     "colonnade.types": "colonnade.types",
     "colonnade.errors": "colonnade.errors",
     "colonnade.frames": "colonnade.frames",
+    "colonnade.datasets": "colonnade.datasets",
     "colonnade.parallel": "colonnade.parallel",
     "colonnade.parallel.dask": "colonnade.parallel.dask",
     "colonnade.parallel.ray": "colonnade.parallel.ray",
@@ -55,13 +55,13 @@ _ERRORS = "colonnade.errors"
 
 def navigation() -> list[dict[str, str]]:
     """Return the pages by the names of their modules."""
-    return [{title: _path(module)} for module, title in MODULES.items()]
+    return [{title: path_of(module)} for module, title in MODULES.items()]
 
 
 @functools.cache
 def pages() -> dict[str, str]:
     """Return the texts of the pages, with directives that the tool replaces by docstrings."""
-    return {_path(module): _page(importlib.import_module(module)) for module in MODULES}
+    return {path_of(module): _page(importlib.import_module(module)) for module in MODULES}
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -72,13 +72,39 @@ def public_names(module: ModuleType) -> list[str]:
     return [name for name in names if not inspect.ismodule(getattr(module, name))]
 
 
-def _path(module: str) -> str:
+def anchors() -> dict[str, list[str]]:
+    """Return the anchors that each page has: one per public name, and per method of its classes."""
+    return {path_of(module): _anchors(importlib.import_module(module)) for module in MODULES}
+
+
+def _anchors(module: ModuleType) -> list[str]:
+    found = []
+    for name in public_names(module):
+        path, value = f"{module.__name__}.{name}", getattr(module, name)
+        found.append(path)
+        described = _home(module.__name__, name) == module.__name__
+        if described and isinstance(value, type) and not _is_generated(module, name):
+            found += [f"{path}.{member}" for member in _members(value)]
+    return found
+
+
+def _members(described: type) -> list[str]:
+    """Return the public members of a class that it has from this package."""
+    # Its methods are made at run time, and are those of `Connection`.
+    if described.__name__ == "PoolConnectionProxy":
+        return []
+    own = [base for base in described.__mro__ if base.__module__.startswith("colonnade")]
+    return sorted({name for base in own for name in vars(base) if not name.startswith("_")})
+
+
+def path_of(module: str) -> str:
+    """Return the path of a module's page."""
     return f"reference/{module.replace('.', '-')}.md"
 
 
 def _page(module: ModuleType) -> str:
     name = module.__name__
-    text = [f"# {name}", inspect.getdoc(module) or ""]
+    text = [f"# {name}", _introduction(module)]
     if name == _ERRORS:
         names = public_names(module)
         generated = [each for each in names if _is_generated(module, each)]
@@ -86,12 +112,13 @@ def _page(module: ModuleType) -> str:
         text += ["## Classes of SQLSTATEs", _table(module, generated)]
     else:
         text += _entries(module, public_names(module))
-    return "\n\n".join(_literal(part) if index == 1 else part for index, part in enumerate(text))
+    return "\n\n".join(text)
 
 
-def _literal(docstring: str) -> str:
-    """Return the text of a docstring; an indented example becomes a block of code."""
-    return re.sub(r"(?m)^(PYTEST_DONT_REWRITE.*(?:\n.+)*)", "", docstring)
+def _introduction(module: ModuleType) -> str:
+    paragraphs = (inspect.getdoc(module) or "").split("\n\n")
+    # A word for pytest, which looks for it in the docstring.
+    return "\n\n".join(part for part in paragraphs if not part.startswith("PYTEST_"))
 
 
 def _entries(module: ModuleType, names: Iterable[str]) -> list[str]:
@@ -101,7 +128,7 @@ def _entries(module: ModuleType, names: Iterable[str]) -> list[str]:
         if home == module.__name__:
             found.append(f"::: {module.__name__}.{name}")
         else:
-            anchor = f"../{_path(home)}#{home}.{name}".replace("../reference/", "")
+            anchor = f"../{path_of(home)}#{home}.{name}".replace("../reference/", "")
             elsewhere.append(f'- <a id="{module.__name__}.{name}"></a>[`{name}`]({anchor})')
     if elsewhere:
         found += ["## Names of other modules", "\n".join(elsewhere)]

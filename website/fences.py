@@ -1,0 +1,14 @@
+"""The fences of code blocks: what the tests read from them, as the site shows it."""
+
+from __future__ import annotations
+
+import re
+
+_NOT_RUN = re.compile(r"(?m)^( *)```python no-run: *(.+)$")
+_OUTPUT = re.compile(r"(?m)^( *)```text output$")
+
+
+def rewritten(markdown: str) -> str:
+    """Return the text of a page with a title on blocks that are not run, and a class on outputs."""
+    markdown = _NOT_RUN.sub(r'\1```python title="not run by the tests: \2"', markdown)
+    return _OUTPUT.sub(r"\1``` { .text .output .no-copy }", markdown)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from colonnade.cli.connecting import Target, connection_options
+from colonnade.cli.export.dataset import dataset_options, export_dataset
 from colonnade.cli.failures import CommandError, failures_told
 from colonnade.cli.files import WholeFiles
 from colonnade.cli.options import (
@@ -33,6 +34,7 @@ _EXAMPLES = """\
 colonnade export flights -o flights.parquet
 colonnade export "SELECT * FROM flights WHERE month = $1" 6 -o june.csv
 colonnade export flights -o flights.parquet --max-file-size 256MB    # flights-0001.parquet, ...
+colonnade export flights -o flights --partition-by carrier           # flights/carrier=UA/...
 """
 
 
@@ -44,15 +46,16 @@ colonnade export flights -o flights.parquet --max-file-size 256MB    # flights-0
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     required=True,
     metavar="FILE",
-    help="The output file; parts add a number to its name. - is stdout.",
+    help="The output file; parts add a number to its name. - is stdout. Of a dataset, the folder.",
 )
 @format_option(help="Default: the format of the file's extension.")
 @click.option("--max-file-size", type=Size(), help="Largest size of a part, such as 256MB or 1GiB.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Most rows in a part.")
-@click.option("--overwrite", is_flag=True, help="Remove older parts of the same name.")
+@dataset_options
+@click.option("--overwrite", is_flag=True, help="Replace older parts, or the older dataset.")
 @click.option("--fsync", is_flag=True, help="Flush the files to disk before they get their names.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no progress bar and no summary.")
 @result_options
@@ -66,6 +69,9 @@ def export(
     form: str | None,
     target: Target,
     quiet: bool,
+    partition_by: tuple[str, ...],
+    order_by: tuple[str, ...],
+    resume: bool,
     **options: Any,
 ) -> None:
     """Write the rows of a table or a query to one file, or to several parts of limited size.
@@ -75,10 +81,28 @@ def export(
 
     The file appears when it is complete, and replaces a file of the same name; all parts appear
     together. If an error occurs, no file appears.
+
+    With --partition-by or --order-by, the output is a folder of Parquet files, a dataset; --resume
+    goes on with one that was interrupted.
     """
     if file is None and words:
         words = (as_query(words[0]), *words[1:])
     asked = given_query(words, file, named)
+    if partition_by or order_by or resume:
+        keys = {"partition_by": partition_by, "order_by": order_by}
+        export_dataset(
+            target,
+            asked,
+            output,
+            form=form,
+            keys=keys,
+            options=options,
+            resume=resume,
+            quiet=quiet,
+        )
+        return
+    if output.is_dir():
+        raise click.UsageError(f"{output} is a directory: a dataset has --partition-by")
     settings = _settings(output, form, options)
     outdated = _older_parts(output, settings.limits, overwrite=options["overwrite"])
     with failures_told(asked.sql), target.connect() as connection:

@@ -1,0 +1,233 @@
+"""A dataset that is not complete yet: a folder beside the final one, and a record of its parts.
+
+The record is a file of JSON lines, to which a line is added for each finished part. A line that was
+cut by a crash is ignored, and files that no line names are removed when the run is continued.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade.datasets.files import WrittenFile
+from colonnade.errors import InterfaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+_RECORD = "record.ndjson"
+_BEGIN_ANEW = "overwrite=True without resume=True removes it and begins anew"
+
+
+class Unfinished:
+    """The folder `.NAME.unfinished` beside the final folder; one process at a time has it."""
+
+    def __init__(self, final: Path, *, sync: bool) -> None:
+        self.final = final
+        self.folder = final.with_name(f".{final.name}.unfinished")
+        self.data = self.folder / "data"
+        self._sync = sync
+        self._lock: int | None = None
+        self._is_new = False
+        #: The parts of this and of earlier runs: the path of the folder, its keys and its files.
+        self.parts: list[tuple[str, list[str | None], list[WrittenFile]]] = []
+        self._runs: list[str] = []
+        self._runs_with_parts: set[int] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Keep what a later run can continue, and remove the rest."""
+        if error is not None and self._lock is not None:
+            if self.kept is not None:
+                error.add_note(self.kept)
+            elif self._is_new:
+                shutil.rmtree(self.folder, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+
+    @property
+    def kept(self) -> str | None:
+        """What an interrupted run leaves to go on with; None if that is nothing."""
+        if not self.parts:
+            return None
+        parts = (
+            "1 finished part is"
+            if len(self.parts) == 1
+            else f"{len(self.parts)} finished parts are"
+        )
+        return f"{parts} kept in {self.folder}: resume=True goes on from there"
+
+    def begin(self, identity: dict[str, Any]) -> None:
+        """Make the folder, without anything that is there."""
+        self._take()
+        self._is_new = True
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir()
+        (self.folder / _RECORD).write_text(_line({"dataset": identity}), "utf-8")
+
+    def resume(self, identity: dict[str, Any]) -> bool:
+        """Continue an earlier run of the same dataset; False if there is none.
+
+        Raises InterfaceError if it was another dataset, or if its files have changed.
+        """
+        if not (self.folder / _RECORD).exists():
+            return False
+        self._take()
+        lines = self._whole_lines()
+        known = next(lines, {}).get("dataset")
+        if known is None:
+            return False
+        _compare(known, identity, self.folder)
+        for line in lines:
+            if "run" in line:
+                self._runs.append(line["run"])
+            else:
+                files = [WrittenFile(*file) for file in line["files"]]
+                self._runs_with_parts.add(len(self._runs))
+                self.parts.append((line["folder"], line["keys"], files))
+        self._remove_unknown()
+        return True
+
+    def record_run(self, snapshot: str) -> None:
+        """Record the snapshot that the following parts were read on."""
+        self._runs.append(snapshot)
+        self._append({"run": snapshot})
+
+    def record_part(
+        self, folder: str, keys: Sequence[str | None], files: Sequence[WrittenFile]
+    ) -> None:
+        """Record a finished part; from now on it is kept."""
+        if self._sync:
+            for file in files:
+                _sync(self.data / folder / file.name)
+            _sync(self.data / folder)
+        self._append({"folder": folder, "keys": list(keys), "files": files})
+        self._runs_with_parts.add(len(self._runs))
+        self.parts.append((folder, list(keys), list(files)))
+
+    @property
+    def snapshots(self) -> tuple[str, ...]:
+        """The snapshots of the runs that finished a part, or of the only one."""
+        runs = [
+            name for number, name in enumerate(self._runs, 1) if number in self._runs_with_parts
+        ]
+        return tuple(runs or self._runs[-1:])
+
+    def complete(self) -> None:
+        """Give the dataset its final name, in the place of an older one."""
+        if self._sync:
+            for folder, _, _ in os.walk(self.data):
+                _sync(Path(folder))
+        older = self.folder / "older"
+        if self.final.exists():
+            shutil.rmtree(older, ignore_errors=True)
+            self.final.rename(older)
+        try:
+            self.data.rename(self.final)
+        except OSError:
+            if older.exists():
+                older.rename(self.final)
+            raise
+        if self._sync:
+            _sync(self.final.parent)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+        shutil.rmtree(self.folder)
+
+    def _take(self) -> None:
+        """Make the folder this process's own. Raises InterfaceError if another one has it."""
+        if self._lock is not None:
+            return
+        self.folder.mkdir(exist_ok=True)
+        self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT)
+        try:
+            _lock(self._lock)
+        except OSError:
+            os.close(self._lock)
+            self._lock = None
+            raise InterfaceError(f"another process is writing {self.final}") from None
+
+    def _append(self, line: dict[str, Any]) -> None:
+        with (self.folder / _RECORD).open("a", encoding="utf-8") as record:
+            record.write(_line(line))
+            record.flush()
+            if self._sync:
+                os.fsync(record.fileno())
+
+    def _whole_lines(self) -> Iterator[dict[str, Any]]:
+        """The record's lines; one that a crash has cut is removed."""
+        path = self.folder / _RECORD
+        raw = path.read_bytes()
+        whole = raw[: raw.rfind(b"\n") + 1]
+        if len(whole) < len(raw):
+            os.truncate(path, len(whole))
+        return map(json.loads, whole.splitlines())
+
+    def _remove_unknown(self) -> None:
+        known = {
+            self.data / folder / file.name: file.nbytes
+            for folder, _, files in self.parts
+            for file in files
+        }
+        for path, size in known.items():
+            if not path.is_file() or path.stat().st_size != size:
+                raise InterfaceError(
+                    f"{path} is missing or has another size than when it was written",
+                    hint=_BEGIN_ANEW,
+                )
+        for folder, _, names in os.walk(self.data, topdown=False):
+            for name in names:
+                if Path(folder, name) not in known:
+                    Path(folder, name).unlink()
+            if Path(folder) != self.data:
+                # Only a folder without files is removed.
+                with suppress(OSError):
+                    Path(folder).rmdir()
+        self.data.mkdir(exist_ok=True)
+
+
+def _lock(descriptor: int) -> None:
+    """Lock a file until it is closed. Raises OSError if another process has locked it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _line(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=True, separators=(",", ":")) + "\n"
+
+
+def _compare(known: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
+    for name, value in asked.items():
+        if known.get(name) != value:
+            raise InterfaceError(
+                f"the unfinished export in {folder} has another {name}: it cannot be continued",
+                hint=_BEGIN_ANEW,
+            )
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,88 +1,81 @@
 """Measures queues: `python -m benches.jobs [--jobs 100000] [--batch 1000] [--rounds 3]`.
 
-One worker, fsync on: jobs added per second, and jobs got and acknowledged per second, beside a
-hand-written SKIP LOCKED queue on asyncpg, by turns on one server. Prints each round and the ratios
-of the best rounds.
+One worker, fsync on, all on one server and by turns: jobs added per second, jobs got and
+acknowledged per second, processor time per job of the client and of its backends, rows that are
+dead afterwards, and the time from add to the handler in an idle queue. Slow rivals get fewer jobs.
+Prints each round, and a table of the medians.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import json
 import os
-import time
+import statistics
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
-import numpy as np
 
-import colonnade
-from benches.jobs import by_hand
-from colonnade import embedded, jobs
+from benches.jobs.measuring import arrivals, round_of
+from benches.jobs.rivals.by_hand import ByHand
+from benches.jobs.rivals.colonnade_jobs import ColonnadeJobs
+from colonnade import embedded
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from benches.jobs.rivals.rival import Rival
 
-TEXT = "a subject line of an ordinary length"
-
-
-async def timed(work: Callable[[], Awaitable[object]], count: int) -> float:
-    """The jobs per second of some work."""
-    began = time.perf_counter()
-    await work()
-    return count / (time.perf_counter() - began)
-
-
-async def ours(queue: jobs.Queue, count: int, batch: int) -> dict[str, float]:
-    """Add, then work off by turns of get and ack; then the same by a consumer that prefetches."""
-    table = {"user_id": np.arange(count), "body": [TEXT] * count}
-
-    async def work_off() -> None:
-        while found := await queue.get(batch, timeout=0):
-            await found.ack()
-
-    async def handler(_batch: jobs.Batch) -> None: ...
-
-    rates = {"add": await timed(lambda: queue.add(table), count)}
-    rates["get + ack"] = await timed(work_off, count)
-    await queue.add(table)
-    rates["consumer"] = await timed(queue.consume(handler, limit=batch).drain, count)
-    return rates
+DURABLE = dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), "on")
+#: Libraries that may be missing: module and class.
+_LIBRARIES = (("procrastinate_jobs", "Procrastinate"), ("pgqueuer_jobs", "PgQueuer"))
+_COLUMNS = (
+    *("add/s", "get + ack/s", "client us/job", "server us/job", "dead rows/job"),
+    *("arrival p50 ms", "arrival p99 ms"),
+)
 
 
-async def theirs(connection: Any, count: int, batch: int) -> dict[str, float]:
-    """The same jobs, as a program on asyncpg would do it."""
-    records = [(number, TEXT) for number in range(count)]
-    rates = {"add": await timed(lambda: by_hand.add(connection, records), count)}
-    rates["get + ack"] = await timed(lambda: by_hand.work_off(connection, batch), count)
-    return rates
+def rivals() -> list[Rival]:
+    """Our layouts, the queue by hand, and the libraries that are installed."""
+    found: list[Rival] = [ColonnadeJobs("rows"), ColonnadeJobs("segments"), ByHand()]
+    for module, name in _LIBRARIES:
+        try:
+            found.append(getattr(importlib.import_module(f"benches.jobs.rivals.{module}"), name)())
+        except ImportError as error:
+            print(f"left out: {error}")
+    return found
 
 
-async def measured(arguments: argparse.Namespace, dsn: str) -> dict[str, Any]:
-    """All rounds, and the ratios of the best."""
-    rounds = []
-    connection = await asyncpg.connect(dsn)
-    async with colonnade.create_pool(dsn, min_size=2, max_size=4) as pool:
-        payload = {"user_id": "int8", "body": "text"}
-        queue = await jobs.create_queue(pool, "bench", payload)
-        await by_hand.create(connection)
-        for number in range(arguments.rounds):
-            count, batch = arguments.jobs, arguments.batch
-            rounds.append(
-                {
-                    "colonnade": await ours(queue, count, batch),
-                    "asyncpg": await theirs(connection, count, batch),
-                }
-            )
-            print(number, json.dumps(rounds[-1]))
-    await connection.close()
-    best = {
-        who: {verb: max(each[who][verb] for each in rounds) for verb in rounds[0][who]}
-        for who in ("colonnade", "asyncpg")
+async def measured(arguments: argparse.Namespace, dsn: str) -> dict[str, dict[str, float]]:
+    """The medians of each rival's figures."""
+    admin = await asyncpg.connect(dsn)
+    rounds: dict[str, list[dict[str, float]]] = {}
+    chosen = [each for each in rivals() if arguments.only in each.name]
+    for number in range(arguments.rounds):
+        for rival in chosen:
+            figures = await round_of(rival, dsn, admin, arguments.jobs, arguments.batch)
+            figures |= await arrivals(rival, dsn, arguments.arrivals)
+            rounds.setdefault(rival.name, []).append(figures)
+            print(number, rival.name, json.dumps({key: round(n, 3) for key, n in figures.items()}))
+    await admin.close()
+    return {
+        name: {key: statistics.median(one[key] for one in all_of_it) for key in _COLUMNS}
+        for name, all_of_it in rounds.items()
     }
-    ratios = {verb: best["colonnade"][verb] / best["asyncpg"][verb] for verb in best["asyncpg"]}
-    return {"best": best, "ratios": ratios, "load": os.getloadavg()}
+
+
+def table(medians: dict[str, dict[str, float]]) -> str:
+    """The medians as a table in Markdown."""
+    lines = ["| " + " | ".join(["queue", *_COLUMNS]) + " |", "|---|" + "---:|" * len(_COLUMNS)]
+    for name, figures in medians.items():
+        cells = [_digits(figures[key]) for key in _COLUMNS]
+        lines.append("| " + " | ".join([name, *cells]) + " |")
+    return "\n".join(lines)
+
+
+def _digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def main() -> None:
@@ -91,10 +84,17 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--batch", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--arrivals", type=int, default=100)
+    parser.add_argument("--only", default="", help="part of a rival's name")
+    parser.add_argument("--json", type=Path, help="a file for the medians")
     arguments = parser.parse_args()
-    durable = dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), "on")
-    with embedded.start(settings=durable) as server:
-        print(json.dumps(asyncio.run(measured(arguments, server.dsn)), indent=2))
+    with embedded.start(settings=DURABLE) as server:
+        medians = asyncio.run(measured(arguments, server.dsn))
+    print(table(medians))
+    print("load:", os.getloadavg())
+    if arguments.json:
+        told: dict[str, Any] = {"arguments": vars(arguments) | {"json": None}, "medians": medians}
+        arguments.json.write_text(json.dumps(told, indent=2) + "\n")
 
 
 if __name__ == "__main__":

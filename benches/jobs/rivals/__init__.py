@@ -1,0 +1,1 @@
+"""Queues on PostgreSQL that do the same work: a module for each."""

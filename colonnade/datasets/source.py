@@ -20,7 +20,6 @@ _TEXTS = {"text", "varchar", "bpchar", "name"}
 # Types whose equal values have one text, in any setting of the session.
 _PARTITIONS = {*_INTEGERS, *_TEXTS, "bool", "date", "uuid"}
 _ORDERS = {*_PARTITIONS, "timestamp", "timestamptz"}
-_DAY = "SELECT *, (\"{name}\" AT TIME ZONE 'UTC')::date AS day"
 _FIXED_WIDTH = ("bool", "int", "uint", "float", "date", "time", "duration", "fixed_size_binary[16]")
 _BATCH_ROWS = 65_536
 _BATCH_ROWS_ANY_LENGTH = 4_096

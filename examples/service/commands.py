@@ -28,8 +28,9 @@ COMMANDS = {
     " --workers-kill-timeout 12 --respawn-failed-workers --respawn-interval 6 --log-level warning",
     "gunicorn": "gunicorn --worker-class asgi --bind 127.0.0.1:PORT --workers WORKERS"
     " --graceful-timeout 12 --no-control-socket --log-level warning",
+    # A new process must be ready within the time of the health check, or a restart is given up.
     "uvicorn": "uvicorn --port PORT --workers WORKERS --timeout-graceful-shutdown 12"
-    " --log-level warning --no-access-log",
+    " --timeout-worker-healthcheck 30 --log-level warning --no-access-log",
 }
 #: How each recycles its processes. Granian knows times and memory, but no number of requests.
 RECYCLING = {

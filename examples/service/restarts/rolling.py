@@ -23,9 +23,9 @@ def beating(folder: Path) -> frozenset[str]:
 
 
 async def by_hang_up(server: int, folder: Path, workers: int) -> None:
-    """Granian, at SIGHUP, starts a new process and ends an old one after `--respawn-interval`.
+    """At SIGHUP, one new process after the other is started, and then an old one ended.
 
-    uvicorn ends the old one first.
+    Granian ends it after `--respawn-interval`, uvicorn when the new one serves.
     """
     former = beating(folder)
     os.kill(server, signal.SIGHUP)

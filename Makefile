@@ -20,7 +20,7 @@ endif
 # them.
 THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/cli/test_faulty_files.py tests/cli/test_observe_top.py tests/faults tests/leaks \
-    tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
+    tests/jobs/chaos tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
     tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_restarts.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
@@ -41,9 +41,9 @@ unexport VIRTUAL_ENV
 MAKEFLAGS += --no-print-directory
 
 .PHONY: help audit coverage demo service service-restarts test test-thorough test-all test-long build check fmt-check lint types pyright tidy drift format sync rust-test drain fuzz \
-        libraries site site-check leaks sanitize sanitize-extension miri soak soak-serve bench bench-serve performance instructions \
+        libraries site site-check leaks sanitize sanitize-extension miri chaos soak soak-serve bench bench-serve performance instructions \
         instructions-record docs lock clean ci servers test-servers test-pythons faults \
-        release-tools release-cut release-notes wheels wheels-twice wheel-aarch64 newcomer \
+        release-tools release-cut release-notes sbom workflows wheels wheels-twice wheel-aarch64 newcomer \
         release-check test-bounds
 
 help: ## List the tasks
@@ -150,6 +150,9 @@ soak: build ## Cancel, kill, interrupt and restart for a long time: SOAK_OPERATI
 	@SOAK_EVERY_STRIKE=1 $(PY) -m pytest -q tests/soak/test_every_await.py
 	@$(PY) -W error -m tests.soak $(SOAK_ARGS)
 
+chaos: build ## Disturb queues of jobs: CHAOS_JOBS=1000000 CHAOS_SEED CHAOS_LAYOUT=rows|segments CHAOS_MODE
+	@$(PY) -W error -m tests.jobs.chaos
+
 soak-serve: build ## Cut, reset and stall tables over HTTP: SOAK_ARGS="--tries 10000 --seed 1"
 	@$(PY) -W error -m tests.serve.soak $(SOAK_ARGS)
 
@@ -169,11 +172,17 @@ wheels: release-tools ## Build the wheels and the sdist into dist (WHEELS_ARGS="
 wheels-twice: release-tools ## Build a wheel in two clones, and compare the bytes
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m tools.wheels --twice $(WHEELS_ARGS)
 
-newcomer: ## Install a wheel of dist in an empty environment; run README and examples (NEWCOMER_ARGS)
-	@$(PY) -m tools.newcomer $(NEWCOMER_ARGS)
+newcomer: $(TOOLS_STAMP) ## Install a wheel of dist in an empty environment; run README, tutorial, notebook, examples
+	@.tools/bin/python -m tools.newcomer $(NEWCOMER_ARGS)
 
 wheel-aarch64: build ## Run the wheel for ARM of dist under emulation, against a real server
 	@$(PY) -m tools.aarch64
+
+sbom: build ## Write the bill of materials of the wheels in dist, to build/release
+	@$(PY) -m tools.sbom
+
+workflows: build ## Check the workflow of hosted CI, with actionlint where it is installed
+	@$(PY) -m pytest -q tests/release/test_workflow.py
 
 release-cut: build ## Move the unreleased changes to the project's version, in CHANGELOG.md
 	@$(PY) -m tools.changelog cut

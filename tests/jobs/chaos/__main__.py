@@ -1,0 +1,42 @@
+"""`make chaos`: a million jobs, and everything that can go wrong meanwhile.
+
+CHAOS_JOBS, CHAOS_SEED, CHAOS_MODE (at-least-once, at-most-once, commit) and CHAOS_LAYOUT (rows,
+segments) choose a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+
+from tests.jobs.chaos.conductor import Conductor
+from tests.jobs.chaos.plan import LAYOUTS, MODES, Layout, Mode, Plan
+from tests.jobs.chaos.report import lines
+
+
+def _choice(variable: str, choices: tuple[str, ...]) -> str:
+    chosen = os.environ.get(variable) or choices[0]
+    if chosen not in choices:
+        sys.exit(f"{variable} must be one of {', '.join(choices)}, not {chosen}")
+    return chosen
+
+
+def main() -> None:
+    mode: Mode = _choice("CHAOS_MODE", MODES)  # type: ignore[assignment]
+    layout: Layout = _choice("CHAOS_LAYOUT", LAYOUTS)  # type: ignore[assignment]
+    count = int(os.environ.get("CHAOS_JOBS") or "1000000")
+    seed = int(os.environ.get("CHAOS_SEED") or random.randrange(1 << 32))
+    print(
+        f"chaos: CHAOS_JOBS={count} CHAOS_SEED={seed} CHAOS_LAYOUT={layout} CHAOS_MODE={mode}",
+        flush=True,
+    )
+    report = Conductor(Plan(count, seed, mode, layout)).run()
+    told, is_kept = lines(report)
+    print("\n".join(told))
+    if not is_kept:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

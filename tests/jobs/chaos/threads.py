@@ -1,0 +1,166 @@
+"""A worker whose lanes are threads."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import colonnade.sync
+from colonnade.jobs import LeaseLostError, sync as jobs
+from tests.jobs.chaos import ledger
+from tests.jobs.chaos.plan import QUEUE, Kind
+from tests.jobs.chaos.scribe import HELD_BEFORE, PASSING, ChanceError, Fate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tests.jobs.chaos.plan import Assignment
+    from tests.jobs.chaos.scribe import Scribe
+
+_WAIT_S = 0.2
+
+
+class Worker:
+    """Works until SIGTERM."""
+
+    def __init__(self, assignment: Assignment, scribe: Scribe) -> None:
+        self._assignment = assignment
+        self._scribe = scribe
+        self._lease = assignment.lease
+        self._stop = threading.Event()
+        self._consumer: jobs.Consumer | None = None
+
+    def run(self) -> None:
+        signal.signal(signal.SIGTERM, self._told_to_end)
+        while not self._stop.is_set():
+            try:
+                self._with_a_pool()
+            except PASSING as error:
+                self._scribe.trouble(error)
+                self._stop.wait(_WAIT_S)
+
+    def _told_to_end(self, *_: object) -> None:
+        self._stop.set()
+        if self._consumer is not None:
+            self._consumer.stop()
+
+    def _with_a_pool(self) -> None:
+        lanes = self._assignment.lanes
+        with colonnade.sync.create_pool(
+            self._assignment.dsn, min_size=1, max_size=lanes + 2, command_timeout=5, timeout=5
+        ) as pool:
+            queue = jobs.open_queue(pool, QUEUE, poll=_WAIT_S)
+            if self._assignment.kind == Kind.THREADS_CONSUMER.name:
+                self._consume(queue)
+                return
+            with ThreadPoolExecutor(lanes) as threads:
+                works = [threads.submit(self._lane, queue) for _ in range(lanes)]
+                # In steps, so that the handler of SIGTERM runs in between.
+                while not self._stop.wait(_WAIT_S) and not any(work.done() for work in works):
+                    pass
+            for work in works:
+                work.result()
+
+    def _consume(self, queue: jobs.Queue) -> None:
+        def handler(batch: jobs.Batch) -> None:
+            self._scribe.got(batch, HELD_BEFORE)
+            self._handle(batch)
+
+        while not self._stop.is_set():
+            self._consumer = queue.consume(
+                handler,
+                limit=self._assignment.limit,
+                lease=self._lease,
+                concurrency=self._assignment.lanes,
+                stop_within=20,
+            )
+            self._consumer.run()
+
+    def _handle(self, batch: jobs.Batch) -> None:
+        """Work off a batch that the consumer acknowledges."""
+        fate = self._scribe.fate()
+        self._sleep(fate)
+        if self._assignment.mode == "commit":
+            self._commit(batch, fails=fate is Fate.FAILED)
+            return
+        self._scribe.worked(batch, batch.ids)
+        if fate is Fate.FAILED:
+            self._scribe.end(ledger.GIVEN_BACK, batch, batch.ids)
+            raise ChanceError
+        if fate is Fate.FAILED_IN_PART:
+            self._nack(batch, batch.ids[1::2])
+
+    def _lane(self, queue: jobs.Queue) -> None:
+        while not self._stop.is_set():
+            try:
+                if batch := self._get(queue):
+                    self._settle(batch)
+            except PASSING as error:
+                self._scribe.trouble(error)
+                self._stop.wait(_WAIT_S)
+            except (ChanceError, LeaseLostError):
+                # Its transaction is rolled back, and its jobs come back.
+                continue
+
+    def _get(self, queue: jobs.Queue) -> jobs.Batch:
+        is_at_most_once = self._assignment.mode == "at-most-once"
+        with self._scribe.asking() as answer:
+            batch = queue.get(
+                self._assignment.limit,
+                lease=None if is_at_most_once else self._lease,
+                timeout=_WAIT_S,
+            )
+            answer.append(batch)
+        return batch
+
+    def _settle(self, batch: jobs.Batch) -> None:
+        fate = self._scribe.fate()
+        if self._assignment.mode == "at-most-once":
+            self._scribe.worked(batch, batch.ids)
+            return
+        if fate is Fate.RELEASED:
+            with self._scribe.settling(batch, batch.ids, ledger.GIVEN_BACK):
+                batch.release()
+            return
+        self._sleep(fate)
+        if self._assignment.mode == "commit":
+            self._commit(batch, fails=fate is Fate.FAILED)
+            return
+        self._scribe.worked(batch, batch.ids)
+        if fate is Fate.ABANDONED:
+            self._scribe.end(ledger.ABANDONED, batch, batch.ids)
+            return
+        if fate is Fate.FAILED_IN_PART:
+            self._nack(batch, batch.ids[1::2])
+        held = batch.held
+        with self._scribe.settling(batch, held):
+            batch.ack(held)
+
+    def _nack(self, batch: jobs.Batch, ids: NDArray[np.int64]) -> None:
+        with self._scribe.settling(batch, ids, ledger.GIVEN_BACK):
+            batch.nack(ids, reason="chance")
+
+    def _commit(self, batch: jobs.Batch, *, fails: bool) -> None:
+        ids = batch.held
+        rows = {
+            "n": batch.columns["n"][np.isin(batch.ids, ids)],
+            "worker": [self._assignment.name] * len(ids),
+        }
+        with (
+            self._scribe.committing(batch, ids),
+            batch.queue.pool.acquire() as connection,
+            connection.transaction(isolation="read_committed"),
+        ):
+            connection.copy_columns_to_table("results", rows, schema_name="public")
+            batch.commit(connection)
+            if fails:
+                raise ChanceError
+
+    def _sleep(self, fate: Fate) -> None:
+        late = fate is Fate.LATE
+        # Not time.sleep, which libfaketime breaks.
+        threading.Event().wait(self._lease * 1.3 if late else self._scribe.seconds(0, 0.01))

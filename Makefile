@@ -22,7 +22,7 @@ THOROUGH := tests/benches tests/cli/test_bad_ends.py tests/cli/test_doctor.py \
     tests/cli/test_faulty_files.py tests/cli/test_observe_top.py tests/faults tests/leaks \
     tests/jobs/chaos tests/jobs/test_soak.py tests/observe/test_beat_processes.py tests/pytest_plugin/test_ends.py \
     tests/security/test_faulty_arrow.py \
-    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_restarts.py tests/soak tests/sqlalchemy/test_compliance.py \
+    tests/security/test_shadows.py tests/serve/test_servers.py tests/service/test_drain.py tests/service/test_page_restarts.py tests/service/test_restarts.py tests/soak tests/sqlalchemy/test_compliance.py \
     tests/threads/test_pool_interrupted.py tests/types/test_overflow.py
 # These have their own targets.
 APART := tests/docs tests/libraries
@@ -54,7 +54,10 @@ help: ## List the tasks
 demo: build ## Start a throw-away PostgreSQL and show what columns do (DEMO_ARGS)
 	@.venv/bin/colonnade demo $(DEMO_ARGS)
 
+PAGE := examples/service/page
 service: build ## Run the example service, its database and suppliers (SERVICE_ARGS="--seconds 60")
+	@[ -d $(PAGE)/node_modules ] || npm install --silent --no-package-lock --prefix $(PAGE) || \
+	    echo "npm cannot install flechette: the live page says so, all else works"
 	@$(PY) -m examples.service $(SERVICE_ARGS)
 
 service-restarts: build ## Restart the service under load: RESTARTS=100 each, under gunicorn and Granian

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from colonnade import embedded
+from tests.serve.conftest import node_project
 from tests.service.test_installed import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["node_project"]
 
 # `test_installed.py` is then the one that is skipped, and says why.
 collect_ignore_glob = ["test_[!i]*.py"] if MISSING else []
@@ -35,3 +39,9 @@ def quick_suppliers() -> Iterator[list[str]]:
 
     with suppliers(40, processes=1, mood="quick") as addresses:
         yield addresses
+
+
+@pytest.fixture(scope="session")
+def flechette(node_project: Path) -> Path:
+    """The module by which the live page reads Arrow."""
+    return node_project / "node_modules/@uwdata/flechette/dist/flechette.mjs"

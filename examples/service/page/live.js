@@ -24,7 +24,7 @@ async function load() {
       import("/live/feed.js"), import("/live/strips.js"), import("/live/lanes.js"),
     ]);
     modules = { ...strips, ...lanes };
-    feed = new Feed();
+    feed = globalThis.live = new Feed(); // For the console, too.
   } catch (error) {
     mustReload = true;
     throw error;

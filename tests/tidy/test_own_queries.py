@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # Rooms that use their callers' connections. The command line opens its own, without codecs.
-ROOMS = ("_async", "adbc", "datasets", "dbapi", "frames", "parallel", "sqlalchemy")
+ROOMS = ("_async", "adbc", "datasets", "dbapi", "frames", "incremental", "parallel", "sqlalchemy")
 ASKING = {
     "fetch",
     "fetchrow",

@@ -1,0 +1,142 @@
+"""New rows over a blocking connection."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from colonnade._arguments import check_count
+from colonnade.errors import InterfaceError
+from colonnade.frames import connection_of
+from colonnade.incremental.request import New, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+    from types import TracebackType
+
+    from colonnade import Columns, sync
+    from colonnade.frames import Connectable
+    from colonnade.incremental.request import Asked, State
+    from colonnade.types import Infinity
+
+
+def read_new(
+    table: str,
+    con: Connectable,
+    *,
+    by: str,
+    state: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
+    schema: Any = None,
+    infinity: Infinity = "raise",
+    timeout: float | None = None,
+) -> New:
+    """Read the rows that were committed since the read that returned `state`, or all with None.
+
+    Returns the rows as `Columns`, and the state for the next read. Save the state after the rows
+    have been dealt with: then nothing is lost, and after a crash the last rows come again. Save it
+    with your results in one transaction, and each row counts exactly once.
+
+    `by` is a column `xid8 NOT NULL DEFAULT pg_current_xact_id()`, best with an index. Rows that are
+    updated come again if the update sets it; `tracking_sql` makes a trigger that does. Deleted rows
+    do not come. Rows of the caller's own transaction come with a read after its end. No read waits
+    for running transactions.
+
+    `con` is as in `read_sql`, but not a replica; `columns` names the wanted columns; `schema`,
+    `infinity` and `timeout` are as in `fetch_columns`.
+
+    Raises InterfaceError for a column that cannot tell, and for a state of another table or server,
+    or from before a promotion; ObjectNotInPrerequisiteStateError for a replica.
+    """
+    request = Request(table, by=by, state=state, columns=columns)
+    with connection_of(con) as connection:
+        asked = _asked(request, connection)
+        rows = connection.fetch_columns(
+            asked.sql, *asked.args, schema=schema, infinity=infinity, timeout=timeout
+        )
+    return New(rows, asked.state)
+
+
+def iter_new(
+    table: str,
+    con: Connectable,
+    *,
+    by: str,
+    state: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
+    batch_rows: int = 65_536,
+    schema: Any = None,
+    infinity: Infinity = "raise",
+    timeout: float | None = None,
+) -> NewBatches:
+    """As `read_new`, in batches of `batch_rows` rows: for the first read of a large table.
+
+    Iterate over the result; its `state` is there after the last batch. `timeout` limits the wait
+    for each batch.
+    """
+    check_count("batch_rows", batch_rows)
+    options = {
+        "batch_rows": batch_rows,
+        "schema": schema,
+        "infinity": infinity,
+        "timeout": timeout,
+    }
+    return NewBatches(Request(table, by=by, state=state, columns=columns), con, options)
+
+
+class NewBatches:
+    """New rows in batches, of `iter_new`; a context manager that ends the query early."""
+
+    def __init__(self, request: Request, con: Connectable, options: Mapping[str, Any]) -> None:
+        self._request = request
+        self._con = con
+        self._options = options
+        self._state: State | None = None
+        self._batches = self._read()
+
+    @property
+    def state(self) -> State:
+        """The state for the next read. Raises InterfaceError before the last batch."""
+        return _state_at_end(self._state)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Columns:
+        return next(self._batches)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the query, if it is running."""
+        self._batches.close()
+
+    def _read(self) -> Generator[Columns, None, None]:
+        with ExitStack() as block:
+            connection = block.enter_context(connection_of(self._con))
+            asked = _asked(self._request, connection)
+            stream = connection.iter_columns(asked.sql, *asked.args, **self._options)
+            yield from block.enter_context(stream)
+            self._state = asked.state
+
+
+def _state_at_end(state: State | None) -> State:
+    if state is None:
+        raise InterfaceError("the state is there after the last batch: read all of them first")
+    return state
+
+
+def _asked(request: Request, connection: sync.Connection) -> Asked:
+    facts = connection.fetch_plain(*request.facts)
+    request.check(facts)
+    ((foreign,),) = connection.fetch_plain(request.foreign_sql)
+    return request.asked(facts, foreign)
